@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 
 import pytest
@@ -9,6 +10,8 @@ import pytest
 from blamed_project import blame, edit, git, repository, turn, who, write
 from conftest import Bench
 from in_process import run_here
+from scripted_model.planned import ollama, plan, say, step
+from scripted_model.planned import write as planned_write
 
 
 def test_a_turn_a_person_and_what_was_there_before(bench: Bench) -> None:
@@ -21,6 +24,17 @@ def test_a_turn_a_person_and_what_was_there_before(bench: Bench) -> None:
     model, at = by_turn.pop("model"), by_turn.pop("at")
     assert model and at.startswith("20")
     assert by_turn == {"start_line": 2, "end_line": 2, "by": "turn", "node_id": node, "prompt": "add the second"}
+
+
+@pytest.mark.parametrize("check", ["true", "false"])
+def test_verified_is_what_the_checks_passed_after(bench: Bench, check: str) -> None:
+    bench.home.joinpath(".nebula").mkdir()
+    bench.home.joinpath(".nebula/config.json").write_text(json.dumps({"checks": [check]}), "utf-8")
+    script = (plan(step("1")), planned_write("a.py", "first line\n"), *[say("Made.")] * 9)
+    with ollama(*script) as model:
+        run_here(bench, "evercontext", "run", "--task", "do it", "--json", **model.env("ollama"))
+    (run,) = blame(bench, "a.py")
+    assert run["by"] == "turn" and run.get("verified") == (True if check == "true" else None)
 
 
 def test_looking_at_a_project_writes_nothing_into_it(bench: Bench) -> None:

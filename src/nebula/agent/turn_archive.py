@@ -176,7 +176,7 @@ class NodeWriter:
                 usage=NodeUsage(usage.input_tokens, usage.output_tokens, turn.cost),
                 files=self._files(),
                 attachments=kept_with_node(turn.attachments),
-                verified=event.verified is True,
+                verified=bool(event.checks) and all(check.passed for check in event.checks),
             )
             if self.archive.made is not None:
                 with self.archive.made.open_to_add(self.session_id) as file:
