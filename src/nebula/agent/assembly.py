@@ -38,6 +38,7 @@ from nebula.tools.declaration import Checks
 from nebula.tools.permissions import NETWORK
 from nebula.workspace import Policy, open_workspace
 from nebula.workspace.audit import AuditLog
+from nebula.workspace.local import LocalWorkspace
 from nebula.workspace.state_folder import StateFolder, is_half_applied, prepare_state_folder
 
 if TYPE_CHECKING:
@@ -196,8 +197,6 @@ def _external(settings: Settings) -> ExternalServers | None:
 
 def take_back_half_applied(project: ProjectAccess, state: StateFolder) -> list[Sentence]:
     """Take back changes of a command that were half applied when the program was killed; return remarks on it."""
-    from nebula.workspace.local import LocalWorkspace
-
     files = project.workspace
     if not (state.keeps_records and is_half_applied(project.root) and isinstance(files, LocalWorkspace)):
         return []

@@ -9,6 +9,8 @@ from nebula.events import Diff
 from nebula.messages.redaction import Redactor
 from nebula.value import value
 from nebula.workspace.errors import WorkspaceError
+from nebula.workspace.guard.paths import normal_path
+from nebula.workspace.local import LocalWorkspace
 
 if TYPE_CHECKING:
     from nebula.blame.line_record import LineRecord
@@ -25,7 +27,6 @@ class LineRecorder:
     def record(self, changes: Sequence[Diff]) -> dict[str, LineRecord]:
         """Return what a turn with these changes wrote, by path. Nothing is told of secret files."""
         from nebula.blame.line_record import FileStep, record_lines
-        from nebula.workspace.local import LocalWorkspace
 
         steps = [FileStep(each.path, each.before or None, each.after or None) for each in changes if _may_be_told(each)]
         if not steps or not isinstance(self.workspace, LocalWorkspace):
@@ -40,7 +41,6 @@ class LineRecorder:
 
 
 def _may_be_told(change: Diff) -> bool:
-    from nebula.workspace.guard.paths import normal_path
     from nebula.workspace.journal.states import parse_state
 
     states = [parse_state(state).kind for state in (change.before, change.after) if state]

@@ -17,8 +17,10 @@ from nebula.agent.context_budget import SHORT_TURN, ContextBudget, TurnContext, 
 from nebula.agent.conversation import Conversation, PastTurn
 from nebula.agent.line_recorder import LineRecorder
 from nebula.agent.loop import Turn, errors_as_events, final_of, run_rounds
+from nebula.agent.past import compaction
 from nebula.agent.past.background import BackgroundSummaries
 from nebula.agent.past.kept_state import KeptState, SessionState
+from nebula.agent.past.summaries import without_summary
 from nebula.agent.place import Place
 from nebula.agent.turn_archive import FlowChoice, NodeWriter, TurnArchive
 from nebula.agent.workbench import ProjectAccess, Workbench
@@ -326,9 +328,6 @@ class Session:
         also writes down what is to be kept in sight. Where it cannot be asked, the turns go as extracts, and what was
         wrong is remarked on.
         """
-        from nebula.agent.past import compaction
-        from nebula.agent.past.summaries import without_summary
-
         turns = self.conversation.turns[: self.conversation.predecessor]
         if turns:
             newest = [turn for turn in turns[-compaction.MOST_SUMMARIES :] if turn.tokens > shortest]

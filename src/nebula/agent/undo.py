@@ -15,6 +15,7 @@ from nebula.events import new_trace_id
 from nebula.value import replace
 from nebula.workspace.diff import TextDiff, diff_texts
 from nebula.workspace.errors import NotKept, WorkspaceError
+from nebula.workspace.local import LocalWorkspace
 
 if TYPE_CHECKING:
     from nebula.graph.values import Node
@@ -104,8 +105,6 @@ def carry_out(workspace: Workspace, plan: FilePlan, session_id: str = "") -> tup
 
 
 def journal_of(workspace: Workspace) -> FileHistory:
-    from nebula.workspace.local import LocalWorkspace
-
     if not isinstance(workspace, LocalWorkspace):
         raise NoJournalHere("The files are behind a gateway (EC_MCP_URL); undo works only on this machine.")
     try:

@@ -11,6 +11,7 @@ from nebula.cli.arguments import Parser, flag
 from nebula.cli.printing import print_line, print_remark
 from nebula.errors import EXIT_FAILED, EXIT_OK, EXIT_POLICY
 from nebula.git import find_repository
+from nebula.graph.graph import Graph
 from nebula.language import translate
 from nebula.messages.redaction.key_shapes import holds_key
 from nebula.tools.approval import agrees
@@ -61,8 +62,6 @@ def main(root: str, argv: Sequence[str]) -> int:
 
 
 def _tell_what_is_in_it(data_dir: str) -> None:
-    from nebula.graph.graph import Graph
-
     with Graph(data_dir) as graph:
         turns = graph.count_nodes()
         parts = (graph.list_nodes(AT_A_TIME, start) for start in range(0, turns, AT_A_TIME))

@@ -23,6 +23,7 @@ from nebula.cli.terminal.terminal_session import TerminalSession
 from nebula.config import Settings
 from nebula.language import translate
 from nebula.llm.catalog import short_name
+from nebula.messages.redaction import Redactor
 from nebula.stage import one_line
 
 if TYPE_CHECKING:
@@ -130,7 +131,6 @@ def _editor(terminal: TerminalSession) -> TerminalInput:
     from nebula.cli.terminal.input.editor import EditorInput, PromptParts
     from nebula.cli.terminal.input.keys import PromptActions
     from nebula.cli.terminal.input.node_names import NodeNames
-    from nebula.messages.redaction import Redactor
 
     names: dict[str, FileNames] = {}
 

@@ -17,6 +17,7 @@ from nebula.value import field, record, replace, value
 from nebula.workspace.contract import FileLines, Workspace
 from nebula.workspace.diff import split_lines
 from nebula.workspace.errors import PathEscape, PathRefused, TooLarge, WorkspaceError
+from nebula.workspace.reading import ReadingWorkspace
 
 MOST_FILES = 50
 MOST_LISTED = 500
@@ -189,8 +190,6 @@ def _listing(mention: Mention, files: Workspace) -> Attachment:
 
 
 def _image(path: str, files: Workspace) -> Attachment:
-    from nebula.workspace.reading import ReadingWorkspace
-
     if not isinstance(files, ReadingWorkspace):
         raise BadImage("images cannot be read through a gateway")
     return image_from_bytes(path, files.read_bytes(path, MAX_IMAGE_BYTES))

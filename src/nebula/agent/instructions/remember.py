@@ -9,6 +9,7 @@ from nebula.agent.undo import NoJournalHere
 from nebula.events import new_trace_id
 from nebula.value import value
 from nebula.workspace.diff import diff_texts
+from nebula.workspace.local import LocalWorkspace
 
 if TYPE_CHECKING:
     from nebula.workspace.contract import Workspace, WriteMode
@@ -32,8 +33,6 @@ class Remembered:
 
 def plan_line(workspace: Workspace, text: str) -> Remembered:
     """Return how AGENTS.md would be with the line `text` at its end. Raises WorkspaceError, NoJournalHere."""
-    from nebula.workspace.local import LocalWorkspace
-
     if not isinstance(workspace, LocalWorkspace):
         raise NoJournalHere("The files are behind a gateway (EC_MCP_URL); {path} is written by hand there.", path=PATH)
     allowed = workspace.allowing(PATH)
@@ -45,8 +44,6 @@ def plan_line(workspace: Workspace, text: str) -> Remembered:
 
 def write_line(workspace: Workspace, planned: Remembered) -> str:
     """Write what was planned and return the journal's name for it. Raises Stale where the file changed meanwhile."""
-    from nebula.workspace.local import LocalWorkspace
-
     assert isinstance(workspace, LocalWorkspace)  # noqa: S101 - nothing is planned for another
     group = new_trace_id()
     mode: WriteMode = "create" if planned.old is None else "overwrite"

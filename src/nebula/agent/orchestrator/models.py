@@ -14,6 +14,7 @@ from nebula.language import Sentence
 from nebula.llm.catalog import has_own_address, is_configured
 from nebula.llm.choose import ChosenModel, choose_model, configured_providers
 from nebula.llm.errors import ModelError
+from nebula.llm.gemini_command import GeminiCommand
 from nebula.providers import PROVIDERS
 from nebula.value import value
 
@@ -73,8 +74,6 @@ async def _without_planner(settings: Settings) -> TaskModels:
 async def _planner(settings: Settings) -> ChosenModel:
     command, _, model = settings.planner.partition("/")
     if command == GEMINI_COMMAND and not settings.is_from_project("planner"):
-        from nebula.llm.gemini_command import GeminiCommand
-
         return ChosenModel(GeminiCommand(), model or GEMINI_COMMAND)
     return await choose_model(settings, role="planner")
 

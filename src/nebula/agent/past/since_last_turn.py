@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from nebula.agent.undo import UndoRefused, journal_of, moment
 from nebula.attachments import Attachment
 from nebula.workspace.errors import WorkspaceError
+from nebula.workspace.journal.states import same_state
 from nebula.workspace.state_folder import STATE_DIR
 
 if TYPE_CHECKING:
@@ -81,8 +82,6 @@ def _changes_after(history: FileHistory, last: Node) -> list[RecordedChange]:
 
 
 def _describe(history: FileHistory, path: str, later: Sequence[RecordedChange], left: Mapping[str, str | None]) -> str:
-    from nebula.workspace.journal.states import same_state
-
     before = later[0].before if later else left[path]
     after = later[-1].after if later else before
     try:

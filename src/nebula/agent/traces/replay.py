@@ -14,6 +14,10 @@ from typing import Any
 
 from nebula.agent.assembly import open_session
 from nebula.agent.figures.task_record import digest
+from nebula.agent.orchestrator.models import TaskModels
+from nebula.agent.orchestrator.run import run_task
+from nebula.agent.orchestrator.task import TaskRequest
+from nebula.agent.plan.plan import read_plan
 from nebula.agent.session import CHAT, MODES
 from nebula.agent.traces.before import copy_as_before
 from nebula.agent.traces.find import TaskTrace, UnknownTrace
@@ -81,11 +85,6 @@ async def _planned(
     settings: Settings, trace: TaskTrace, chosen: ChosenModel, _: RecordedAnswers, readers: Sequence[Reader]
 ) -> Final:
     """Read once more what the planner sent; where it was not kept whole, take the plan as it was."""
-    from nebula.agent.orchestrator.models import TaskModels
-    from nebula.agent.orchestrator.run import run_task
-    from nebula.agent.orchestrator.task import TaskRequest
-    from nebula.agent.plan.plan import read_plan
-
     plans, sent = trace.of_type("plan"), trace.of_type("plan_reply")
     kept_whole = bool(sent) and not any(each.get("cut") for each in sent)
     only_plan = trace.task.get("mode") not in ORCHESTRATED

@@ -10,16 +10,22 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from nebula.agent.batch.isolation import left_out_of, uncommitted_in
+from nebula.agent.batch.ray_engine import RayEngine
+from nebula.agent.batch.results import Results
+from nebula.agent.batch.run import LocalEngine, clear_left_behind, run_batch
+from nebula.agent.batch.task_file import read_task_file
 from nebula.cli.arguments import Parser, checked_root, flag, number_up_to
+from nebula.cli.evercontext_commands.batch_view import BatchView, print_table
 from nebula.cli.printing import print_json, print_remark
 from nebula.cli.settings import open_settings
+from nebula.config import load_settings
 from nebula.errors import EXIT_FAILED, EXIT_INTERRUPTED
 from nebula.language import translate
 from nebula.stage import one_line
 
 if TYPE_CHECKING:
     from nebula.agent.batch.outcome import TaskOutcome
-    from nebula.agent.batch.results import Results
     from nebula.agent.batch.run import Engine
     from nebula.agent.batch.task_file import BatchTask
     from nebula.config import Settings
@@ -35,9 +41,6 @@ def main(argv: Sequence[str]) -> int:
     said = {"planner": options.planner, "executor": options.executor, "trust": options.trust or None}
     settings = open_settings("evercontext", root, said)
 
-    from nebula.agent.batch.results import Results
-    from nebula.agent.batch.task_file import read_task_file
-
     tasks = read_task_file(options.tasks, root)
     results = Results(options.out or os.path.splitext(options.tasks)[0] + ".results")
     try:
@@ -49,9 +52,6 @@ def main(argv: Sequence[str]) -> int:
 async def _run(
     tasks: list[BatchTask], results: Results, settings: Settings, said: dict[str, Any], options: argparse.Namespace
 ) -> int:
-    from nebula.agent.batch.run import clear_left_behind, run_batch
-    from nebula.cli.evercontext_commands.batch_view import BatchView, print_table
-
     done = results.done(tasks, again=options.again)
     waiting = [task for task in tasks if task.id not in done]
     clear_left_behind(results, tasks, settings.home)
@@ -82,9 +82,6 @@ async def _run(
 
 def _say_what_tasks_lack(tasks: Sequence[BatchTask], said: dict[str, Any], task_file: str) -> None:
     """Say before anything begins what is in a project and not in what its tasks see."""
-    from nebula.agent.batch.isolation import left_out_of, uncommitted_in
-    from nebula.config import load_settings
-
     for root in dict.fromkeys(task.root for task in tasks):
         given = os.path.relpath(os.path.realpath(task_file), os.path.realpath(root))
         if names := [name for name in uncommitted_in(root) if name != given]:
@@ -118,10 +115,7 @@ def _report(outcomes: Sequence[TaskOutcome], results: Results) -> dict[str, Any]
 
 def _engine(results: Results, settings: Settings, said: dict[str, Any], options: argparse.Namespace) -> Engine:
     if options.on:
-        from nebula.agent.batch.ray_engine import RayEngine
-
         return RayEngine(results, settings, said, options.on)
-    from nebula.agent.batch.run import LocalEngine
 
     return LocalEngine(results, settings, said, options.keep)
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from nebula.agent.checks.find import with_found_checks
 from nebula.cli.printing import print_remark
+from nebula.config import is_declined, remember_trust
 from nebula.language import translate
 from nebula.stage import one_line
+from nebula.tools.approval import agrees
 
 if TYPE_CHECKING:
     from nebula.config import Settings
@@ -15,10 +18,6 @@ if TYPE_CHECKING:
 
 def confirmed_checks(settings: Settings) -> Settings:
     """The settings with the project's own checks, where the user lets them run."""
-    from nebula.agent.checks.find import with_found_checks
-    from nebula.config import is_declined, remember_trust
-    from nebula.tools.approval import agrees
-
     settings = with_found_checks(settings)
     if not settings.checks_need_trust or is_declined(settings):
         return settings

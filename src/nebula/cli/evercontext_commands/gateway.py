@@ -8,6 +8,10 @@ from collections.abc import Sequence
 from nebula.cli.arguments import Parser, app_root, app_root_option, refuse_open_door, server_options
 from nebula.cli.settings import open_settings
 from nebula.language import translate
+from nebula.server.gate import body_limit
+from nebula.workspace.audit import AuditLog
+from nebula.workspace.guard.policy import Policy
+from nebula.workspace.local import open_workspace
 
 DEFAULT_PORT = 8787
 
@@ -16,12 +20,8 @@ def main(argv: Sequence[str]) -> int:
     options = _parser().parse_args(argv)
     settings = open_settings("evercontext", app_root(options.root), overrides={"token": options.token})
 
-    from nebula.server.gate import body_limit
     from nebula.server.gateway.app import QUICK_LIMIT, create_gateway
     from nebula.server.serving import listen, rules_for, serve
-    from nebula.workspace.audit import AuditLog
-    from nebula.workspace.guard.policy import Policy
-    from nebula.workspace.local import open_workspace
 
     refuse_open_door(options.host, settings.token)
     workspace = open_workspace(settings.root, Policy(extensions=settings.allow_ext, max_bytes=settings.max_bytes))

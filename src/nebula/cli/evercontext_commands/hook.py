@@ -7,9 +7,12 @@ import shlex
 import sys
 from collections.abc import Sequence
 
+from nebula.blame.notes import note_commit
 from nebula.cli.arguments import Parser, checked_root, flag, root_option
 from nebula.cli.printing import print_line, print_remark
 from nebula.errors import NebulaError
+from nebula.index.in_step.hook import install, put_hook, take_hook, uninstall
+from nebula.index.in_step.hook_run import hand_over
 from nebula.language import explain, translate
 
 ACTIONS = ("install", "uninstall", "run", "note")
@@ -33,8 +36,6 @@ def main(argv: Sequence[str]) -> int:
     if options.action == "note":
         return _note(root)
 
-    from nebula.index.in_step.hook import install, put_hook, take_hook, uninstall
-
     if options.action == "install":
         print_line(translate("Installed: {path}", path=install(root)))
         if options.notes:
@@ -51,8 +52,6 @@ def main(argv: Sequence[str]) -> int:
 
 def _run(root: str | None) -> int:
     """Hand the commit over. It goes on whatever is wrong; `nebula index sync` finds the change all the same."""
-    from nebula.index.in_step.hook_run import hand_over
-
     try:
         hand_over(os.path.abspath(root or "."))
     except (OSError, NebulaError) as problem:
@@ -62,8 +61,6 @@ def _run(root: str | None) -> int:
 
 def _note(root: str) -> int:
     """Note the lines of turns in the last commit, whatever is wrong: the commit is made already."""
-    from nebula.blame.notes import note_commit
-
     try:
         note_commit(root)
     except (OSError, NebulaError) as problem:

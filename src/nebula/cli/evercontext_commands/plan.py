@@ -8,8 +8,13 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from nebula.agent.orchestrator.run import run_task
+from nebula.agent.orchestrator.task import TaskRequest
 from nebula.cli.arguments import Parser, UsageError, app_root, flag, number_up_to
+from nebula.cli.evercontext_commands.plan_file import plan_text
 from nebula.cli.evercontext_commands.run import given_task, task_options
+from nebula.cli.evercontext_commands.task_view import TaskView, plan_lines
+from nebula.cli.headless.run import interruptible
 from nebula.cli.printing import print_json, print_line, print_remark
 from nebula.cli.settings import open_settings
 from nebula.events import Error, Stamped
@@ -38,18 +43,12 @@ def main(argv: Sequence[str]) -> int:
 
 
 async def _plan(settings: Settings, options: argparse.Namespace) -> TaskResult:
-    from nebula.agent.orchestrator.run import run_task
-    from nebula.agent.orchestrator.task import TaskRequest
-    from nebula.cli.headless.run import interruptible
-
     request = TaskRequest(options.task.strip(), only_plan=options.repeat)
     with interruptible(settings, _face(settings, quiet=options.json)) as audience:
         return await run_task(settings, request, [audience])
 
 
 def _face(settings: Settings, *, quiet: bool) -> Callable[[Stamped], None]:
-    from nebula.cli.evercontext_commands.task_view import TaskView
-
     if not quiet:
         return TaskView(settings)
 
@@ -61,9 +60,6 @@ def _face(settings: Settings, *, quiet: bool) -> Callable[[Stamped], None]:
 
 
 def _show(result: TaskResult, options: argparse.Namespace) -> None:
-    from nebula.cli.evercontext_commands.plan_file import plan_text
-    from nebula.cli.evercontext_commands.task_view import plan_lines
-
     task = options.task.strip()
     if options.output is not None:
         with open(options.output, "x", encoding="utf-8") as file:

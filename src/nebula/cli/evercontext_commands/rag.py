@@ -9,6 +9,8 @@ from functools import partial
 from nebula.cli.arguments import Parser, app_root, app_root_option, refuse_open_door, server_options
 from nebula.cli.settings import open_settings
 from nebula.language import translate
+from nebula.tools.code_index import open_index
+from nebula.workspace.audit import AuditLog
 
 DEFAULT_PORT = 8788
 
@@ -19,8 +21,6 @@ def main(argv: Sequence[str]) -> int:
 
     from nebula.server.rag.app import create_rag
     from nebula.server.serving import listen, rules_for, serve
-    from nebula.tools.code_index import open_index
-    from nebula.workspace.audit import AuditLog
 
     refuse_open_door(options.host, settings.token)
     audit = AuditLog.wanted(settings.audit_log, settings.root, settings.secrets)

@@ -8,15 +8,23 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from nebula.agent.orchestrator.run import run_task
+from nebula.agent.orchestrator.task import TaskRequest
+from nebula.agent.plan.kept_plans import find_plan
 from nebula.cli.arguments import Parser, UsageError, allow_option, app_root, app_root_option, check_allowed, flag
 from nebula.cli.evercontext_commands.checks import confirmed_checks
+from nebula.cli.evercontext_commands.plan_file import read_plan_file
+from nebula.cli.evercontext_commands.task_view import TaskView
+from nebula.cli.headless.run import interruptible
+from nebula.cli.headless.text import chosen_face
 from nebula.cli.nebula import exit_codes
 from nebula.cli.settings import open_settings, remark_on_trust
 from nebula.events import Stamped
+from nebula.files.home import derived_folder
 from nebula.language import translate
+from nebula.value import replace
 
 if TYPE_CHECKING:
-    from nebula.agent.orchestrator.task import TaskRequest
     from nebula.config import Settings
 
 
@@ -31,16 +39,10 @@ def main(argv: Sequence[str]) -> int:
     request = _request(options, settings)
     if not request.dry_run:
         settings = confirmed_checks(settings)
-    from nebula.cli.evercontext_commands.task_view import TaskView
-    from nebula.cli.headless.text import chosen_face
-
     return asyncio.run(_run(settings, request, chosen_face(options.output_format, lambda: TaskView(settings))))
 
 
 async def _run(settings: Settings, request: TaskRequest, show: Callable[[Stamped], None]) -> int:
-    from nebula.agent.orchestrator.run import run_task
-    from nebula.cli.headless.run import interruptible
-
     with interruptible(settings, show) as audience:
         result = await run_task(settings, request, [audience])
     return result.final.exit_code
@@ -63,10 +65,6 @@ def _check(options: argparse.Namespace) -> None:
 
 
 def _request(options: argparse.Namespace, settings: Settings) -> TaskRequest:
-    from nebula.agent.orchestrator.task import TaskRequest
-    from nebula.cli.evercontext_commands.plan_file import read_plan_file
-    from nebula.value import replace
-
     request = TaskRequest(
         (options.task or "").strip(), dry_run=options.dry_run, rollback=options.rollback, allow=tuple(options.allow)
     )
@@ -79,10 +77,6 @@ def _request(options: argparse.Namespace, settings: Settings) -> TaskRequest:
 
 
 def _resumed(request: TaskRequest, trace_id: str, settings: Settings) -> TaskRequest:
-    from nebula.agent.plan.kept_plans import find_plan
-    from nebula.files.home import derived_folder
-    from nebula.value import replace
-
     kept = find_plan(derived_folder(settings.root, settings.home), trace_id)
     return replace(request, prompt=kept.task, plan=kept.plan, done=kept.done, resumes=kept.trace_id)
 

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from nebula.agent.figures.gather import TracedTasks, flows_of, gather, known_projects, moment
 from nebula.agent.figures.kpis import BY, figures_json, kpis, spending
+from nebula.agent.figures.surviving import surviving_lines
 from nebula.cli.arguments import Parser, UsageError, checked_root, flag
 from nebula.cli.figures.tables import measure_rows, spending_rows, table
 from nebula.cli.printing import print_json, print_line, print_remark
@@ -23,8 +24,6 @@ def run_kpi(prog: str, argv: Sequence[str]) -> int:
     known = known_projects(settings.memory_path, settings.home) if options.all else ()
     found = gather([*known, *roots], options.since, settings.audit_log)
     if options.json:
-        from nebula.agent.figures.surviving import surviving_lines
-
         alive = {"surviving_lines": surviving_lines(found.projects, options.since)}
         print_json(figures_json(found, flows_of(found.projects)) | alive)
         return 0

@@ -15,6 +15,7 @@ from nebula.cli.arguments import Parser, UsageError, flag, model_options, networ
 from nebula.cli.settings import open_settings, session_overrides
 from nebula.config import Settings
 from nebula.language import translate
+from nebula.server.acp.agent import AcpAgent
 
 MAX_LINE = 64 * 1024 * 1024
 """An image or an unsaved file may come in one line."""
@@ -27,8 +28,6 @@ def main(argv: Sequence[str]) -> int:
 
 
 async def _serve(options: argparse.Namespace) -> None:
-    from nebula.server.acp.agent import AcpAgent
-
     def load(folder: str) -> Settings:
         return open_settings("nebula", folder, session_overrides(options))
 

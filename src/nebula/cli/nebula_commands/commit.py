@@ -8,12 +8,19 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from nebula.agent.assembly import graph_opener
+from nebula.agent.commits.message import propose_message
+from nebula.agent.commits.staged import staged_diff, staged_files, turns_behind
+from nebula.agent.turn_archive import TurnArchive
 from nebula.cli.arguments import Parser, checked_root, flag, root_option
 from nebula.cli.printing import print_line, print_remark, print_words
 from nebula.cli.settings import open_settings
 from nebula.errors import EXIT_FAILED, EXIT_OK
 from nebula.language import translate
+from nebula.llm.choose import choose_model
+from nebula.messages.redaction import Redactor
 from nebula.stage import one_line
+from nebula.tools.approval import agrees
 
 if TYPE_CHECKING:
     from nebula.agent.commits.staged import StagedFile
@@ -37,7 +44,6 @@ def main(argv: Sequence[str]) -> int:
     options = parser.parse_args(argv)
     root = checked_root(options.root)
     settings = open_settings("nebula", root, {"model": options.model} if options.model else None)
-    from nebula.agent.commits.staged import staged_files
 
     files = staged_files(settings.root)
     if not files:
@@ -53,13 +59,6 @@ def main(argv: Sequence[str]) -> int:
 
 
 async def _propose(settings: Settings, files: Sequence[StagedFile]) -> str:
-    from nebula.agent.assembly import graph_opener
-    from nebula.agent.commits.message import propose_message
-    from nebula.agent.commits.staged import staged_diff, turns_behind
-    from nebula.agent.turn_archive import TurnArchive
-    from nebula.llm.choose import choose_model
-    from nebula.messages.redaction import Redactor
-
     archive = TurnArchive(graph_opener(settings), read_only=True)
     try:
         nodes = map(archive.find, turns_behind(settings.root, files))
@@ -77,7 +76,6 @@ async def _propose(settings: Settings, files: Sequence[StagedFile]) -> str:
 def _ask(root: str, message: str, files: int) -> int:
     print_line()
     print_remark(translate("Commit {files} files so? (y/N, e: edit the message first): ", files=files), end="")
-    from nebula.tools.approval import agrees
 
     answer = sys.stdin.readline().strip()
     if answer.lower() in EDIT:

@@ -23,7 +23,11 @@ from nebula.llm.catalog import is_configured
 from nebula.llm.choose import list_models
 from nebula.llm.errors import ModelError
 from nebula.providers import PROVIDERS
+from nebula.sandbox.capability import capability, missing_walls
 from nebula.stage import one_line
+from nebula.tools.commands.layers import CommandLayers
+from nebula.tools.external.configured import configured_servers
+from nebula.tools.external.servers import ExternalServers
 
 if TYPE_CHECKING:
     from nebula.sandbox.contract import Capability
@@ -56,16 +60,12 @@ def main(argv: Sequence[str]) -> int:
 
 def _print_commands(settings: Settings) -> None:
     """Tried out, not looked up: what was in the way may be gone since."""
-    from nebula.sandbox.capability import capability, missing_walls
-
     found = capability(settings.home, fresh=True)
     for line in about_commands(settings, found, missing_walls() if found.available else []):
         print_line(line)
 
 
 def about_commands(settings: Settings, found: Capability, missing: list[str]) -> Iterator[str]:
-    from nebula.tools.commands.layers import CommandLayers
-
     name, indent = _label(translate("commands")), _label("")
     if not found.available:
         yield f"{name}{translate('not offered:')} {one_line(found.reason)} {found.advice}"
@@ -110,9 +110,6 @@ async def _print_servers(settings: Settings) -> None:
     """Each configured MCP server, started to see what it offers."""
     if not settings.mcp_servers and not settings.overruled.get("mcp_servers"):
         return
-    from nebula.tools.external.configured import configured_servers
-    from nebula.tools.external.servers import ExternalServers
-
     print_line("\n" + translate("MCP servers"))
     for server in configured_servers(settings, os.environ):
         found = ExternalServers([server])

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from nebula.cli import vizprompt
+from nebula.cli import graph_share, vizprompt
 from nebula.cli.arguments import Parser, checked_root, command_list, root_option, take_option, unknown_command
 from nebula.cli.printing import print_line, print_remark
+from nebula.cli.vizprompt_commands.showing import flow_lines, legend, remark_on_unreadable
+from nebula.graph.graph import Graph
 from nebula.language import Sentence, translate
 
 COMMANDS = ("flow", "node", "search", "context", "check", "build")
@@ -21,8 +23,6 @@ def main(argv: Sequence[str]) -> int:
     place = checked_root(root)
     data_dir = os.path.join(place, ".nebula", "graph")
     if rest and rest[0] == SHARE:
-        from nebula.cli import graph_share
-
         return graph_share.main(place, rest[1:])
     if rest and rest[0] in COMMANDS:
         return vizprompt.run_command(rest[0], data_dir, rest[1:], f"nebula graph {rest[0]}")
@@ -41,9 +41,6 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _show_maps(data_dir: str) -> int:
-    from nebula.cli.vizprompt_commands.showing import flow_lines, legend, remark_on_unreadable
-    from nebula.graph.graph import Graph
-
     with Graph(data_dir) as graph:
         known = graph.list_flows()
         flows = [flow for flow in known if flow.entries]

@@ -11,7 +11,11 @@ from typing import TYPE_CHECKING
 from nebula.cli.arguments import Parser, checked_root, flag, number_up_to, root_option
 from nebula.cli.printing import print_json, print_line, print_remark
 from nebula.cli.settings import open_settings
+from nebula.index.errors import IndexFailed
+from nebula.index.in_step.watch import watch
 from nebula.language import explain, translate
+from nebula.llm.errors import ModelError
+from nebula.tools.code_index import open_index
 
 if TYPE_CHECKING:
     from nebula.index.index import Index
@@ -26,7 +30,6 @@ def main(argv: Sequence[str]) -> int:
     options = _parser().parse_args(argv)
     settings = open_settings("nebula", checked_root(options.root))
     run: Callable[[Index, argparse.Namespace], int] = options.run
-    from nebula.tools.code_index import open_index
 
     with open_index(settings) as index:
         return run(index, options)
@@ -45,9 +48,6 @@ def _rebuild(index: Index, options: argparse.Namespace) -> int:
 
 def _embed(index: Index) -> None:
     """Vectors are a help, not a need: where the embedder fails, the words stand."""
-    from nebula.index.errors import IndexFailed
-    from nebula.llm.errors import ModelError
-
     try:
         index.embed(progress=_Progress(translate("chunks embedded")))
     except (ModelError, IndexFailed) as problem:
@@ -100,8 +100,6 @@ def _search(index: Index, options: argparse.Namespace) -> int:
 
 def _watch(index: Index, options: argparse.Namespace) -> int:
     import threading
-
-    from nebula.index.in_step.watch import watch
 
     print_remark(translate("Following the files; Ctrl-C ends it."))
 

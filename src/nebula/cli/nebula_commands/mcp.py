@@ -23,11 +23,16 @@ from nebula.cli.printing import print_remark
 from nebula.cli.settings import open_settings
 from nebula.errors import EXIT_INTERRUPTED
 from nebula.language import explain, translate
+from nebula.server.gate import body_limit
+from nebula.tools.code_index import code_search
+from nebula.workspace.audit import AuditLog
+from nebula.workspace.errors import WorkspaceError
+from nebula.workspace.guard.policy import Policy
+from nebula.workspace.local import open_workspace
 
 if TYPE_CHECKING:
     from nebula.config import Settings
     from nebula.server.mcp.app import GuardedTools
-    from nebula.workspace.audit import AuditLog
 
 
 def main(argv: Sequence[str]) -> int:
@@ -62,7 +67,6 @@ def _end_at_once_on_signals() -> None:
 
 
 def _over_http(options: argparse.Namespace, settings: Settings) -> int:
-    from nebula.server.gate import body_limit
     from nebula.server.mcp.app import MCP_PATH, create_mcp_app, create_mcp_server
     from nebula.server.serving import listen, rules_for, serve
 
@@ -76,9 +80,6 @@ def _over_http(options: argparse.Namespace, settings: Settings) -> int:
 
 def _tools(options: argparse.Namespace, settings: Settings, audit: AuditLog | None) -> GuardedTools:
     from nebula.server.mcp.app import GuardedTools
-    from nebula.tools.code_index import code_search
-    from nebula.workspace.guard.policy import Policy
-    from nebula.workspace.local import open_workspace
 
     policy = Policy(max_bytes=settings.max_bytes, allowed=frozenset(options.allow))
     workspace = open_workspace(settings.root, policy, read_only=options.read_only)
@@ -87,9 +88,6 @@ def _tools(options: argparse.Namespace, settings: Settings, audit: AuditLog | No
 
 def _audit(settings: Settings) -> AuditLog | None:
     """None, with a remark, where the project cannot be written to at all."""
-    from nebula.workspace.audit import AuditLog
-    from nebula.workspace.errors import WorkspaceError
-
     try:
         return AuditLog.wanted(settings.audit_log, settings.root, settings.secrets)
     except (OSError, WorkspaceError) as problem:

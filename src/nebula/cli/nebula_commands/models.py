@@ -10,6 +10,10 @@ from nebula.cli.arguments import Parser, checked_root, flag, root_option
 from nebula.cli.printing import print_json, print_line, print_remark
 from nebula.cli.settings import open_settings
 from nebula.language import explain, translate
+from nebula.llm.catalog import context_length, known_model, price_of
+from nebula.llm.choose import list_models, offered_models
+from nebula.llm.errors import ModelError
+from nebula.llm.known_models import PRICES_OF
 from nebula.stage import one_line
 
 
@@ -22,10 +26,6 @@ def main(argv: Sequence[str]) -> int:
     flag(parser, "--json", translate("print them as one JSON list"))
     options = parser.parse_args(argv)
     settings = open_settings("nebula", checked_root(options.root))
-    from nebula.llm.choose import list_models, offered_models
-    from nebula.llm.errors import ModelError
-    from nebula.llm.known_models import PRICES_OF
-
     listed = asyncio.run(list_models(settings))
     found = [_facts(info.provider, info.name, info.context_length) for info in offered_models(listed)]
     if options.json:
@@ -43,8 +43,6 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _facts(provider: str, name: str, told_context: int | None) -> dict[str, Any]:
-    from nebula.llm.catalog import context_length, known_model, price_of
-
     known = known_model(name)
     price = price_of(provider, name)
     return {
@@ -60,8 +58,6 @@ def _facts(provider: str, name: str, told_context: int | None) -> dict[str, Any]
 
 
 def _month() -> str:
-    from nebula.llm.known_models import PRICES_OF
-
     return PRICES_OF
 
 

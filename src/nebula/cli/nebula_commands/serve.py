@@ -20,11 +20,14 @@ from nebula.cli.arguments import (
 )
 from nebula.cli.printing import print_remark
 from nebula.cli.settings import open_settings, remark_on_trust, session_overrides
+from nebula.graph.graph import Graph
 from nebula.language import explain, translate
+from nebula.server.conversation.protocol import MAX_RECEIVED
+from nebula.server.conversation.turns.agent import AgentTurns
+from nebula.workspace.state_folder import prepare_state_folder
 
 if TYPE_CHECKING:
     from nebula.config import Settings
-    from nebula.graph.graph import Graph
     from nebula.server.conversation.turns.turns import Runner
 
 DEFAULT_PORT = 8080
@@ -46,10 +49,7 @@ def main(argv: Sequence[str]) -> int:
     settings = open_settings("nebula", root, session_overrides(options))
     token = _token(options, settings)
 
-    from nebula.graph.graph import Graph
     from nebula.server.conversation.app import AGENT_MODES
-    from nebula.server.conversation.turns.agent import AgentTurns
-    from nebula.workspace.state_folder import prepare_state_folder
 
     remark_on_trust("nebula serve", settings)
     for remark in prepare_state_folder(root).remarks:
@@ -88,7 +88,6 @@ def serve_conversation(
     from urllib.parse import quote
 
     from nebula.server.conversation.app import create_conversation
-    from nebula.server.conversation.protocol import MAX_RECEIVED
     from nebula.server.serving import listen, rules_for, serve
 
     listener = listen(options.host, options.port)

@@ -10,10 +10,13 @@ import tempfile
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from nebula.agent.figures.gather import read_tasks
+from nebula.agent.figures.gather import is_since, read_tasks
 from nebula.agent.figures.task_record import TaskRecord
 from nebula.agent.traces.find import audited, find_trace, short_ids
+from nebula.agent.traces.replay import replay, settings_of_copy
 from nebula.agent.traces.story import StoryEntry, tell
+from nebula.blame.agent_trace import trace_turn
+from nebula.blame.project import ProjectBlame
 from nebula.cli.arguments import Parser, UsageError, checked_root, flag, root_option
 from nebula.cli.figures.kpi import read_moment
 from nebula.cli.printing import print_json, print_line, print_remark
@@ -76,10 +79,6 @@ def _show(settings: Settings, options: argparse.Namespace) -> int:
 
 def _export(settings: Settings, options: argparse.Namespace) -> int:
     """Print one record a turn that wrote lines, the oldest first."""
-    from nebula.agent.figures.gather import is_since
-    from nebula.blame.agent_trace import trace_turn
-    from nebula.blame.project import ProjectBlame
-
     if not options.agent_trace:
         raise UsageError("name the form of the records: --agent-trace")
     with ProjectBlame(settings.root) as blame:
@@ -119,7 +118,6 @@ def _replay(settings: Settings, options: argparse.Namespace) -> int:
     trace = find_trace(settings.root, options.id)
     if options.here:
         return asyncio.run(_play(settings, trace, options))
-    from nebula.agent.traces.replay import settings_of_copy
 
     folder = tempfile.mkdtemp(prefix="nebula-replay-")
     try:
@@ -136,8 +134,6 @@ def _replay(settings: Settings, options: argparse.Namespace) -> int:
 
 async def _play(settings: Settings, trace: TaskTrace, options: argparse.Namespace) -> int:
     """0 where it went as recorded, else 1: what differs may be what was looked for."""
-    from nebula.agent.traces.replay import replay
-
     events: list[dict[str, Any]] = []
     played = await replay(settings, trace, [lambda stamped: events.append(stamped.to_json())])
     if options.json:

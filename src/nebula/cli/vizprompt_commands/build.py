@@ -10,19 +10,22 @@ from typing import TYPE_CHECKING
 
 from nebula.cli.arguments import Parser, flag
 from nebula.cli.printing import print_line, print_remark
+from nebula.config import load_settings
+from nebula.graph.graph import Graph
+from nebula.graph.summaries.build import build
 from nebula.language import explain, translate
+from nebula.llm.choose import choose_model
+from nebula.llm.errors import ModelError
 from nebula.providers import PROVIDERS
 from nebula.stage import one_line
 
 if TYPE_CHECKING:
-    from nebula.graph.graph import Graph
     from nebula.graph.summaries.build import BuildProgress, BuildReport
     from nebula.llm.choose import ChosenModel
 
 
 def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
     options = _parser(prog).parse_args(argv)
-    from nebula.graph.graph import Graph
 
     with Graph(data_dir) as graph:
         report = asyncio.run(_build(graph, options))
@@ -43,8 +46,6 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
 
 
 async def _build(graph: Graph, options: argparse.Namespace) -> BuildReport:
-    from nebula.graph.summaries.build import build
-
     writer = None if options.offline else await _writer(graph, options)
     try:
         return await build(graph, all=options.all, model=writer, progress=_show_progress)
@@ -54,10 +55,6 @@ async def _build(graph: Graph, options: argparse.Namespace) -> BuildReport:
 
 
 async def _writer(graph: Graph, options: argparse.Namespace) -> ChosenModel | None:
-    from nebula.config import load_settings
-    from nebula.llm.choose import choose_model
-    from nebula.llm.errors import ModelError
-
     provider, model = options.provider or "", options.model or ""
     try:
         return await choose_model(load_settings(), model, provider=provider, suggested=graph.settings.suggested_model)

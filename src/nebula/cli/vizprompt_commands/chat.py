@@ -7,15 +7,24 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from nebula.agent.assembly import open_session
+from nebula.agent.session import CHAT
 from nebula.cli.arguments import Parser, UsageError, reference_option, repeatable
+from nebula.cli.settings import open_settings
 from nebula.cli.vizprompt_commands.build import provider_options
+from nebula.cli.vizprompt_commands.chat_session import Chat
 from nebula.cli.vizprompt_commands.create_node import read_text
+from nebula.graph.context.references import referenced_nodes
+from nebula.graph.errors import GraphError
+from nebula.graph.graph import Graph
 from nebula.language import translate
+from nebula.llm.choose import choose_model
+from nebula.tools.approval import allow_all
+from nebula.value import replace
 
 if TYPE_CHECKING:
     from nebula.agent.session import Session
     from nebula.config import Settings
-    from nebula.graph.graph import Graph
 
 
 def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
@@ -25,10 +34,6 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
     prompt = read_text("-") if options.prompt == "-" else options.prompt
     if prompt is not None and not prompt.strip():
         raise UsageError("the prompt is empty")
-    from nebula.cli.settings import open_settings
-    from nebula.cli.vizprompt_commands.chat_session import Chat
-    from nebula.graph.graph import Graph
-
     settings = open_settings("vizprompt")
     # One loop for the whole conversation: connections to the model are kept between turns.
     with Graph(data_dir) as graph, asyncio.Runner() as runner:
@@ -45,9 +50,6 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
 
 def _resolve(graph: Graph, options: argparse.Namespace) -> None:
     """Find what the command line names; where something is missing nothing is sent."""
-    from nebula.graph.context.references import referenced_nodes
-    from nebula.graph.errors import GraphError
-
     try:
         options.from_nodes = [graph.resolve_id(each) for each in options.from_nodes]
         options.references = referenced_nodes(graph, options.references)
@@ -56,12 +58,6 @@ def _resolve(graph: Graph, options: argparse.Namespace) -> None:
 
 
 async def _open(settings: Settings, graph: Graph, options: argparse.Namespace) -> Session:
-    from nebula.agent.assembly import open_session
-    from nebula.agent.session import CHAT
-    from nebula.llm.choose import choose_model
-    from nebula.tools.approval import allow_all
-    from nebula.value import replace
-
     if "past" not in settings.origins:
         settings = replace(settings, past="summaries")
     wish = graph.settings.suggested_model

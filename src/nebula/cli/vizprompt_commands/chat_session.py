@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING
 from nebula.cli.headless.run import interruptible
 from nebula.cli.headless.text import TextFace
 from nebula.cli.printing import print_line, print_remark
+from nebula.cli.terminal.output.live_line import LiveLine
+from nebula.cli.terminal.output.screen import screen_on
+from nebula.cli.terminal.output.turn_view import TurnView
 from nebula.cli.vizprompt_commands.showing import find_flow, legend, print_flows, show_node
 from nebula.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, NebulaError
 from nebula.graph.errors import GraphError
@@ -270,10 +273,6 @@ def _face(settings: Settings) -> Callable[[Stamped], None]:
     """A terminal sees the turn as it does in `nebula`; whatever else reads us gets the plain text of `nebula -p`."""
     if not sys.stdout.isatty():
         return TextFace(settings, "vizprompt")
-    from nebula.cli.terminal.output.live_line import LiveLine
-    from nebula.cli.terminal.output.screen import screen_on
-    from nebula.cli.terminal.output.turn_view import TurnView
-
     screen = screen_on(sys.stdout)
     live = LiveLine(screen, str, translate("Ctrl-C interrupts"))
     return TurnView(screen, live, StageOptions(settings.lang, settings.curtain, settings.backstage)).read

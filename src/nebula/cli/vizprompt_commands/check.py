@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from nebula.cli.arguments import Parser, flag
 from nebula.cli.printing import print_json, print_line, print_remark
+from nebula.graph.graph import Graph
 from nebula.language import explain, translate
 from nebula.stage import one_line
 
@@ -23,7 +24,6 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
     flag(parser, "--repair", translate("fix what can be fixed, and rebuild metadata/"))
     flag(parser, "--json", translate("print the problems as one JSON list"))
     options = parser.parse_args(argv)
-    from nebula.graph.graph import Graph
 
     with Graph(data_dir) as graph:
         problems = graph.check(repair=options.repair)

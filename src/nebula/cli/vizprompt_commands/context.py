@@ -6,6 +6,10 @@ from collections.abc import Sequence
 
 from nebula.cli.arguments import Parser, UsageError, flag, reference_option, repeatable
 from nebula.cli.printing import print_json, print_line, print_remark
+from nebula.cli.settings import open_settings
+from nebula.graph.context.preview import DEFAULT_BUDGET, preview_context
+from nebula.graph.context.references import referenced_nodes
+from nebula.graph.graph import Graph
 from nebula.language import translate
 
 
@@ -13,11 +17,6 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
     options = _parser(prog).parse_args(argv)
     if options.budget is not None and options.budget < 1:
         raise UsageError("--budget must be above zero")
-    from nebula.cli.settings import open_settings
-    from nebula.graph.context.preview import DEFAULT_BUDGET, preview_context
-    from nebula.graph.context.references import referenced_nodes
-    from nebula.graph.graph import Graph
-
     with Graph(data_dir) as graph:
         preview = preview_context(
             graph,

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from nebula.cli.arguments import Parser, UsageError, repeatable
 from nebula.cli.printing import print_line
 from nebula.cli.vizprompt_commands.showing import split_tags
+from nebula.graph.graph import Graph
+from nebula.graph.values import DEFAULT_FLOW
 from nebula.language import translate
 
 
@@ -17,7 +19,6 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
         raise UsageError("only one of the two texts can come from standard input")
     prompt = options.prompt if options.prompt_file is None else read_text(options.prompt_file)
     response = options.response if options.response_file is None else read_text(options.response_file)
-    from nebula.graph.graph import Graph
 
     with Graph(data_dir) as graph:
         node = graph.create_node(
@@ -48,8 +49,6 @@ def read_text(path: str) -> str:
 
 
 def _parser(prog: str) -> Parser:
-    from nebula.graph.values import DEFAULT_FLOW
-
     parser = Parser(
         prog,
         translate("Stores a prompt and its answer as a node, and prints its id."),

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from nebula.cli.arguments import Parser, flag
 from nebula.cli.printing import print_json, print_line
 from nebula.cli.vizprompt_commands.showing import find_flow, legend, print_flows, run_on_graph, show_node
+from nebula.graph.errors import AmbiguousId, NotFound
+from nebula.graph.values import DEFAULT_FLOW
 from nebula.language import translate
 
 if TYPE_CHECKING:
@@ -30,8 +32,6 @@ def _list(graph: Graph, options: argparse.Namespace) -> int:
 
 
 def _create(graph: Graph, options: argparse.Namespace) -> int:
-    from nebula.graph.errors import NotFound
-
     try:
         known = graph.get_flow(options.name)
     except NotFound:
@@ -75,15 +75,11 @@ def _disconnect(graph: Graph, options: argparse.Namespace) -> int:
 
 def _known_flow(graph: Graph, options: argparse.Namespace) -> str:
     """The id of the flow; `main`, which the first use makes, needs none."""
-    from nebula.graph.values import DEFAULT_FLOW
-
     return DEFAULT_FLOW if options.flow == DEFAULT_FLOW else find_flow(graph, options.flow).id
 
 
 def _end(graph: Graph, name: str) -> str:
     """An end of a connection; it may be a node that is gone."""
-    from nebula.graph.errors import AmbiguousId, NotFound
-
     try:
         return graph.resolve_id(name)
     except AmbiguousId:
@@ -127,8 +123,6 @@ def _parser(prog: str) -> Parser:
 
 
 def _add_commands(parser: Parser) -> None:
-    from nebula.graph.values import DEFAULT_FLOW
-
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=Parser)
 
     def command(name: str, about: str, run: Callable[[Graph, argparse.Namespace], int]) -> argparse.ArgumentParser:

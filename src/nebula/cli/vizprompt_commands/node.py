@@ -11,6 +11,7 @@ from nebula.cli.arguments import Parser, UsageError, flag
 from nebula.cli.printing import print_json, print_line, print_remark
 from nebula.cli.vizprompt_commands.showing import node_line, run_on_graph, show_node, split_tags
 from nebula.language import translate
+from nebula.tools.approval import agrees
 
 if TYPE_CHECKING:
     from nebula.graph.graph import Graph
@@ -66,7 +67,6 @@ def _delete(graph: Graph, options: argparse.Namespace) -> int:
 def _confirmed(line: str) -> bool:
     if not sys.stdin.isatty():
         raise UsageError("nobody is there to ask; add --yes to delete the node")
-    from nebula.tools.approval import agrees
 
     print_remark(line)
     print_remark(translate("Delete this node and its connections? (y/N): "), end="")

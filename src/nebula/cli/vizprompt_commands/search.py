@@ -10,6 +10,7 @@ from typing import TextIO
 from nebula.cli.arguments import Parser, UsageError, flag
 from nebula.cli.printing import print_json, print_line, print_remark
 from nebula.cli.vizprompt_commands.showing import node_line, split_list, split_tags
+from nebula.graph.graph import Graph
 from nebula.language import translate
 
 _PATIENCE = 10.0
@@ -44,7 +45,6 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
     options = parser.parse_args(argv)
     if options.limit is not None and options.limit < 1:
         raise UsageError("--limit must be above zero")
-    from nebula.graph.graph import Graph
 
     with Graph(data_dir) as graph:
         nodes = graph.search_nodes(

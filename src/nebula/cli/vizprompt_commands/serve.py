@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from nebula.agent.session import CHAT
 from nebula.cli.nebula_commands.serve import check_door, serve_conversation, serve_parser
 from nebula.cli.settings import open_settings, session_overrides
+from nebula.graph.graph import Graph
 from nebula.language import translate
+from nebula.server.conversation.turns.agent import AgentTurns
 
 
 def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
@@ -22,10 +25,7 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
     token = "" if options.no_token else options.token or settings.token
     check_door(options, token)
 
-    from nebula.agent.session import CHAT
-    from nebula.graph.graph import Graph
     from nebula.server.conversation.app import CHAT_MODES
-    from nebula.server.conversation.turns.agent import AgentTurns
 
     graph = Graph(data_dir)
     return serve_conversation(options, settings, token, graph, AgentTurns(settings, graph, CHAT), CHAT_MODES)

@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING
 
 from nebula.cli.arguments import Parser, UsageError
 from nebula.cli.printing import print_line, print_remark, print_words
+from nebula.cli.terminal.output.width import cut
+from nebula.graph.errors import GraphError, NotFound
+from nebula.graph.graph import Graph
+from nebula.graph.ids import shortest_unique
 from nebula.language import explain, translate
 
 if TYPE_CHECKING:
-    from nebula.graph.graph import Graph
     from nebula.graph.values import Flow, Node
 
 COLUMNS = 100
@@ -22,7 +25,6 @@ def run_on_graph(parser: Parser, data_dir: str, argv: Sequence[str]) -> int:
     """Run what the parser chose, on the graph in this folder."""
     options = parser.parse_args(argv)
     run: Callable[[Graph, argparse.Namespace], int] = options.run
-    from nebula.graph.graph import Graph
 
     with Graph(data_dir) as graph:
         return run(graph, options)
@@ -53,8 +55,6 @@ def one_line(text: str) -> str:
 
 def node_line(node: Node, columns: int = COLUMNS, shown_id: str = "") -> str:
     """Id, time, what it is about, tags."""
-    from nebula.cli.terminal.output.width import cut
-
     about = one_line(" ".join((node.summary or node.prompt).split()))
     tags = one_line(" ".join("#" + tag for tag in node.tags))
     head = one_line(f"{shown_id or node.id}  {node.timestamp[:16]}")
@@ -79,8 +79,6 @@ def show_node(node: Node) -> None:
 
 def flow_lines(flows: Sequence[Flow], among: Sequence[Flow] = ()) -> list[str]:
     """Numbered as `flow show NUMBER` takes them, each with the shortest beginning of its id that no other one has."""
-    from nebula.graph.ids import shortest_unique
-
     width = len(str(len(flows)))
     short = shortest_unique((flow.id for flow in flows), (flow.id for flow in among))
     return [
@@ -107,8 +105,6 @@ def find_flow(graph: Graph, wanted: str) -> Flow:
 
     Raises NotFound, and BadFile where the file of that flow cannot be read.
     """
-    from nebula.graph.errors import NotFound
-
     try:
         return graph.get_flow(wanted)
     except NotFound:
@@ -128,8 +124,6 @@ def find_flow(graph: Graph, wanted: str) -> Flow:
 
 def legend(graph: Graph, flow: Flow) -> list[str]:
     """Say what the numbers of a map stand for."""
-    from nebula.graph.errors import GraphError
-
     width = len(str(max((entry.index for entry in flow.entries), default=0)))
     short = graph.shortest_unique_ids([entry.id for entry in flow.entries])
     lines = []

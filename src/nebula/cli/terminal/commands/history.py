@@ -16,6 +16,7 @@ from nebula.cli.terminal.commands.nodes import short_ids
 from nebula.cli.terminal.output.width import cut
 from nebula.language import explain, translate
 from nebula.stage import one_line
+from nebula.workspace.reading import ReadingWorkspace
 
 if TYPE_CHECKING:
     from nebula.blame.why import ExplainedRun
@@ -86,7 +87,6 @@ HISTORY = SessionCommand(
 async def why(terminal: TerminalSession, argument: str) -> None:
     """Show the turns behind a file, or behind some of its lines, the newest first."""
     from nebula.blame.why import explain_lines
-    from nebula.workspace.reading import ReadingWorkspace
 
     found = _LINES.fullmatch(argument.strip().removeprefix("@"))
     workspace = terminal.session.project.workspace
