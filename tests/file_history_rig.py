@@ -6,19 +6,19 @@ from collections.abc import Callable, Mapping
 
 from nebula.files.digest import digest
 from nebula.workspace.contract import PathChange
-from nebula.workspace.file_history import FileHistory, FileStep
+from nebula.workspace.file_history import FileHistory, PlannedFile
 from nebula.workspace.journal.states import EntryKind
 
 
-def undo(history: FileHistory, group: str | None = None) -> tuple[FileStep, ...]:
+def undo(history: FileHistory, group: str | None = None) -> tuple[PlannedFile, ...]:
     return history.apply(history.plan_undo(group))
 
 
-def redo(history: FileHistory, group: str | None = None) -> tuple[FileStep, ...]:
+def redo(history: FileHistory, group: str | None = None) -> tuple[PlannedFile, ...]:
     return history.apply(history.plan_redo(group))
 
 
-def restore(history: FileHistory, state: Mapping[str, str | None], group: str) -> tuple[FileStep, ...]:
+def restore(history: FileHistory, state: Mapping[str, str | None], group: str) -> tuple[PlannedFile, ...]:
     return history.apply(history.plan_restore(state, group))
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from nebula.workspace import LocalWorkspace, Policy
 from nebula.workspace.errors import NotUtf8, TooLarge, WorkspaceError
-from nebula.workspace.held_back import HeldBackWorkspace
+from nebula.workspace.wrapped.held_back import HeldBackWorkspace
 
 
 @pytest.mark.parametrize(("content", "refusal"), [(b"x" * 50, TooLarge), (b"\xff\xfe", NotUtf8)])

@@ -53,7 +53,7 @@ def test_undo_goes_back_turn_by_turn_and_redo_returns(two_turns: LocalWorkspace,
 def test_preview_touches_nothing(two_turns: LocalWorkspace, see: See) -> None:
     before = see()
     plan = two_turns.history.plan_undo("first")
-    assert [(step.path, step.target) for step in plan.steps] == [
+    assert [(step.path, step.after) for step in plan.steps] == [
         ("kept.txt", digest(b"user's\n")),
         ("new/made.txt", None),
     ]

@@ -85,18 +85,18 @@ def described(workspace: Workspace, plan: FilePlan) -> ReturnPlan:
     """Return what a plan would do to each file, for those who are shown it before it is carried out."""
     history = journal_of(workspace)
     files = tuple(
-        FileDifference(step.path, difference(history, step.path, step.current, step.target), step.conflict)
+        FileDifference(step.path, difference(history, step.path, step.before, step.after), step.conflict)
         for step in plan.steps
     )
     return ReturnPlan(_name(plan), files, _deleted_by_hand(history, plan))
 
 
 def _deleted_by_hand(history: FileHistory, plan: FilePlan) -> tuple[str, ...]:
-    missing = [step.path for step in plan.steps if step.current is None and step.target is not None]
+    missing = [step.path for step in plan.steps if step.before is None and step.after is not None]
     left = {change.path: change.after for change in history.changes()} if missing else {}
     return tuple(path for path in missing if left.get(path) is not None)
 
 
 def _name(plan: FilePlan) -> str:
-    steps = repr([(step.path, step.current, step.target, bool(step.conflict)) for step in plan.steps])
+    steps = repr([(step.path, step.before, step.after, bool(step.conflict)) for step in plan.steps])
     return hashlib.sha256(steps.encode()).hexdigest()

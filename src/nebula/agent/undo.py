@@ -90,7 +90,7 @@ def restore_plan(workspace: Workspace, node: Node) -> FilePlan:
         known.setdefault(change.path, set()).update((change.before, change.after))
     restore_id = new_trace_id()
     steps = history.plan_restore(state_after(changes, node), restore_id).steps
-    ours = {step.path: step.target for step in steps if is_among(step.current, known.get(step.path, ()))}
+    ours = {step.path: step.after for step in steps if is_among(step.before, known.get(step.path, ()))}
     later = {change.path for change in changes[_end_of(changes, node) :]}
     passed_over = tuple(step.path for step in steps if step.path in later and step.path not in ours)
     return replace(history.plan_restore(ours, restore_id), passed_over=passed_over)

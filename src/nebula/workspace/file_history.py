@@ -26,11 +26,11 @@ PlanKind = Literal["undo", "redo", "restore"]
 
 
 @value
-class FileStep:
+class PlannedFile:
     path: str
-    current: str | None
+    before: str | None
     """The state of the path now (see `journal.states`; of a plain file its sha256); None: there is nothing."""
-    target: str | None
+    after: str | None
     """The state it shall have; None: it shall be removed."""
     conflict: Sentence | None = None
     """Why it cannot be done."""
@@ -40,7 +40,7 @@ class FileStep:
 class FilePlan:
     kind: PlanKind
     group: str
-    steps: tuple[FileStep, ...]
+    steps: tuple[PlannedFile, ...]
     """Only files that would change, sorted by path."""
     emptied: tuple[str, ...] = ()
     """Directories to remove if they are empty afterwards."""
@@ -50,7 +50,7 @@ class FilePlan:
     """Files that would change as well, and stay as somebody else has left them."""
 
     @property
-    def conflicts(self) -> tuple[FileStep, ...]:
+    def conflicts(self) -> tuple[PlannedFile, ...]:
         return tuple(step for step in self.steps if step.conflict)
 
 
@@ -128,9 +128,9 @@ class FileHistory:
         own: dict[str, set[str | None]] = {}
         for change in self._writer.log.changes():
             own.setdefault(change.path, set()).update({change.before, change.after})
-        return _plan("restore", group, [self._restoring(path, state[path], own) for path in state])
+        return _plan("restore", group, [self._plan_one_restore(path, state[path], own) for path in state])
 
-    def apply(self, plan: FilePlan, by: str = "") -> tuple[FileStep, ...]:
+    def apply(self, plan: FilePlan, by: str = "") -> tuple[PlannedFile, ...]:
         """Carry a plan out for a session; Stale, with nothing touched, if it has conflicts or a file changed since it
         was made."""
         if plan.conflicts:
@@ -153,38 +153,39 @@ class FileHistory:
             timeline.replay(entry)
         return timeline
 
-    def _step(self, path: str, known: set[str | None], target: str | None) -> FileStep:
+    def _step(self, path: str, known: set[str | None], target: str | None) -> PlannedFile:
         """Return a step that is right only while the file has a content the journal left it with."""
         try:
             current = self.current(path, {*known, target})
         except WorkspaceError as error:
-            return FileStep(path, None, target, sentence_of(error))
+            return PlannedFile(path, None, target, sentence_of(error))
         if not same_state(current, target) and not is_among(current, known):
             changed = Sentence("{path}: changed since; nothing was touched.", path=path)
-            return FileStep(path, current, target, changed)
-        return self._obtainable(FileStep(path, current, target))
+            return PlannedFile(path, current, target, changed)
+        return self._require_content(PlannedFile(path, current, target))
 
-    def _restoring(self, path: str, target: str | None, own: Mapping[str, set[str | None]]) -> FileStep:
+    def _plan_one_restore(self, path: str, target: str | None, own: Mapping[str, set[str | None]]) -> PlannedFile:
         contents = own.get(path, set())
         try:
             current = self.current(path, {*contents, target})
         except WorkspaceError as error:
-            return FileStep(path, None, target, sentence_of(error))
+            return PlannedFile(path, None, target, sentence_of(error))
         known = is_among(current, contents)
         odd = current is not None and parse_state(current).kind != "file"
         if (odd and not known) or (target is None and current is not None and not (None in contents and known)):
             foreign = Sentence("{path}: was not made by the agent as it is now, so it stays.", path=path)
-            return FileStep(path, current, target, foreign)
-        return self._obtainable(FileStep(path, current, target))
+            return PlannedFile(path, current, target, foreign)
+        return self._require_content(PlannedFile(path, current, target))
 
-    def _obtainable(self, step: FileStep) -> FileStep:
-        target = step.target
-        if target is None or same_state(step.current, target) or parse_state(target).kind == "folder":
+    def _require_content(self, step: PlannedFile) -> PlannedFile:
+        """Return the step, with a conflict where the journal did not keep the content that it needs."""
+        target = step.after
+        if target is None or same_state(step.before, target) or parse_state(target).kind == "folder":
             return step
-        if content_name(step.current) == content_name(target) or self.content(target) is not None:
+        if content_name(step.before) == content_name(target) or self.content(target) is not None:
             return step
         gone = Sentence("{path}: that content was not kept.", path=step.path)
-        return FileStep(step.path, step.current, step.target, gone)
+        return replace(step, conflict=gone)
 
     def current(self, path: str, others: Collection[str | None]) -> str | None:
         """Return the state of the path now; of a file only its content, where no state in `others` names a mode."""
@@ -210,22 +211,22 @@ class FileHistory:
         changes = []
         for step in plan.steps:
             path = normal_path(step.path).text
-            content = self.content(step.target or "") if step.target else b""
-            if content is None and content_name(step.target) not in {None, content_name(step.current)}:
+            content = self.content(step.after or "") if step.after else b""
+            if content is None and content_name(step.after) not in {None, content_name(step.before)}:
                 raise NotKept("{path}: that content was not kept.", path=step.path)
             read = partial(bytes, content or b"")
-            changes.append(PathChange(path, step.target, read, before=step.current, mode=modes.get(path)))
+            changes.append(PathChange(path, step.after, read, before=step.before, mode=modes.get(path)))
         return changes
 
     def _modes(self, plan: FilePlan) -> dict[str, int]:
         """Return the permissions that files had when they were removed, where some are to come back."""
-        if all(step.current is not None or step.target is None for step in plan.steps):
+        if all(step.before is not None or step.after is None for step in plan.steps):
             return {}
         return {change.path: change.mode for change in self._writer.log.changes() if change.mode is not None}
 
 
-def _plan(kind: PlanKind, group: str, steps: Sequence[FileStep], emptied: tuple[str, ...] = ()) -> FilePlan:
-    changing = (step for step in steps if step.conflict or not same_state(step.current, step.target))
+def _plan(kind: PlanKind, group: str, steps: Sequence[PlannedFile], emptied: tuple[str, ...] = ()) -> FilePlan:
+    changing = (step for step in steps if step.conflict or not same_state(step.before, step.after))
     return FilePlan(kind, group, tuple(sorted(changing, key=lambda step: step.path)), emptied)
 
 
@@ -260,7 +261,7 @@ def _choose(group: str | None, candidates: Sequence[str], what: str) -> str:
     return group
 
 
-def _in_the_way(conflicts: Sequence[FileStep]) -> Stale:
+def _in_the_way(conflicts: Sequence[PlannedFile]) -> Stale:
     first = conflicts[0].conflict
     if len(conflicts) == 1 and first is not None:
         return Stale.of(first)

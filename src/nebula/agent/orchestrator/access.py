@@ -16,8 +16,8 @@ from nebula.tools.ledger import ReadLedger
 from nebula.tools.toolset import ToolSet
 from nebula.value import record, replace
 from nebula.workspace.contract import Workspace
-from nebula.workspace.held_back import HeldBackWorkspace
 from nebula.workspace.state_folder import StateFolder
+from nebula.workspace.wrapped.held_back import HeldBackWorkspace
 
 
 @record

@@ -21,7 +21,7 @@ from nebula.workspace.contract import (
 )
 from nebula.workspace.errors import PathEscape
 from nebula.workspace.guard.paths import normal_path
-from nebula.workspace.wrapped import WrappedWorkspace
+from nebula.workspace.wrapped.base import WrappedWorkspace
 
 Parts = tuple[str, ...]
 

@@ -26,7 +26,7 @@ from nebula.workspace.contract import (
 from nebula.workspace.diff import TextDiff, diff_texts
 from nebula.workspace.errors import AlreadyExists, PathNotFound, Stale, WorkspaceError
 from nebula.workspace.guard.paths import normal_path
-from nebula.workspace.wrapped import WrappedWorkspace
+from nebula.workspace.wrapped.base import WrappedWorkspace
 
 
 class HeldBackWorkspace(WrappedWorkspace):
