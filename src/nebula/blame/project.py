@@ -97,7 +97,9 @@ class ProjectBlame:
 
     def nodes(self) -> list[Node]:
         """Return all nodes of the project's graph, oldest first."""
-        return sorted(self._graph.list_nodes(), key=_time_of) if self._graph is not None else []
+        found = sorted(self._graph.list_nodes(), key=_time_of) if self._graph is not None else []
+        self._nodes |= {node.id: node for node in found}
+        return found
 
     def node(self, node_id: str) -> Node | None:
         """Return the node of a turn; None where it left none that can be read."""
