@@ -6,7 +6,8 @@ import { test } from "node:test";
 import { continuing, isBusy, steerable, turnHere, turnInSight } from "../../src/nebula/web/state/here.js";
 import { reduce } from "../../src/nebula/web/state/reduce.js";
 import { EMPTY } from "../../src/nebula/web/state/state.js";
-import { begin, isOver, LOST, perform } from "../../src/nebula/web/state/turn.js";
+import { begin, isOver, LOST, lost, perform } from "../../src/nebula/web/state/turn.js";
+import { reconciled, stopping, waiting } from "../../src/nebula/web/state/turns.js";
 
 function event(state, name, data) {
   return reduce(state, { kind: "events", events: [{ name, data: { type: name, ...data } }], now: 0 });
@@ -343,4 +344,86 @@ test("what was said too late goes back to the page that said it, behind the prom
   const { final } = turnEvents("t", "main", []);
   assert.equal(event(state, "final", { ...final, unheard }).returned?.prompt, "prompt of t\n\nmine");
   assert.equal(event(state, "final", { ...final, node_id: "n", unheard }).returned?.prompt, "mine");
+});
+
+test("what stands beside new nodes in a batch is not taken for one of them", () => {
+  const made = (id) => ({ name: "node_created", data: { node_id: id, flow_id: "main", parents: [], node: { id } } });
+  const gone = { name: "node_deleted", data: { node_id: "a", flow_id: "main" } };
+  const state = reduce(at("main", "a", "b"), { kind: "events", events: [made("c"), gone, made("d")], now: 0 });
+  assert.deepEqual(state.flow.nodes, ["b", "c", "d"]);
+  assert.equal(state.briefs.has("a"), false);
+});
+
+test("chosen in any order, those that a turn merges lead to it", () => {
+  const state = event(at("main", "a", "b"), "task", turnEvents("t", "main", ["a", "b"]).task);
+  const chosen = reduce(reduce(state, { kind: "select", id: "b" }), { kind: "merge", id: "a" });
+  assert.equal(turnHere(chosen)?.traceId, "t");
+});
+
+test("of turns that are over twenty are kept, the newest, and every one at work", () => {
+  let state = event(at("main"), "task", turnEvents("at work", "main", []).task);
+  for (let number = 0; number < 25; number++) {
+    const heard = turnEvents(`t${number}`, "main", []);
+    state = event(event(state, "task", heard.task), "final", heard.final);
+  }
+  assert.deepEqual(
+    [...state.turns.keys()],
+    ["at work", ...Array.from({ length: 19 }, (_, number) => `t${number + 6}`)],
+  );
+});
+
+test("a turn begins with what is known of it, and what is not is empty", () => {
+  const { traceId, flowId, prompt, parents, said, waiting, remarks, backstage, ...rest } = begin({ trace_id: "t" }, 7);
+  assert.deepEqual([traceId, flowId, prompt], ["t", "", ""]);
+  assert.deepEqual([parents, said, waiting, remarks, backstage], [[], [], [], [], []]);
+  assert.deepEqual(rest, {
+    curtain: false,
+    doing: "",
+    amount: "",
+    curtainSince: 7,
+    ask: null,
+    line: "",
+    status: "",
+    nodeId: null,
+    stopping: false,
+    seq: 0,
+  });
+});
+
+test("a cue without its text says nothing, and one that fails says what failed", () => {
+  const stage = [{ cue: "say" }, { cue: "remark" }, { cue: "backstage" }];
+  let turn = perform(begin({ trace_id: "t" }, 0), { trace_id: "t", seq: 1, type: "x", stage }, 1);
+  assert.deepEqual([turn.said, turn.remarks], [[{ text: "", act: 2 }], [""]]);
+  assert.deepEqual(turn.backstage, [{ title: "", text: "" }]);
+  turn = perform(turn, { trace_id: "t", seq: 2, type: "steering" }, 1);
+  assert.deepEqual(turn.said.at(-1), { text: "", act: 0 });
+  const close = { cue: "close", status: "failed", line: "2 s", failed: ["make"] };
+  turn = perform(turn, { trace_id: "t", seq: 3, type: "final", node_id: "n", stage: [close] }, 1);
+  assert.deepEqual([turn.status, turn.line, turn.remarks, turn.nodeId], ["failed", "2 s", ["", "make"], "n"]);
+});
+
+test("an end that says what was asked is a turn; what is over waits for nobody, and what is stopped says so", () => {
+  const { final } = turnEvents("t", "main", []);
+  assert.equal(event(at("main"), "final", final).turns.size, 0);
+  const ended = event(at("main"), "final", { ...final, prompt: "p" }).turns;
+  assert.equal(ended.get("t")?.prompt, "p");
+  assert.equal(waiting(ended), null);
+  const turns = new Map([["t", begin({ trace_id: "t" }, 0)]]);
+  assert.equal(stopping(turns, "t").get("t")?.stopping, true);
+  const unheard = [{ steering_id: "s", text: "w" }];
+  const known = reconciled(turns, [{ trace_id: "t", waiting: unheard }], true, 0);
+  assert.deepEqual(known.get("t")?.waiting, unheard);
+  assert.deepEqual(reconciled(known, [{ trace_id: "t" }], true, 0).get("t")?.waiting, []);
+});
+
+test("remarks stand one behind the other, and a lost turn has its curtain up", () => {
+  const remark = (seq, text) => ({
+    trace_id: "t",
+    seq,
+    type: "x",
+    stage: [{ cue: "remark", text }, { cue: "curtain" }],
+  });
+  const turn = perform(perform(begin({ trace_id: "t" }, 0), remark(1, "one"), 0), remark(2, "two"), 0);
+  assert.deepEqual([turn.remarks, turn.curtain], [["one", "two"], true]);
+  assert.deepEqual([lost(turn).status, lost(turn).curtain, isOver(lost(turn))], [LOST, false, true]);
 });
