@@ -81,7 +81,7 @@ REPOSITORY = ".git"
 
 
 @value
-class Refusal:
+class RefusedChange:
     """A change that a rule or a person refused."""
 
     round: int
@@ -115,7 +115,7 @@ class TurnResult:
     _steps: dict[str, Step] = field(default_factory=dict)
     _changes: dict[str, FileChange] = field(default_factory=dict)
     _checks: dict[str, CheckRun] = field(default_factory=dict)
-    _refused: dict[str, Refusal] = field(default_factory=dict)
+    _refused: dict[str, RefusedChange] = field(default_factory=dict)
     """By path, or by the name of a tool of somebody else's server."""
     _failed: set[str] = field(default_factory=set)
 
@@ -192,15 +192,15 @@ class TurnResult:
         if step is not None and name == "runCommand":
             self._read_command(step.args, event.result)
         if event.lasting:  # left out of what a command did, such as its commit: no later call makes up for it
-            self._refused[REPOSITORY] = Refusal(sys.maxsize, event.problem)
+            self._refused[REPOSITORY] = RefusedChange(sys.maxsize, event.problem)
         elif step is not None and event.refused and name in WRITERS:
-            self._refused[_path_of(step.args)] = Refusal(len(self.rounds), event.problem)
+            self._refused[_path_of(step.args)] = RefusedChange(len(self.rounds), event.problem)
         elif step is not None and name in WRITERS and event.result.status is ToolResultStatus.Error:
             self._failed |= set() if event.unchanged else {_path_of(step.args) or name}
         elif name and name not in BY_NAME:  # a tool of somebody else's server: what it does, it does elsewhere
             self._refused.pop(name, None)
             if event.refused:
-                self._refused[name] = Refusal(len(self.rounds), event.problem)
+                self._refused[name] = RefusedChange(len(self.rounds), event.problem)
 
     def _read_command(self, args: Any, result: ToolUseResult) -> None:
         """Count a command that was run; one that was refused or could not be started has no end to tell of."""
@@ -226,7 +226,7 @@ class TurnResult:
         ]
 
     @property
-    def refusal(self) -> Refusal | None:
+    def refusal(self) -> RefusedChange | None:
         """The first change that was refused for good: by a rule or a person, and not done otherwise since."""
         return next(iter(self._refused.values()), None)
 
