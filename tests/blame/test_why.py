@@ -49,8 +49,6 @@ def test_a_person_asks_why_in_a_session(bench: Bench) -> None:
     turn(bench, "please add one", write("a.py", "line of one", "another of one"))
 
     def person(person: Person) -> None:
-        person.wait("Number of a session")
-        person.line("")
         person.prompt()
         person.line("/why a.py:2")
         person.wait("please add one")

@@ -90,7 +90,7 @@ def test_what_cannot_be_taken_back_is_not_asked_about(bench: Bench) -> None:
     worked(bench, "change 3\n", *edit(3, "LINE"))
     bench.write("a.txt", bench.read("a.txt") + "by hand\n")
     with ScriptedModel([]) as server:
-        out = run_here(bench, "nebula", stdin="new\n/undo\nexit\n", **server.env()).out
+        out = run_here(bench, "nebula", stdin="/undo\nexit\n", **server.env()).out
     assert "a.txt: changed since; nothing was touched." in out and "all the same?" not in out
 
 

@@ -667,7 +667,7 @@ def test_a_slip_at_a_question_is_no_reason_to_refuse(bench: Bench) -> None:
     with ScriptedModel([write, Turn("Made."), write, Turn("Not made.")]) as server:
         made = run_here(bench, "nebula", stdin="make\nm\nｆ\n/help\ny\nexit\n", **server.env()).out
         (bench.project / "a.txt").unlink()
-        not_made = run_here(bench, "nebula", stdin="new\nmake\n/tmp is a better place\nexit\n", **server.env()).out
+        not_made = run_here(bench, "nebula", stdin="make\n/tmp is a better place\nexit\n", **server.env()).out
         told = str(server.turns[-1].json["messages"][-1]["content"])
     assert made.count("is no answer to this question.") == 3 and "a.txt +1 −0" in made
     assert "The user refused: /tmp is a better place" in told and "The model is told why." in not_made

@@ -14,7 +14,7 @@ from nebula.cli.printing import short_path
 from nebula.cli.settings import open_settings, session_overrides
 from nebula.cli.terminal.commands.sessions import show_resumed
 from nebula.cli.terminal.commands.table import BARE, obey, slash_words
-from nebula.cli.terminal.dialogs.session_choice import Choice, choose_session, spoken_sessions
+from nebula.cli.terminal.dialogs.session_choice import Choice, choose_session, mention_sessions, spoken_sessions
 from nebula.cli.terminal.dialogs.trust import ask_trust
 from nebula.cli.terminal.input.contract import EndOfInput, Interrupted
 from nebula.cli.terminal.input.line_input import LineInput
@@ -101,13 +101,17 @@ async def converse(terminal: TerminalSession, first_prompt: str = "") -> None:
 
 
 async def _choice(terminal: TerminalSession) -> Choice:
-    """Return which session to open: as the command line says, else by asking."""
+    """Return which session: the one that the command line names, one from the list of `-r`, else a new one at once."""
     options = terminal.options
-    if options.continue_last or options.resume is not None:
+    if options.continue_last or options.resume:
         return Choice("" if options.continue_last else options.resume)
     if options.from_nodes:
         return Choice()
-    return await choose_session(spoken_sessions(terminal.settings), terminal.input, terminal.screen)
+    sessions = spoken_sessions(terminal.settings)
+    if options.resume is not None:
+        return await choose_session(sessions, terminal.input, terminal.screen) if sessions else Choice("")
+    mention_sessions(sessions, terminal.screen)
+    return Choice()
 
 
 def _greet(terminal: TerminalSession, *, resumed: bool) -> None:

@@ -156,7 +156,7 @@ def _session_options(parser: Parser) -> None:
         metavar="ID",
         nargs="?",
         const="",
-        help=translate("go on with a session (without ID: the newest)"),
+        help=translate("go on with a session (without ID: one from a list, with -p the newest)"),
     )
     parser.add_argument(
         "--compact",

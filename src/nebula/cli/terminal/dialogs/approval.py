@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from nebula.events import Approval
 
 
+KEYS = "yndhmapf"
+"""What answers a question by itself; a sentence is sent by Enter."""
+
+
 class Dialog(Protocol):
     def introduce(self) -> None: ...
 
@@ -45,7 +49,7 @@ class TerminalApprover:
         dialog.introduce()
         while True:
             try:
-                answer = await self.terminal.input.ask(translate("Go ahead? (y/N): "), fresh=True)
+                answer = await self.terminal.input.ask(translate("Go ahead? (y/N): "), fresh=True, keys=KEYS)
                 decision = await dialog.decide(answer)
             except EndOfInput:
                 return Decision(False)
@@ -174,7 +178,7 @@ class _WriteDialog:
         for number, hunk in enumerate(hunks, 1):
             show_diff(self._terminal.screen, hunk)
             asked = translate("Take hunk {number} of {count}? (y/N): ", number=number, count=len(hunks))
-            if agrees(await self._terminal.input.ask(asked)):
+            if agrees(await self._terminal.input.ask(asked, keys="yn")):
                 chosen.append(number)
         if not chosen:
             return Decision(False)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from nebula.config import Settings
 
 SHOWN = 9
+MENTIONED = 3
 
 
 @value
@@ -36,6 +37,15 @@ def spoken_sessions(settings: Settings) -> list[SessionInfo]:
         return []
     with Sessions(settings.memory_path) as memory:
         return [info for info in memory.of_project(settings.root) if info.messages]
+
+
+def mention_sessions(sessions: Sequence[SessionInfo], screen: Screen) -> None:
+    """Show the newest sessions and how to go on with one; nobody is asked."""
+    if not sessions:
+        return
+    screen.line(translate("Earlier sessions of this directory (/resume or nebula -r goes on with one):"), "dim")
+    for info in sessions[:MENTIONED]:
+        screen.line(f"  {session_line(info, screen.columns - 3)}", "dim")
 
 
 async def choose_session(sessions: Sequence[SessionInfo], terminal_input: TerminalInput, screen: Screen) -> Choice:

@@ -44,8 +44,11 @@ class TerminalInput(Protocol):
         """Text to be changed and sent. Ctrl-C raises `Interrupted` whatever stands there."""
         ...
 
-    async def ask(self, question: str, *, fresh: bool = False) -> str:
-        """One line. `fresh`: nothing typed before the question was read may answer it."""
+    async def ask(self, question: str, *, fresh: bool = False, keys: str = "") -> str:
+        """Return one line. `fresh`: nothing typed before the question was read may answer it.
+
+        One of `keys`, typed alone, is an answer without Enter where single keys can be read.
+        """
         ...
 
     def watching(self, watch: Watch) -> AbstractContextManager[None]:

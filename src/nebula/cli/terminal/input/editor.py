@@ -22,6 +22,7 @@ from nebula.cli.terminal.input.keys import (
     PromptActions,
     TerminalKeys,
     TurnKeys,
+    answered_by_key,
     prompt_bindings,
     question_bindings,
 )
@@ -90,12 +91,14 @@ class EditorInput:
         text = await self._main.prompt_async(default=default)
         return without_surrogates(self._parts.pastes.expand_small(text))
 
-    async def ask(self, question: str, *, fresh: bool = False) -> str:
+    async def ask(self, question: str, *, fresh: bool = False, keys: str = "") -> str:
         if fresh:
             await self._until_quiet()
         if self._question is None:
             self._question = self._question_session()
-        return without_surrogates(await self._question.prompt_async([("class:prompt", question)], handle_sigint=False))
+        with answered_by_key(self._question.default_buffer, keys):
+            answer = await self._question.prompt_async([("class:prompt", question)], handle_sigint=False)
+        return without_surrogates(answer)
 
     def watching(self, watch: Watch) -> AbstractContextManager[None]:
         return self._keys.watching(watch)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
+from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.filters import is_searching
 from prompt_toolkit.input.posix_utils import PosixStdinReader
 from prompt_toolkit.input.vt100 import Vt100Input, raw_mode
@@ -127,6 +128,30 @@ def question_bindings() -> KeyBindings:
             event.app.exit(exception=EndOfInput())
 
     return keys
+
+
+ONE_KEY_S = 0.4
+"""A letter that nothing follows for so long is the answer; somebody who types a sentence has gone on by then."""
+
+
+@contextmanager
+def answered_by_key(buffer: Buffer, keys: str) -> Iterator[None]:
+    """Let one of `keys`, typed alone, answer the question of the block without Enter."""
+    timers: list[asyncio.TimerHandle] = []
+
+    def hear(_: Buffer) -> None:
+        while timers:
+            timers.pop().cancel()
+        if len(buffer.text) == 1 and buffer.text in keys:
+            timers.append(asyncio.get_running_loop().call_later(ONE_KEY_S, buffer.validate_and_handle))
+
+    buffer.on_text_changed += hear
+    try:
+        yield
+    finally:
+        buffer.on_text_changed -= hear
+        for timer in timers:
+            timer.cancel()
 
 
 # A running turn
