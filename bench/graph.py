@@ -6,10 +6,15 @@ Generates data folders of the asked sizes (nodes of about 3.7 KB, one flow a tho
 again when given), then measures each in fresh processes:
 
     append        create_node behind a node in its flow, in turns with writing and flushing one file of that size
-    paced         the same at a person's pace, a checkpoint between any two, in one flow of all the nodes
+    paced         the same at a person's pace, in one flow of all the nodes
     first open    get_node without any cache; reopen: with it; every node known: the first stage of the cache
     read all      building the search cache (goes on in the background, search waits for it)
     search        by keyword and by text, words of two Japanese characters among them
+
+A turn is four flushes (node and flow, each file before it takes its place, and their two folders after that) where the
+plain file is one: so the bar is six times a plain file, not two. What that buys is that no log has to be read, replayed
+or emptied; beside a model's answer, which takes seconds, it is some milliseconds. A flow is written whole: one of
+10,000 turns costs 4 ms of CPU.
 """
 
 from __future__ import annotations
@@ -31,7 +36,6 @@ from pathlib import Path
 APPENDS = 400
 PACED = 12
 PAUSE_S = 0.7
-"""Longer than a checkpoint waits."""
 QUERIES = 200
 JAPANESE = (
     *("検索", "要約", "会話", "節点", "接続", "分岐", "合流", "履歴", "文書", "構造"),
@@ -324,7 +328,7 @@ def rows(results: dict[int, dict[str, float]]) -> Iterator[tuple[str, list[str],
     yield (
         "append p50 / plain file",
         [f"{results[s]['append_p50'] / results[s]['plain_p50']:.2f} x" for s in sizes],
-        "<= 2 x",
+        "<= 6 x",
     )
     ratios = [results[s]["append_p50"] / results[s]["plain_p50"] for s in sizes]
     yield f"the same against {sizes[0]:,} nodes", [f"{ratio / ratios[0]:.2f} x" for ratio in ratios], "<= 1.3 x"
