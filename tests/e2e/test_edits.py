@@ -31,7 +31,7 @@ def test_edits_keep_line_breaks_mark_and_missing_end(bench):
     assert [(line["method"], line["status"]) for line in lines] == [
         ("read_file", 200),
         ("write_file", 200),
-        ("write_file", 400),
+        ("write_file", 422),
     ]
 
 

@@ -24,11 +24,11 @@ def project(bench):
     return bench
 
 
-def ask(bench, script, *args, **env):
+def ask(bench, script, *args, code=0, **env):
     with ScriptedModel(script) as server:
         ran = bench.run("nebula", "-p", "go", "--output-format", "stream-json", *args, **server.env(), **env)
         sent = [turn.json for turn in server.turns]
-    assert ran.code == 0, ran.err
+    assert ran.code == code, ran.err
     return ran.events, sent
 
 
@@ -147,7 +147,7 @@ def test_lines_that_moved_since_a_search_showed_them_are_read_again_first(projec
     project.write("src/light.py", "import sea\ndef lighthouse(): return beacon()\n")
     edits = [{"old_text": "beacon()", "new_text": "lamp()"}]
     script = [Turn("", [Call("editFile", {"path": "src/light.py", "edits": edits})]), Turn("done")]
-    events, _ = ask(project, script, "--yes", "--continue")
+    events, _ = ask(project, script, "--yes", "--continue", code=1)
     assert [event["status"] for event in of_type(events, "tool_result")] == ["Error"]
 
 

@@ -196,7 +196,8 @@ class TurnResult:
         elif step is not None and event.refused and name in WRITERS:
             self._refused[_path_of(step.args)] = RefusedChange(len(self.rounds), event.problem)
         elif step is not None and name in WRITERS and event.result.status is ToolResultStatus.Error:
-            self._failed |= set() if event.unchanged else {_path_of(step.args) or name}
+            target = _path_of(step.args) or name
+            self._failed = self._failed - {target} if event.unchanged else self._failed | {target}
         elif name and name not in BY_NAME:  # a tool of somebody else's server: what it does, it does elsewhere
             self._refused.pop(name, None)
             if event.refused:

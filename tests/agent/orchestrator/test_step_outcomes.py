@@ -63,6 +63,13 @@ async def test_overwrite_makes_what_is_not_there(carry_out, root):
     assert [(root / name).read_text() for name in ("new/a.py", "b.py")] == ["a = 1\n", "b = 1\n"]
 
 
+async def test_a_file_that_has_its_content_already_was_written(carry_out, root):
+    (root / "a.py").write_text("a = 2\n")
+    script = [write("a.py", "a = 1\n"), write("a.py", "a = 2\n", "overwrite"), say("Written.")]
+    done = await carry_out(script, step("1", files=["a.py"]))
+    assert (done.code, done.states) == (0, ["done"])
+
+
 async def test_overwrite_of_what_was_not_read_is_not_done_blindly(carry_out, root):
     (root / "a.py").write_text("precious = 1\n")
     done = await carry_out([write("a.py", "x = 1\n", "overwrite"), say("Overwritten.")], step("1"))
