@@ -20,7 +20,7 @@ from nebula.agent.session import Session
 from nebula.agent.turn_result import Ending, TurnResult
 from nebula.agent.workbench import Workbench
 from nebula.config import Settings
-from nebula.events import Citations, Final, Message, Stamped, Step, ToolResult, Usage
+from nebula.events import Activity, Citations, Final, Message, Stamped, Step, ToolResult, Usage
 from nebula.files.home import derived_folder
 from nebula.graph.errors import NotFound
 from nebula.language import Sentence
@@ -120,7 +120,7 @@ class Slow(Workbench):
 
     begun: Callable[[], None] = print
 
-    async def open_servers(self) -> list[Sentence]:
+    async def open_servers(self, show: Callable[[Activity], None]) -> list[Sentence]:
         self.begun()
         await asyncio.sleep(60)
         return []
