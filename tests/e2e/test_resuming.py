@@ -38,7 +38,7 @@ def test_a_session_in_use_is_joined_with_a_warning(bench, args):
             os.path.join(derived_folder(str(bench.project), str(bench.home / ".nebula")), "sessions"), session
         )
         assert lock.take()
-        ran = bench.run("nebula", *args, stdin="go on\nexit\n", **server.env())
+        ran = bench.run("nebula", *args, stdin="1\ngo on\nexit\n", **server.env())
         lock.release()
     assert ran.code == 0
     assert (ran.out + ran.err).count(f"{session} is in use by another process") == 1

@@ -26,7 +26,8 @@ from nebula.llm.http.http_errors import Service
 from nebula.llm.http.retry import RetryPolicy
 from nebula.llm.http.sse import SseParser
 from nebula.messages import Message, Text, ToolResultStatus, ToolSpec, ToolUseResult, UserMessage
-from scripted_model import Call, Fault, ScriptedModel, Turn, wires
+from nebula.testing import wires
+from scripted_model import Call, Fault, ScriptedModel, Turn
 
 READ = ToolSpec("readFile", "Read a file", {"type": "object", "properties": {"path": {"type": "string"}}})
 MODEL = "claude-sonnet-5-5"

@@ -17,7 +17,8 @@ from nebula.llm.http.sse import SseParser
 from nebula.llm.openai import OpenAIModel
 from nebula.llm.openai_responses import ResponsesReader
 from nebula.messages import ImageBlock, Message, Text, ToolResultStatus, ToolSpec, ToolUseResult, UserMessage
-from scripted_model import Call, Fault, RecordedRequest, ScriptedModel, Turn, wires
+from nebula.testing import wires
+from scripted_model import Call, Fault, RecordedRequest, ScriptedModel, Turn
 
 READ = ToolSpec("readFile", "Read a file", {"type": "object", "properties": {"path": {"type": "string"}}})
 ELSEWHERE = "This model is only supported in v1/responses and not in v1/chat/completions."

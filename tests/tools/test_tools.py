@@ -54,6 +54,7 @@ def test_the_schemas_are_our_interface(desk):
         "searchInDirectory": ["directory", "keyword"],
         "writeFile": ["content", "path"],
         "editFile": ["edits", "new_content", "path"],
+        "whyLines": ["end_line", "path", "start_line"],
     }
     required = {spec.name: spec.parameters["required"] for spec in desk.tools.specs}
     assert required == {
@@ -62,6 +63,7 @@ def test_the_schemas_are_our_interface(desk):
         "searchInDirectory": ["directory", "keyword"],
         "writeFile": ["path", "content"],
         "editFile": ["path"],
+        "whyLines": ["path", "start_line", "end_line"],
     }
     for spec in desk.tools.specs:
         assert len(spec.description) > 40
@@ -252,7 +254,7 @@ def test_unknown_tools_and_odd_arguments_are_errors_not_crashes(desk):
 
 def test_plan_mode_has_no_writers_and_says_so(tmp_path):
     desk = Desk(tmp_path, plan=True)
-    assert {spec.name for spec in desk.tools.specs} == {"list", "readFile", "searchInDirectory"}
+    assert {spec.name for spec in desk.tools.specs} == {"list", "readFile", "searchInDirectory", "whyLines"}
     outcome, value = desk.run("writeFile", path="a", content="x")
     assert value == {"error": "Tool 'writeFile' is not allowed in plan mode. Plan mode is read-only."}
     assert outcome.refused
