@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 
-from nebula.cli.evercontext import main as evercontext
 from nebula.index.in_step.hook_run import hand_over
 
 
@@ -17,5 +16,7 @@ def main() -> int:
         except OSError as problem:  # the commit goes on; `nebula index sync` finds the change all the same
             sys.stderr.write(f"evercontext: {problem}\n")
         return 0
+
+    from nebula.cli.evercontext import main as evercontext
 
     return evercontext()
