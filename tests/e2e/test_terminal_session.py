@@ -325,7 +325,7 @@ def test_control_c_clears_the_line_and_twice_leaves(bench, terminal):
     assert server.turns == []
 
 
-@pytest.mark.parametrize("word", ["/nosuch", "/nosuch do it", "/helpp", "/init"])
+@pytest.mark.parametrize("word", ["/nosuch", "/nosuch do it", "/helpp", "/review"])
 def test_an_unknown_slash_word_is_not_sent(bench, terminal, word):
     with ScriptedModel([]) as server:
         screen = terminal(server, columns=200)

@@ -247,7 +247,7 @@ def test_killed_in_the_middle_it_resumes_with_all_that_was_recorded(bench, termi
         server.wait_until(lambda: len(server.turns) == 2)
         os.kill(screen.child.pid, signal.SIGKILL)
         screen.ended()
-        screen = terminal(server)
+        screen = terminal(server, "-r")
         screen.wait("active")
         screen.line("1")
         screen.wait("Resumed")
