@@ -16,7 +16,8 @@ SLOW = Turn("late", fault=Fault.slow(30))
 
 
 def names(events):
-    return [event["event"] for event in events]
+    """Return the events' names, but for those that only say what goes on: how many there are is a matter of time."""
+    return [event["event"] for event in events if event["event"] != "activity"]
 
 
 async def code_of(client, action, /, **data) -> str:
