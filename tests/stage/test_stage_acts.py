@@ -6,6 +6,7 @@ from itertools import product
 import pytest
 
 from nebula.events import (
+    Activity,
     Approval,
     CheckRun,
     Diff,
@@ -222,6 +223,14 @@ def test_the_quiet_curtain_hides_names_arguments_and_results():
 def test_the_curtain_may_name_the_file_at_work_and_nothing_else():
     cues = play(TASK, calling("A"), *INTERLUDE, options=StageOptions(curtain="paths"))
     assert tagged(cues) == tagged([Curtain(), Say("A", 1), Curtain(), Curtain("secret/plan.py")])
+
+
+def test_the_file_stays_named_while_the_model_reads_what_came_of_it():
+    step = Step("c", "readFile", {"path": "src/a.py"})
+    waiting = Activity(Sentence("waiting for the model"))
+    cues = play(TASK, calling("A"), step, waiting, calling("B"), waiting, options=StageOptions(curtain="paths"))
+    named = [cue.path for cue in cues if isinstance(cue, Curtain)]
+    assert named == ["", "", "src/a.py", "src/a.py", "", ""], "until the model says something else"
 
 
 @pytest.mark.parametrize("args", [None, [], "text", {}, {"path": 3}, {"path": ""}, {"query": "x"}])

@@ -58,6 +58,8 @@ class Scene:
     remarks: tuple[str, ...] = ()
     doing: str = ""
     """What goes on, in plain words, as it was said last."""
+    path: str = ""
+    """The file that was at work last; it stays named while the model reads what came of it."""
 
 
 def perform(scene: Scene, event: Event, options: StageOptions) -> tuple[Scene, tuple[Cue, ...]]:
@@ -79,7 +81,7 @@ def perform(scene: Scene, event: Event, options: StageOptions) -> tuple[Scene, t
     if isinstance(event, Activity):
         doing = one_line(explain_to(options.lang, event.sentence))
         scene = replace(scene, curtain_down=True, command_runs=False, doing=doing)
-        return scene, (Curtain("", doing, _count_words(event, options.lang)),)
+        return scene, (Curtain(scene.path, doing, _count_words(event, options.lang)),)
     if isinstance(event, Delta):
         draft = DraftText(neutralise(event.text), bool(event.anew))
         return scene, (draft,) if options.backstage else ()
@@ -101,7 +103,7 @@ def _speak(scene: Scene, event: Message, lang: str) -> tuple[Scene, tuple[Cue, .
     said: tuple[Cue, ...] = (Say(text, act),) if text.strip() else ()
     doing = _describe_tools(event, lang) if act == 1 else ""
     spoken = scene.spoken or bool(said)
-    scene = replace(scene, spoken=spoken, answered=act == 2, curtain_down=act == 1, doing=doing)
+    scene = replace(scene, spoken=spoken, answered=act == 2, curtain_down=act == 1, doing=doing, path="")
     return scene, (*said, Curtain(doing=doing)) if act == 1 else said
 
 
@@ -121,7 +123,7 @@ def _interlude(scene: Scene, event: Event, options: StageOptions) -> tuple[Scene
     runs = isinstance(event, Output)
     if path or not scene.curtain_down or runs != scene.command_runs:
         cues.append(Curtain(path, _name_program(event, options.lang) if isinstance(event, Output) else ""))
-        scene = replace(scene, curtain_down=True, command_runs=runs)
+        scene = replace(scene, curtain_down=True, command_runs=runs, path=path)
     if options.backstage:
         cues.extend(_look_behind(event, options.lang))
     return scene, tuple(cues)
