@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from nebula.llm.contract import Model, Usage
@@ -102,6 +103,7 @@ def known_provider(model: str) -> str:
     return next((row.name for row in PROVIDERS.values() if row.own_names and re.match(row.own_names, model)), "")
 
 
+@lru_cache(maxsize=64)
 def known_model(model: str) -> KnownModel | None:
     """Return what is known of a model: the row with the longest name that its own begins with."""
     name = model.rsplit("/", 1)[-1]

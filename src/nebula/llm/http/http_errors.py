@@ -38,20 +38,20 @@ CONTEXT_WORDS = (
 SMALLEST_CONTEXT, LARGEST_CONTEXT = 256, 1 << 40
 _SIZES = (
     (
-        re.compile(r'"?n_ctx\\?["\']?\s*:\s*(\d+)'),  # llama.cpp
-        re.compile(r"available context size \((\d+)"),
-        re.compile(r"context length (?:is|of)(?: only)? (\d+)"),  # OpenAI, vLLM, LM Studio
-        re.compile(r"maximum number of tokens allowed \((\d+)"),  # Gemini
-        re.compile(r"tokens > (\d+) maximum"),  # Anthropic
-        re.compile(r"context (?:window|length|size)[^.\d]{0,40}?(\d{3,})"),
+        r'"?n_ctx\\?["\']?\s*:\s*(\d+)',  # llama.cpp
+        r"available context size \((\d+)",
+        r"context length (?:is|of)(?: only)? (\d+)",  # OpenAI, vLLM, LM Studio
+        r"maximum number of tokens allowed \((\d+)",  # Gemini
+        r"tokens > (\d+) maximum",  # Anthropic
+        r"context (?:window|length|size)[^.\d]{0,40}?(\d{3,})",
     ),
     (
-        re.compile(r'"?n_prompt_tokens\\?["\']?\s*:\s*(\d+)'),
-        re.compile(r"request \((\d+) tokens"),
-        re.compile(r"\((\d+) in (?:the messages|your prompt)"),
-        re.compile(r"(?:resulted in|requested|passed|contains at least|keep the first) (\d+)"),
-        re.compile(r"input token count \((\d+)"),
-        re.compile(r"too long: (\d+) tokens"),
+        r'"?n_prompt_tokens\\?["\']?\s*:\s*(\d+)',
+        r"request \((\d+) tokens",
+        r"\((\d+) in (?:the messages|your prompt)",
+        r"(?:resulted in|requested|passed|contains at least|keep the first) (\d+)",
+        r"input token count \((\d+)",
+        r"too long: (\d+) tokens",
     ),
 )
 """How servers name what they take, and what they were sent."""
@@ -148,7 +148,7 @@ def refusal_error(
 
 def sizes_in(text: str) -> tuple[int, int]:
     """Return the context size and the size of the prompt that a refusal names; 0 for what it does not name."""
-    found = [next((int(match[1]) for each in forms if (match := each.search(text))), 0) for forms in _SIZES]
+    found = [next((int(match[1]) for each in forms if (match := re.search(each, text))), 0) for forms in _SIZES]
     context, prompt = (size if SMALLEST_CONTEXT <= size < LARGEST_CONTEXT else 0 for size in found)
     return context, prompt if prompt > context else 0
 
