@@ -1,0 +1,1 @@
+"""Conversations on their way out (`export`) and in from other agents (`imports`)."""

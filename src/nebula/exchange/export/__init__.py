@@ -1,0 +1,1 @@
+"""A part of the conversation as Markdown, as one page of HTML, or as JSON."""
