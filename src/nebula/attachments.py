@@ -1,5 +1,5 @@
 """What comes with a prompt beside its words: a file or a part of it, a listing, an image, a large paste, piped input,
-and what became of files since the last turn.
+a command of the user's own, and what became of files since the last turn.
 
 The model reads it as additional context of the prompt's message; records keep it with the turn.
 """
@@ -20,7 +20,7 @@ from nebula.messages import (
 from nebula.messages.redaction import SECRET_CONTENT
 from nebula.value import replace, value
 
-Kind = Literal["file", "folder", "image", "paste", "input", "since"]
+Kind = Literal["file", "folder", "image", "paste", "input", "since", "command"]
 
 LARGE_LINES = 50
 LARGE_CHARACTERS = 4_000
@@ -33,6 +33,7 @@ _WORDS: Mapping[Kind, str] = {
     "paste": "The user pasted this text, which the prompt calls {name}:",
     "input": "The user piped this text into the prompt:",
     "since": "Changed since your last turn, not by you ({name}):",
+    "command": "The user ran this command in a copy of the project:",
 }
 
 

@@ -22,6 +22,7 @@ from nebula.value import replace
 
 if TYPE_CHECKING:
     from nebula.agent.session import Session
+    from nebula.attachments import Attachment
     from nebula.cli.terminal.input.contract import TerminalInput
     from nebula.cli.terminal.output.turn_view import TurnView
     from nebula.cli.terminal.usage_report import TurnUsage
@@ -58,6 +59,8 @@ class TerminalSession:
         self.gone_already: set[str] = set()
         """Turns of which /undo has found nothing left; the next one goes on to the turn before."""
         self.context_used = 0
+        self.own_output: dict[str, Attachment] = {}
+        """What commands of the user's own said since the last prompt, by name: it goes with the next one."""
 
     # The session
 
@@ -88,6 +91,7 @@ class TerminalSession:
         self.plan_offered = False
         self.left_behind = None
         self.forks.forget()
+        self.own_output.clear()
         self.measure_context()
         for sentence in self.session.take_remarks():
             self.screen.line(one_line(explain(sentence)))

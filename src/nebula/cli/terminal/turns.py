@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 
 async def take_turn(terminal: TerminalSession, prompt: str, attachments: Sequence[Attachment] = ()) -> Final:
-    """Run a turn and show it; `attachments` come with the prompt beside what was pasted into it."""
+    """Run a turn and show it; `attachments` come with the prompt beside what was pasted into it
+    and what the user's own commands said."""
     live = LiveLine(terminal.screen, terminal.typed.shown)
     view = terminal.view = TurnView(terminal.screen, live, terminal.stage_options)
     terminal.plan_offered = False
@@ -33,7 +34,8 @@ async def take_turn(terminal: TerminalSession, prompt: str, attachments: Sequenc
     for problem in problems:
         terminal.screen.line(one_line(explain(problem)), "yellow")
     warming = _warm_up(terminal)
-    attached = [*attachments, *(each for each in pasted if each not in attachments)]
+    attached = [*attachments, *(each for each in pasted if each not in attachments), *terminal.own_output.values()]
+    terminal.own_output.clear()
     steering = terminal.typed.take_steering
     readers = [view.read]
     turn = terminal.session.turn(prompt, readers, attachments=attached, steering=steering, watchers=readers)

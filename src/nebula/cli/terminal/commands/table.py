@@ -16,6 +16,7 @@ from nebula.cli.terminal.commands.history import HISTORY, WHY
 from nebula.cli.terminal.commands.models import MODEL
 from nebula.cli.terminal.instructions import INIT, remember, wanted_line
 from nebula.cli.terminal.output.width import pad
+from nebula.cli.terminal.own_command import run_own_command, wanted_command
 from nebula.cli.terminal.turns import take_turn
 from nebula.errors import NebulaError
 from nebula.language import explain, translate
@@ -61,6 +62,7 @@ TABLE: tuple[SessionCommand, ...] = (
 
 KEYS = (
     ("Enter", "send; \\+Enter, Alt+Enter or Ctrl+J begin a new line"),
+    ("!command", "run a command of your own in a layer; what it says goes with the next prompt"),
     ("Shift+Tab", "plan mode and back"),
     ("Tab", "complete commands, words, @files, @turns and #tags"),
     ("↑ ↓ Ctrl+R", "earlier prompts"),
@@ -102,7 +104,7 @@ def is_slash_word(text: str) -> bool:
 
 
 async def obey(terminal: TerminalSession, text: str) -> None:
-    """One line of the user: a command, a word about the plan on the table, or a prompt."""
+    """One line of the user: a command, a shell line, a word about the plan on the table, or a prompt."""
     if not text.strip():
         return
     found = find(text)
@@ -123,6 +125,8 @@ async def obey(terminal: TerminalSession, text: str) -> None:
         terminal.screen.line(unknown(text.split(None, 1)[0]), "yellow")
     elif terminal.plan_offered and (agrees(text) or text.strip().lower() == "accept"):
         await plans.accept(terminal, "")
+    elif (command_line := wanted_command(text)) is not None:
+        await run_own_command(terminal, command_line)
     elif line := wanted_line(text):
         await remember(terminal, line)
     else:

@@ -9,7 +9,7 @@ from glob import escape
 from typing import TYPE_CHECKING, Protocol
 
 from nebula.cli.terminal.dialogs.change_set import CallDialog, ChangeSetDialog, counted
-from nebula.cli.terminal.input.contract import EndOfInput, Interrupted
+from nebula.cli.terminal.input.contract import OWN_COMMAND, EndOfInput, Interrupted
 from nebula.cli.terminal.output.diff_view import fits_half, show_diff
 from nebula.language import translate
 from nebula.stage import fit_to_decide, one_line
@@ -77,6 +77,8 @@ class TerminalApprover:
         screen = self.terminal.screen
         if decision.allowed and decision.scope == "session":
             screen.line(_what_is_allowed(question), "dim")
+        elif not decision.allowed and question.tool == OWN_COMMAND[0]:
+            screen.line(translate("Nothing was applied."), "dim")
         elif decision.reason:
             screen.line(translate("Refused. The model is told why."), "dim")
         elif not decision.allowed:

@@ -9,6 +9,9 @@ from typing import Protocol
 from nebula.tools.approval import agrees
 from nebula.value import value
 
+OWN_COMMAND = ("!", "！")
+"""What a line begins with that is a command of the user's own; the second is how an input method types it."""
+
 
 class Interrupted(Exception):
     """Ctrl-C at a question."""

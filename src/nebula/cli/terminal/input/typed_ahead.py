@@ -5,10 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from nebula.cli.terminal.input.contract import OWN_COMMAND
 from nebula.value import field, record
 
 STEERED = "↪ "
 """Before what goes into the running turn."""
+FOR_THE_SESSION = ("/", *OWN_COMMAND)
+"""What a line begins with that is nothing to be told the model."""
 QUIET_S = 0.6
 """A question is put only when nobody has been typing for so long."""
 
@@ -49,8 +52,8 @@ class TypedAhead:
     def steer(self) -> None:
         """Send what waits into the running turn; a command is for the session, and stays."""
         self.entered()
-        self.steering += [line for line in self.lines if not line.startswith("/")]
-        self.lines = [line for line in self.lines if line.startswith("/")]
+        self.steering += [line for line in self.lines if not line.startswith(FOR_THE_SESSION)]
+        self.lines = [line for line in self.lines if line.startswith(FOR_THE_SESSION)]
 
     def take_steering(self) -> str:
         text = "\n".join(self.steering)

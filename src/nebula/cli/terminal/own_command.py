@@ -1,0 +1,149 @@
+"""`!command`: a command of the user's own, run in a layer like the model's; its output goes with the next prompt."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Mapping
+from typing import TYPE_CHECKING, Any
+
+from nebula.attachments import Attachment
+from nebula.cli.terminal.input.contract import OWN_COMMAND, Watch
+from nebula.cli.terminal.output.live_line import LiveLine
+from nebula.events import Approval, Event, Notice, Output, new_trace_id
+from nebula.language import Sentence, explain, translate, translate_count
+from nebula.messages import AssistantToolUse, Json
+from nebula.stage import one_line
+from nebula.tools.contract import Call, CancelledLate, Outcome
+from nebula.tools.permissions import NETWORK
+from nebula.value import record
+
+if TYPE_CHECKING:
+    from nebula.cli.terminal.terminal_session import TerminalSession
+
+NAME_CHARACTERS = 60
+"""Of a command line, where an attachment is named after it."""
+
+
+def wanted_command(text: str) -> str | None:
+    """Return the shell line that a typed line is, empty for the mark alone; None where it is something else."""
+    return text[1:].strip() if text.startswith(OWN_COMMAND) else None
+
+
+async def run_own_command(terminal: TerminalSession, line: str) -> None:
+    """Run `line` in a layer, show what it said, have its changes decided, and keep its output for the next prompt."""
+    if not line:
+        _leave_out(terminal)
+        return
+    group = new_trace_id()
+    live = LiveLine(terminal.screen, terminal.typed.shown)
+    live.raise_(doing=translate("running"))
+    outcome = await _run_to_its_end(terminal, _run(terminal, line, group, _Watcher(terminal, live)), live)
+    if outcome is None:
+        terminal.screen.line(translate("Stopped; nothing was changed."), "yellow")
+        return
+    terminal.session.turn_ids.add(group)
+    if outcome.changes:
+        terminal.forks.files_changed()
+    report: Mapping[str, Any] = next((block.value for block in outcome.content if isinstance(block, Json)), {})
+    _show(terminal, outcome, report)
+    if "exit_code" in report:
+        _keep(terminal, line, report, secret=outcome.secret)
+
+
+@record
+class _Watcher:
+    """Shows what a command of the user's own does while it runs."""
+
+    terminal: TerminalSession
+    live: LiveLine
+
+    def hear(self, event: Event) -> None:
+        if isinstance(event, Output):
+            lines = event.text.split()
+            last = event.text.rstrip().rpartition("\n")[2] if lines else ""
+            self.live.raise_(one_line(last.rpartition("\r")[2]), translate("running"))
+        elif isinstance(event, Approval):
+            self.live.lower()
+        elif isinstance(event, Notice):
+            self.live.lower()
+            self.terminal.screen.line(one_line(explain(event.sentence)), "yellow")
+
+
+async def _run(terminal: TerminalSession, line: str, group: str, watcher: _Watcher) -> Outcome:
+    """Run the line as a call of the tool that the model has; what it changes is recorded under `group`."""
+    tools = await asyncio.to_thread(terminal.session.bench.tools, group, terminal.session.mode)
+    if "runCommand" not in tools.tools:
+        return Outcome((), problem=Sentence("Commands cannot be run here; `nebula doctor` says why."))
+    wanted = {"command": line, "network": _has_network(terminal)}
+    use = AssistantToolUse(group, OWN_COMMAND[0], "runCommand", wanted, wanted)
+    return await tools.run(Call(use, watcher.hear))
+
+
+async def _run_to_its_end(
+    terminal: TerminalSession, work: Coroutine[Any, Any, Outcome], live: LiveLine
+) -> Outcome | None:
+    """Return what came of the command; None where Ctrl-C or Esc stopped it before anything was changed."""
+    task: asyncio.Task[Outcome] = asyncio.create_task(work)
+    terminal.work = task
+    try:
+        with terminal.input.watching(Watch(terminal.interrupt, terminal.toggle_backstage)):
+            return await task
+    except CancelledLate as late:
+        return late.outcome
+    except asyncio.CancelledError:
+        return None
+    finally:
+        live.lower()
+        terminal.work = None
+
+
+def _has_network(terminal: TerminalSession) -> bool:
+    """Return whether commands get the network, or a part of it, without a question."""
+    approvals = terminal.session.project.approvals
+    return approvals.permissions.has(NETWORK) or bool(terminal.settings.sandbox_network)
+
+
+def _show(terminal: TerminalSession, outcome: Outcome, report: Mapping[str, Any]) -> None:
+    screen, output = terminal.screen, str(report.get("output", "")).rstrip("\n")
+    for line in output.split("\n") if output else ():
+        screen.verbatim(line.rstrip("\r").rpartition("\r")[2])
+    if outcome.problem is not None:
+        screen.line(one_line(explain(outcome.problem)), "yellow")
+    if "exit_code" not in report:  # it was not run; the sentence says why
+        if "error" in report:
+            screen.line(one_line(str(report["error"])), "yellow")
+        return
+    code, changed = report["exit_code"], len(report.get("changed", ()))
+    parts = [translate("exit {code}", code=code) if code is not None else _stopped(report)]
+    if terminal.session.mode == "plan":
+        parts.append(translate("plan mode: what it changed was thrown away"))
+    if changed:
+        one, many = "1 file changed; /undo takes it back", "{count} files changed; /undo takes them back"
+        parts.append(translate_count(changed, one, many))
+    parts.append(translate("its output goes with your next prompt; ! alone leaves it out"))
+    screen.parts(parts, "dim" if code == 0 else "red")
+    screen.line()
+
+
+def _stopped(report: Mapping[str, Any]) -> str:
+    return translate("stopped: {limit}", limit=one_line(str(report.get("stopped", ""))))
+
+
+def _keep(terminal: TerminalSession, line: str, report: Mapping[str, Any], *, secret: bool) -> None:
+    facts = [f"exit code: {report.get('exit_code')}"]
+    facts += [f"{key}: {report[key]}" for key in ("stopped", "error", "remark") if report.get(key)]
+    if report.get("changed"):
+        facts.append(f"changed: {', '.join(report['changed'])}")
+    text = "\n".join((f"$ {line}", str(report.get("output", "")).rstrip("\n"), *facts))
+    size = len(text.encode("utf-8", "replace"))
+    name = f"{OWN_COMMAND[0]}{one_line(line)[:NAME_CHARACTERS]}"
+    terminal.own_output[name] = Attachment(name, "command", size, text, secret=secret)
+
+
+def _leave_out(terminal: TerminalSession) -> None:
+    if not terminal.own_output:
+        said = translate("!command runs a command of your own in a layer, such as !git status.")
+    else:
+        said = translate("Left out of the next prompt: {names}", names=", ".join(terminal.own_output))
+    terminal.own_output.clear()
+    terminal.screen.line(said, "dim")
