@@ -5,7 +5,7 @@ from datetime import datetime
 
 import pytest
 
-from nebula.agent.node_files import changed_by
+from nebula.agent.recording.node_files import changed_by
 from nebula.agent.undo import (
     NoJournalHere,
     NothingToUndo,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nebula.agent.context_budget import SHARE_FOR_PAST, SHARE_OF_ANSWER, ContextBudget
+from nebula.agent.context.context_budget import SHARE_FOR_PAST, SHARE_OF_ANSWER, ContextBudget
 
 
 @pytest.mark.parametrize(

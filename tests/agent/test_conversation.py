@@ -2,8 +2,8 @@
 
 from itertools import pairwise
 
-from nebula.agent.budget import total_tokens
-from nebula.agent.context import build_context
+from nebula.agent.context.building import build_context
+from nebula.agent.context.tokens import total_tokens
 from nebula.agent.conversation import LEFT_OUT, Conversation, Fit, PastTurn
 from nebula.graph.values import Node, Utterance
 from nebula.messages import AssistantMessage, AssistantToolUse, Text, ToolResultStatus, ToolUseResult, UserMessage

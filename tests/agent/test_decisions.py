@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from nebula.agent.assembly import open_session
-from nebula.agent.nodes import turn_of
 from nebula.agent.past.decisions import PersonDecision, decisions_in
+from nebula.agent.recording.nodes import turn_of
 from nebula.config import Settings
 from nebula.graph.graph import Graph
 from nebula.graph.values import Node, Utterance

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nebula.agent.nodes import round_texts, turn_of
+from nebula.agent.recording.nodes import round_texts, turn_of
 from nebula.agent.turn_result import TurnResult
 from nebula.events import EventStream, Message, Task, ToolResult
 from nebula.graph.values import Node, Utterance

@@ -2,8 +2,8 @@
 
 import subprocess
 
-from nebula.agent.project_context import gather_project_context
-from nebula.agent.system_prompt import system_prompt, template
+from nebula.agent.context.project_context import gather_project_context
+from nebula.agent.context.system_prompt import system_prompt, template
 from nebula.workspace import open_workspace
 
 PHASES = ("Understand", "Explore", "Plan", "Change", "Report")

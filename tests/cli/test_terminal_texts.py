@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nebula.agent.budget import TOKENS_PER_IMAGE
+from nebula.agent.context.tokens import TOKENS_PER_IMAGE
 from nebula.cli import nebula as umbrella
 from nebula.cli.terminal.commands.elsewhere import ELSEWHERE
 from nebula.cli.terminal.commands.table import KEYS, TABLE

@@ -15,9 +15,9 @@ from nebula.agent.past.background import BackgroundSummaries
 from nebula.agent.past.chapters import look_up
 from nebula.agent.past.kept_state import KeptState
 from nebula.agent.place import Place
+from nebula.agent.recording.session_nodes import SessionNodes
+from nebula.agent.recording.turn_archive import TurnArchive
 from nebula.agent.session import CHAT, Session
-from nebula.agent.session_nodes import SessionNodes
-from nebula.agent.turn_archive import TurnArchive
 from nebula.agent.workbench import ChatBench, ProjectAccess, Workbench
 from nebula.config import Settings
 from nebula.events import Reader
@@ -146,7 +146,7 @@ def preview_context(
 
     `context_tokens` is what the model takes, where its server was asked. Raises NotFound.
     """
-    from nebula.agent.context_preview import preview_turn
+    from nebula.agent.context.preview import preview_turn
     from nebula.llm.replay import ReplayModel
 
     unasked = ChosenModel(ReplayModel([]), settings.model, context_tokens or settings.context_tokens)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nebula.agent.budget import message_tokens, total_tokens
+from nebula.agent.context.tokens import message_tokens, total_tokens
 from nebula.attachments import Attachment
 from nebula.graph.tokens import estimate_tokens
 from nebula.messages import (

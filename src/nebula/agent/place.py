@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from nebula.agent.conversation import Conversation, PastTurn
-from nebula.agent.nodes import turn_of
+from nebula.agent.recording.nodes import turn_of
 from nebula.tools.ledger import ReadLedger
 from nebula.tools.registry import learn_from
 from nebula.value import field, record
 
 if TYPE_CHECKING:
-    from nebula.agent.turn_archive import TurnArchive
+    from nebula.agent.recording.turn_archive import TurnArchive
 
 
 @record

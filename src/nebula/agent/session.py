@@ -11,18 +11,18 @@ from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack, suppress
 from typing import TYPE_CHECKING
 
-from nebula.agent.budget import tool_tokens
-from nebula.agent.context import PastContext, build_context, past_sizes, shortened_references
-from nebula.agent.context_budget import SHORT_TURN, ContextBudget, TurnContext, count_fixed
+from nebula.agent.context.building import PastContext, build_context, past_sizes, shortened_references
+from nebula.agent.context.context_budget import SHORT_TURN, ContextBudget, TurnContext, count_fixed
+from nebula.agent.context.tokens import tool_tokens
 from nebula.agent.conversation import Conversation, PastTurn
-from nebula.agent.line_recorder import LineRecorder
 from nebula.agent.loop import Turn, errors_as_events, final_of, run_rounds
 from nebula.agent.past import compaction
 from nebula.agent.past.background import BackgroundSummaries
 from nebula.agent.past.kept_state import KeptState, SessionState
 from nebula.agent.past.summaries import without_summary
 from nebula.agent.place import Place
-from nebula.agent.turn_archive import FlowChoice, NodeWriter, TurnArchive
+from nebula.agent.recording.line_recorder import LineRecorder
+from nebula.agent.recording.turn_archive import FlowChoice, NodeWriter, TurnArchive
 from nebula.agent.workbench import ProjectAccess, Workbench
 from nebula.attachments import Attachment, attach
 from nebula.config import Settings

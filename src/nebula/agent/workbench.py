@@ -11,10 +11,10 @@ from contextlib import AsyncExitStack, ExitStack
 from typing import TYPE_CHECKING
 
 from nebula.agent.code.project_map import project_map
+from nebula.agent.context.project_context import gather_project_context
+from nebula.agent.context.system_prompt import chat_prompt, system_prompt
 from nebula.agent.instructions.of_folders import FolderInstructions
 from nebula.agent.instructions.standing import MAX_BYTES
-from nebula.agent.project_context import gather_project_context
-from nebula.agent.system_prompt import chat_prompt, system_prompt
 from nebula.config import Settings
 from nebula.events import Activity, Diff
 from nebula.language import Sentence

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 
 from nebula.agent.assembly import open_archive, project_recorders, take_back_half_applied
 from nebula.agent.checks.repair import Repairer
-from nebula.agent.line_recorder import LineRecorder
 from nebula.agent.loop import errors_as_events, final_of
 from nebula.agent.orchestrator.access import TaskAccess, open_access
 from nebula.agent.orchestrator.executor import Executor
@@ -21,8 +20,9 @@ from nebula.agent.plan.plan import BadPlan, StepPlan, agreeing, step_graph
 from nebula.agent.plan.planner import make_plan
 from nebula.agent.plan.planning_context import planning_context
 from nebula.agent.plan.rollbacks import finish_rollbacks, noted_rollback
-from nebula.agent.session_nodes import SessionNodes
-from nebula.agent.turn_archive import NodeWriter, TurnArchive
+from nebula.agent.recording.line_recorder import LineRecorder
+from nebula.agent.recording.session_nodes import SessionNodes
+from nebula.agent.recording.turn_archive import NodeWriter, TurnArchive
 from nebula.agent.turn_result import Ending, TurnResult
 from nebula.config import Settings
 from nebula.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_POLICY

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from nebula.agent.context.system_prompt import template
 from nebula.agent.plan.plan import PlanStep
-from nebula.agent.system_prompt import template
 from nebula.messages import truncate_safe
 
 MOST_SAID = 600

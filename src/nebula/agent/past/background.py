@@ -11,7 +11,7 @@ from nebula.value import field, record
 
 if TYPE_CHECKING:
     from nebula.agent.conversation import Conversation, PastTurn
-    from nebula.agent.turn_archive import TurnArchive
+    from nebula.agent.recording.turn_archive import TurnArchive
     from nebula.llm.choose import ChosenModel
 
 

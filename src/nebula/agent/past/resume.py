@@ -12,12 +12,12 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from nebula.agent.conversation import PastTurn
-from nebula.agent.nodes import turn_of
+from nebula.agent.recording.nodes import turn_of
 from nebula.messages import Message
 
 if TYPE_CHECKING:
-    from nebula.agent.session_nodes import SessionNode
-    from nebula.agent.turn_archive import TurnArchive
+    from nebula.agent.recording.session_nodes import SessionNode
+    from nebula.agent.recording.turn_archive import TurnArchive
 
 
 def resumed_turns(turns: Sequence[Sequence[Message]], archive: TurnArchive, session_id: str) -> list[PastTurn]:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from nebula.agent.context.system_prompt import template
 from nebula.agent.model_call import call_model
 from nebula.agent.plan.plan import BadPlan, StepPlan
 from nebula.agent.plan.plan_reply import read_plan_reply
 from nebula.agent.plan.planning_context import PlanningContext
-from nebula.agent.system_prompt import template
 from nebula.events import EventStream, Plan, PlanReply, Retry, Usage
 from nebula.language import sentence_of
 from nebula.llm.choose import ChosenModel

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from nebula.agent.context.system_prompt import instructions_part
 from nebula.agent.instructions.standing import gather_instructions
-from nebula.agent.system_prompt import instructions_part
 from nebula.errors import NebulaError
 from nebula.events import Evidence
 from nebula.messages import strip_hidden_characters, truncate_safe

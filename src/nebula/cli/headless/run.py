@@ -155,7 +155,7 @@ def _take_files(session: Session) -> None:
 
     Raises UndoRefused, and nothing was touched then.
     """
-    from nebula.agent.node_files import described
+    from nebula.agent.recording.node_files import described
     from nebula.agent.undo import carry_out, restore_plan
 
     files = session.project.workspace

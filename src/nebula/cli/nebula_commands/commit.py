@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from nebula.agent.assembly import graph_opener
 from nebula.agent.commits.message import propose_message
 from nebula.agent.commits.staged import staged_diff, staged_files, turns_behind
-from nebula.agent.turn_archive import TurnArchive
+from nebula.agent.recording.turn_archive import TurnArchive
 from nebula.cli.arguments import Parser, checked_root, flag, root_option
 from nebula.cli.printing import print_line, print_remark, print_words
 from nebula.cli.settings import open_settings

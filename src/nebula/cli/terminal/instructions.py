@@ -6,8 +6,8 @@ import asyncio
 import re
 from typing import TYPE_CHECKING
 
+from nebula.agent.context.system_prompt import template
 from nebula.agent.instructions.remember import PATH, plan_line, write_line
-from nebula.agent.system_prompt import template
 from nebula.cli.terminal.commands.command import SessionCommand
 from nebula.cli.terminal.input.contract import agreed
 from nebula.cli.terminal.output.diff_view import show_diff

@@ -1,7 +1,7 @@
 """A path as one text for any model (seed §7.3), within a token budget; and the value that describes a context.
 
 `packing` decides which node has which form; here they become one text. What is left out is named. Turns of our own
-send messages instead: `nebula.agent.context` builds those.
+send messages instead: `nebula.agent.context.building` builds those.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from nebula.agent import undo as journal
-from nebula.agent.node_files import changed_by, described
+from nebula.agent.recording.node_files import changed_by, described
 from nebula.cli.terminal.commands.command import SessionCommand
 from nebula.cli.terminal.commands.nodes import named_node
 from nebula.cli.terminal.input.contract import agreed

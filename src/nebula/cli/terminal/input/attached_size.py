@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from nebula.agent.attached.images import ENDINGS
 from nebula.agent.attached.mentions import Mention, mentioned_files
-from nebula.agent.budget import TOKENS_PER_IMAGE
+from nebula.agent.context.tokens import TOKENS_PER_IMAGE
 from nebula.cli.terminal.input.paste import Pastes
 from nebula.graph.tokens import estimate_tokens
 from nebula.language import translate_count

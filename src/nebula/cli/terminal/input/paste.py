@@ -12,7 +12,7 @@ from functools import lru_cache
 from urllib.parse import unquote
 
 from nebula.agent.attached.images import ENDINGS, BadImage, image_from_file
-from nebula.agent.budget import TOKENS_PER_IMAGE
+from nebula.agent.context.tokens import TOKENS_PER_IMAGE
 from nebula.attachments import Attachment, is_large
 from nebula.graph.tokens import estimate_tokens
 from nebula.language import Sentence, translate, translate_count

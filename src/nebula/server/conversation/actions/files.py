@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from nebula.agent.node_files import FileDifference, between, changed_by, plan_return
-from nebula.agent.node_files import give_files_back as give_back
-from nebula.agent.node_files import take_files as bring_back
+from nebula.agent.recording.node_files import FileDifference, between, changed_by, plan_return
+from nebula.agent.recording.node_files import give_files_back as give_back
+from nebula.agent.recording.node_files import take_files as bring_back
 from nebula.agent.undo import NoJournalHere
 from nebula.language import explain_to
 from nebula.server.conversation.actions.declared import Texts

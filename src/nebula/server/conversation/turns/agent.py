@@ -11,7 +11,7 @@ import asyncio
 from typing import TYPE_CHECKING, Final
 
 from nebula.agent.assembly import open_project_access, open_session, preview_context
-from nebula.agent.context_preview import preview_turn
+from nebula.agent.context.preview import preview_turn
 from nebula.agent.session import CHAT
 from nebula.config import Settings
 from nebula.events import Reader

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from nebula.agent.attached.gather import gather
-from nebula.agent.budget import message_tokens
-from nebula.agent.context import past_sizes
+from nebula.agent.context.building import past_sizes
+from nebula.agent.context.tokens import message_tokens
 from nebula.agent.place import Place
 from nebula.attachments import Attachment, attach
 from nebula.graph.context.preview import ContextPreview

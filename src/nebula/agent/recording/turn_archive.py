@@ -6,9 +6,9 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from nebula.agent.line_recorder import LineRecorder
-from nebula.agent.nodes import kept_with_node, round_texts
-from nebula.agent.session_nodes import SessionNode, SessionNodes
+from nebula.agent.recording.line_recorder import LineRecorder
+from nebula.agent.recording.nodes import kept_with_node, round_texts
+from nebula.agent.recording.session_nodes import SessionNode, SessionNodes
 from nebula.agent.turn_result import TurnResult
 from nebula.events import Diff, Final, Stamped, TurnNotKept
 from nebula.language import Sentence

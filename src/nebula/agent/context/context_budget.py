@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from nebula.agent.budget import tool_tokens
-from nebula.agent.context import PastContext
+from nebula.agent.context.building import PastContext
+from nebula.agent.context.tokens import tool_tokens
 from nebula.agent.conversation import Conversation, Fit
 from nebula.graph.tokens import estimate_tokens
 from nebula.messages import MAX_USER_MESSAGE_SIZE

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from nebula.agent.budget import message_texts, message_tokens, total_tokens
+from nebula.agent.context.tokens import message_texts, message_tokens, total_tokens
 from nebula.agent.conversation import Conversation, PastTurn
 from nebula.graph.tokens import estimate_tokens
 from nebula.messages import (

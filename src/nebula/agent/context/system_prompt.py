@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 from datetime import date
 
+from nebula.agent.context.project_context import ProjectContext
 from nebula.agent.instructions.standing import Instruction
-from nebula.agent.project_context import ProjectContext
 
 _HERE = os.path.join(os.path.dirname(__file__), "prompts")
 _LANGUAGES = {"ja": "Japanese", "en": "English"}
