@@ -47,6 +47,7 @@ from nebula.events import (
     StepOutcome,
     StepProgress,
     Task,
+    TodoItem,
     ToolResult,
 )
 from nebula.language import Sentence, explain, translate, translate_count, translate_to, use_language
@@ -163,6 +164,7 @@ DATA = {
     Step: "tool_use_id name orig_name task_id",
     Output: "tool_use_id text program",
     Steering: "text",
+    TodoItem: "content",
     ProposedChange: "path kind diff renamed_from old new",
     Approval: "approval_id tool text tool_use_id decision",
     ToolResult: "tool decision task_id",

@@ -55,6 +55,7 @@ def test_the_schemas_are_our_interface(desk):
         "writeFile": ["content", "path"],
         "editFile": ["edits", "new_content", "path"],
         "whyLines": ["end_line", "path", "start_line"],
+        "todo": ["items"],
     }
     required = {spec.name: spec.parameters["required"] for spec in desk.tools.specs}
     assert required == {
@@ -64,6 +65,7 @@ def test_the_schemas_are_our_interface(desk):
         "writeFile": ["path", "content"],
         "editFile": ["path"],
         "whyLines": ["path", "start_line", "end_line"],
+        "todo": ["items"],
     }
     for spec in desk.tools.specs:
         assert len(spec.description) > 40

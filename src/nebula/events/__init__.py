@@ -41,6 +41,10 @@ from nebula.events.stream import (
     new_trace_id,
     now,
 )
+from nebula.events.todo import (
+    Todo,
+    TodoItem,
+)
 from nebula.events.turn import (
     Diff,
     Error,
@@ -94,6 +98,8 @@ __all__ = [
     "StepProgress",
     "StepState",
     "Task",
+    "Todo",
+    "TodoItem",
     "ToolResult",
     "TurnNotKept",
     "Usage",

@@ -11,13 +11,14 @@ headless output and web page carry out the cues and decide nothing. All text in 
 from __future__ import annotations
 
 from nebula.stage.closing import closing_line
-from nebula.stage.cues import Ask, Backstage, Close, Cue, Curtain, DraftText, Heard, Remark, Say
+from nebula.stage.cues import Ask, Backstage, Checklist, Close, Cue, Curtain, DraftText, Heard, Remark, Say
 from nebula.stage.play import Scene, Stage, StageOptions, perform, staged_json
 from nebula.stage.visible import fit_to_decide, neutralise, one_line
 
 __all__ = [
     "Ask",
     "Backstage",
+    "Checklist",
     "Close",
     "Cue",
     "Curtain",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from nebula.events import Approval, Final
+from nebula.events import Approval, Final, TodoItem
 from nebula.value import value
 
 Act = Literal[1, 2]
@@ -103,4 +103,14 @@ class Heard:
         return {"cue": "heard", "text": self.text}
 
 
-Cue = Say | Curtain | Remark | Ask | Close | Backstage | DraftText | Heard
+@value
+class Checklist:
+    """Steps of the model's list that are to be shown: all of them where the list is new, else those that changed."""
+
+    items: tuple[TodoItem, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return {"cue": "checklist", "items": [each.to_json() for each in self.items]}
+
+
+Cue = Checklist | Say | Curtain | Remark | Ask | Close | Backstage | DraftText | Heard

@@ -23,11 +23,13 @@ from nebula.events import (
     Steering,
     Step,
     Task,
+    Todo,
+    TodoItem,
     ToolResult,
 )
 from nebula.language import Sentence, explain_to, translate_to
 from nebula.stage.closing import closing_line, explain_ending, list_failures
-from nebula.stage.cues import Act, Ask, Backstage, Close, Cue, Curtain, DraftText, Heard, Remark, Say
+from nebula.stage.cues import Act, Ask, Backstage, Checklist, Close, Cue, Curtain, DraftText, Heard, Remark, Say
 from nebula.stage.visible import fit_to_decide, neutralise, one_line
 from nebula.value import replace, value
 
@@ -60,6 +62,8 @@ class Scene:
     """What goes on, in plain words, as it was said last."""
     path: str = ""
     """The file that was at work last; it stays named while the model reads what came of it."""
+    todo: tuple[TodoItem, ...] = ()
+    """The model's list of steps as it was shown last."""
 
 
 def perform(scene: Scene, event: Event, options: StageOptions) -> tuple[Scene, tuple[Cue, ...]]:
@@ -78,6 +82,8 @@ def perform(scene: Scene, event: Event, options: StageOptions) -> tuple[Scene, t
         return replace(scene, curtain_down=False, command_runs=False), (Ask(fit_to_decide(event, options.lang)),)
     if isinstance(event, Steering):
         return replace(scene, curtain_down=True, command_runs=False), (Heard(neutralise(event.text)), Curtain())
+    if isinstance(event, Todo):
+        return _list_steps(scene, event)
     if isinstance(event, Activity):
         doing = one_line(explain_to(options.lang, event.sentence))
         scene = replace(scene, curtain_down=True, command_runs=False, doing=doing)
@@ -86,6 +92,18 @@ def perform(scene: Scene, event: Event, options: StageOptions) -> tuple[Scene, t
         draft = DraftText(neutralise(event.text), bool(event.anew))
         return scene, (draft,) if options.backstage else ()
     return _interlude(scene, event, options)
+
+
+def _list_steps(scene: Scene, event: Todo) -> tuple[Scene, tuple[Cue, ...]]:
+    """Show the list where it is another one, else the steps that began or were done; the work goes on below it."""
+    items = tuple(replace(each, content=one_line(each.content)) for each in event.items)
+    known = {each.content: each.status for each in scene.todo}
+    is_same = list(known) == [each.content for each in items]
+    shown = tuple(each for each in items if each.status != known[each.content]) if is_same else items
+    if not shown:
+        return scene, ()
+    scene = replace(scene, todo=items, curtain_down=True, command_runs=False)
+    return scene, (Checklist(shown), Curtain(doing=scene.doing))
 
 
 def _count_words(event: Activity, lang: str) -> str:

@@ -13,7 +13,7 @@ from nebula.messages import (
     ToolUseResult,
     UserMessage,
 )
-from nebula.tools import read_node, search_code, why_lines
+from nebula.tools import read_node, search_code, todo, why_lines
 from nebula.tools.approval import Approvals, Approved, WritersOfTurn
 from nebula.tools.commands import run_check, run_command
 from nebula.tools.contract import Tool
@@ -35,6 +35,7 @@ TOOLS: tuple[ToolDeclaration, ...] = (
     run_check.TOOL,
     read_node.TOOL,
     why_lines.TOOL,
+    todo.TOOL,
 )
 WRITERS = frozenset(tool.name for tool in TOOLS if tool.writes)
 BY_NAME = {tool.name: tool for tool in TOOLS}

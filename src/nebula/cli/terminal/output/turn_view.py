@@ -8,11 +8,13 @@ from nebula.cli.terminal.output.live_line import LiveLine
 from nebula.cli.terminal.output.screen import Screen
 from nebula.cli.terminal.output.width import BETWEEN
 from nebula.events import Approval, Retry, Stamped
-from nebula.stage import Backstage, Close, Cue, Curtain, DraftText, Heard, Remark, Say, Stage, StageOptions
+from nebula.stage import Backstage, Checklist, Close, Cue, Curtain, DraftText, Heard, Remark, Say, Stage, StageOptions
 from nebula.value import replace
 
 BACKSTAGE_LINES = 12
 """What backstage shows of one result; log.txt has all of it."""
+MARKS = {"pending": ("☐", "dim"), "in_progress": ("▸", "bold"), "completed": ("✔", "green")}
+"""How a step of the model's list is shown."""
 HIDDEN_CUES = 200
 """So many of the newest are kept for somebody who looks backstage later."""
 
@@ -69,13 +71,17 @@ class TurnView:
         self._draft.clear()
         if self._behind or (self._beside and isinstance(cue, Say)):
             self._screen.line()
-        self._behind, self._beside = False, isinstance(cue, Remark | Heard)
+        self._behind, self._beside = False, isinstance(cue, Remark | Heard | Checklist)
         if isinstance(cue, Say):
             self._screen.say(cue.text)
         elif isinstance(cue, Remark):
             self._screen.line(cue.text, "yellow")
         elif isinstance(cue, Heard):
             self._screen.line(f"↪ {cue.text}", "bold", hang=2)
+        elif isinstance(cue, Checklist):
+            for item in cue.items:
+                mark, style = MARKS[item.status]
+                self._screen.line(f"{mark} {item.content}", style, hang=2)
         elif isinstance(cue, Close):
             for line in cue.failed:
                 self._screen.line(line, "red", hang=2)
