@@ -58,3 +58,10 @@ def test_everything_imported_is_declared() -> None:
         if not known & {_plain(distribution) for distribution in packages.get(name, [name])}
     }
     assert not missing
+
+
+def test_what_scripts_mutate_names_is_there() -> None:
+    """A test file that was renamed would stop the whole run."""
+    mutmut = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["mutmut"]
+    named = [*mutmut["only_mutate"], *mutmut["pytest_add_cli_args_test_selection"]]
+    assert [each for each in named if not list(ROOT.glob(each))] == []
