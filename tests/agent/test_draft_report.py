@@ -106,6 +106,15 @@ KEY = "sk-abcdefghijklmnop1234567890"
 PRIVATE = "-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEA7x\n-----END RSA PRIVATE KEY-----"
 
 
+def test_a_draft_shows_no_secret_either(at_once):
+    pieces = [
+        TextDelta(each) for each in ("the word is correct ho", "rse batt", "ery, and ", KEY[:9], KEY[9:], " too.")
+    ]
+    _, shown, _ = watch(Writing(*pieces), [SECRET])
+    drafts = "".join(each.text for each in shown if isinstance(each, Delta))
+    assert "the word is " in drafts and "horse" not in drafts and KEY[4:] not in drafts
+
+
 @given(
     st.lists(st.sampled_from([SECRET, KEY, PRIVATE, " ", "\n", "word", "文字。", "correct ", "-", KEY[:9]])), st.data()
 )

@@ -91,6 +91,33 @@ def test_after_another_call_failed_everything_is_worth_another_look():
     assert tools.ran == ["read", "read", "edit", "read"]
 
 
+def test_after_a_file_was_changed_everything_is_worth_another_look():
+    written = Outcome.ok({"content": ""}, changes=(Diff("a.txt", "+x", 1, 0, "", "after"),))
+    tools = Counting(read="x", write=written)
+    turn = turn_with(tools)
+    for _ in range(2):
+        ask(turn, "read")
+    ask(turn, "write")
+    assert remark(ask(turn, "read")) == ""
+    assert tools.ran == ["read", "read", "write", "read"]
+
+
+def test_the_order_of_arguments_makes_no_other_call():
+    tools = Counting(read="x")
+    turn = turn_with(tools)
+    ask(turn, "read", path="a", line=1)
+    ask(turn, "read", line=1, path="a")
+    assert "not run again" in remark(ask(turn, "read", path="a", line=1))
+
+
+def test_a_failure_is_the_same_however_it_is_worded():
+    tools = Counting(edit=[Outcome.failed(ToolFailure(f"no, {number}")) for number in range(3)])
+    turn = turn_with(tools)
+    for _ in range(2):
+        ask(turn, "edit")
+    assert "not run again" in remark(ask(turn, "edit"))
+
+
 def test_what_fails_in_the_same_way_is_not_run_a_third_time_and_ends_the_turn_at_the_sixth():
     tools = Counting(edit=FAILED)
     turn = turn_with(tools)

@@ -59,6 +59,30 @@ def test_an_edit_by_hand_that_was_committed_ends_what_went_before(bench: Bench) 
     assert "then this" in asked and "make it" not in asked
 
 
+def test_an_edit_by_hand_behind_a_committed_turn_has_no_turn(bench: Bench) -> None:
+    repository(bench)
+    turn(bench, "make it", write("a.py", "one = 1"))
+    git(bench.project, "add", "a.py")
+    git(bench.project, "commit", "-qm", "made")
+    bench.write("a.py", "one = 2\n")
+    git(bench.project, "add", "a.py")
+    _, asked = commit(bench, "--yes")
+    assert "+one = 2" in asked and "make it" not in asked
+
+
+def test_what_is_not_staged_is_not_told(bench: Bench) -> None:
+    repository(bench)
+    for name in ("a.py", "b.py"):
+        bench.write(name, "one = 1\n")
+    git(bench.project, "add", "-A")
+    git(bench.project, "commit", "-qm", "both")
+    for name in ("a.py", "b.py"):
+        bench.write(name, "one = 2\n")
+    git(bench.project, "add", "a.py")
+    _, asked = commit(bench)
+    assert "M a.py" in asked and "b.py" not in asked
+
+
 def test_without_a_yes_and_a_terminal_the_message_is_only_printed(bench: Bench) -> None:
     repository(bench)
     bench.write("a.py", "one = 1\n")

@@ -7,8 +7,9 @@ import pytest
 
 from in_process import run_here
 from nebula.graph.graph import Graph
+from nebula.workspace.guard.jail import Jail
 from nebula.workspace.shared_graph import LOCAL_RULES, SHARED_RULES
-from nebula.workspace.state_folder import prepare_state_folder
+from nebula.workspace.state_folder import open_state_dir, prepare_state_folder
 
 OLD_RULES = """\
 # Kept by nebula. The conversation graph and the project's settings are meant for git; all else is local.
@@ -85,6 +86,15 @@ def test_a_folder_in_no_repository_has_nobody_to_share_with(bench):
 def test_a_clone_does_not_decide_for_the_user(planted, project, monkeypatch):
     project.write(".nebula/.gitignore", planted)
     prepare(project, monkeypatch)
+    assert rules(project) == LOCAL_RULES
+
+
+@pytest.mark.parametrize("planted", ["!*\n", "", "/*\n!/log.txt\n"])
+def test_rules_of_somebody_else_are_replaced_before_anything_is_written(planted, project):
+    project.write(".nebula/.gitignore", planted)
+    jail = Jail(str(project.project))
+    os.close(open_state_dir(jail.fd))
+    jail.close()
     assert rules(project) == LOCAL_RULES
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from conftest import Bench
 from in_process import run_here
-from scripted_model import ScriptedModel
+from scripted_model import ScriptedModel, Turn
 
 
 def test_models_are_listed_with_context_and_prices(bench: Bench) -> None:
@@ -30,3 +32,34 @@ def test_a_provider_that_does_not_answer_is_named(bench: Bench) -> None:
 
     ran = run_here(bench, "nebula", "models", OPENAI_API_KEY="k", OPENAI_BASE_URL=f"{refused_url()}/v1")
     assert ran.code == 0 and "openai/gpt-4.1-nano" in ran.out and "nebula: openai:" in ran.err
+
+
+CONFIG = """\
+version: "1.0"
+settings:
+  default_llm_provider: {provider}
+  default_model: {model}
+  auto_summary: false
+"""
+
+
+@pytest.mark.parametrize(
+    ("provider", "model", "argv", "env", "asked"),
+    [
+        ("openai", "gpt-4.1-mini", (), {}, "gpt-4.1-mini"),
+        ("openai", "gpt-4.1-mini", ("-m", "gpt-5-mini"), {}, "gpt-5-mini"),
+        ("openai", "gpt-4.1-mini", (), {"NEBULA_MODEL": "gpt-5-mini"}, "gpt-5-mini"),
+        ("openai", "gpt-4", (), {}, "gpt-4.1"),  # what stands there when the file is made is nobody's choice
+        ("gemini", "gemini-2.5-flash", (), {}, "gpt-4.1"),  # a clone does not choose the user's provider
+        ("openai", "[", (), {}, "gpt-4.1"),
+    ],
+)
+def test_a_task_heeds_the_model_that_the_graph_names(
+    bench: Bench, provider: str, model: str, argv: tuple[str, ...], env: dict[str, str], asked: str
+) -> None:
+    run_here(bench, "nebula", "config", "set", "model", "openai/gpt-4.1")
+    bench.write(".nebula/graph/config.yaml", CONFIG.format(provider=provider, model=model))
+    with ScriptedModel([Turn("Yes.")]) as server:
+        ran = run_here(bench, "nebula", "-p", "which?", *argv, **server.env(), **env)
+    assert ran.code == 0, ran.err
+    assert server.turns[0].json["model"] == asked

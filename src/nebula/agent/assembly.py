@@ -22,6 +22,7 @@ from nebula.agent.workbench import ChatBench, ProjectAccess, Workbench
 from nebula.config import Settings
 from nebula.events import Reader
 from nebula.files.home import derived_folder
+from nebula.graph.formats.config_yaml import suggested_model
 from nebula.language import Sentence, sentence_of
 from nebula.llm.choose import ChosenModel, choose_model
 from nebula.memory.errors import MemoryFileError, UnknownSession
@@ -71,7 +72,8 @@ async def open_session(
     """
     async with AsyncExitStack() as opened:
         if chosen is None:
-            chosen = await choose_model(settings)
+            wish = suggested_model(settings.root, ".nebula/graph")
+            chosen = await choose_model(settings, suggested=wish)
             opened.push_async_callback(chosen.connector.aclose)
         state = prepare_state_folder(settings.root)
         folder = os.path.join(derived_folder(settings.root, settings.home), "sessions")

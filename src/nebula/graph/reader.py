@@ -10,10 +10,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from nebula.graph import events
-from nebula.graph.disk.settings import GraphSettings
 from nebula.graph.errors import AmbiguousId, BadFile, NotFound
 from nebula.graph.flows.chain_map import draw_map
 from nebula.graph.flows.topology import history
+from nebula.graph.formats.config_yaml import GraphSettings
 from nebula.graph.ids import shortest_unique
 from nebula.graph.store import GraphStore
 from nebula.graph.values import DEFAULT_FLOW, Flow, Node, Problem, several

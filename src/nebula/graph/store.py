@@ -19,12 +19,12 @@ from nebula.graph.disk.node_files import INDEX as NODE_INDEX
 from nebula.graph.disk.node_files import NodeFiles
 from nebula.graph.disk.old_journal import FILE as OLD_JOURNAL
 from nebula.graph.disk.old_journal import Extend, OldJournal
-from nebula.graph.disk.settings import FILE as SETTINGS
 from nebula.graph.disk.settings import SettingsFile
 from nebula.graph.disk.step import Put, Remove, checksum
 from nebula.graph.errors import BadFile, CycleError, NotFound
 from nebula.graph.flows.change import FlowChange, GraphChange, changed
 from nebula.graph.flows.topology import new_flow
+from nebula.graph.formats.config_yaml import FILE as SETTINGS
 from nebula.graph.housekeeping import Housekeeper
 from nebula.graph.values import DEFAULT_FLOW, Node, Problem
 

@@ -379,13 +379,15 @@ async def test_plain_chat_reads_a_node_by_a_call_and_keeps_every_answer(bench):
     assert files and not [path for path in files if key.encode() in path.read_bytes()]
 
 
-async def test_a_chat_heeds_the_model_that_its_data_folder_names(bench):
-    with Graph(bench.project / "data") as graph:
+@pytest.mark.parametrize(("program", "folder"), [("vizprompt", "data"), ("nebula", ".nebula/graph")])
+async def test_the_model_that_the_data_folder_names_is_heeded(bench, program, folder):
+    with Graph(bench.project / folder) as graph:
         graph.create_flow("main")
-    config = bench.project / "data/config.yaml"
+    config = bench.project / folder / "config.yaml"
     config.write_text(config.read_text("utf-8").replace("gpt-4\n", "gpt-4.1-mini\n"), encoding="utf-8")
-    with ScriptedModel([Turn("Yes."), Turn("Yes.")]) as model, serving(bench, "vizprompt", **model.env()) as server:
+    with ScriptedModel([Turn("Yes."), Turn("Yes.")]) as model, serving(bench, program, **model.env()) as server:
         async with talk(server) as client:
+            assert (await client.ask("list_models"))["data"]["current"] == "openai/gpt-4.1-mini"
             for wanted in ({}, {"model": "openai/gpt-4.1"}):
                 await client.ask("send_prompt", prompt="Which one?", **wanted, **{"from": []})
                 await client.turn()

@@ -5,9 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
-import signal
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -17,6 +15,7 @@ from nebula.agent.loop import end_before_session
 from nebula.attachments import Attachment
 from nebula.cli.arguments import checked_root
 from nebula.cli.headless.prompt import read_images, read_prompt, refuse_session_command
+from nebula.cli.headless.signals import Signals
 from nebula.cli.headless.text import TextFace, chosen_face
 from nebula.cli.printing import compacted, print_remark
 from nebula.cli.settings import open_settings, remark_on_trust, session_overrides
@@ -36,10 +35,6 @@ if TYPE_CHECKING:
 
 NOT_ALLOWED = "Nobody is there to ask, and the program was started without --yes: writes are refused in this run."
 """What the model is told."""
-
-
-AT_ONCE_S = 1.0
-"""A signal so soon after another is the same wish."""
 
 
 class UnknownNode(NebulaError):
@@ -213,7 +208,7 @@ def interruptible(settings: Settings, show: Callable[[Stamped], None]) -> Iterat
     task = asyncio.current_task()
     assert task is not None  # noqa: S101 - whoever awaits a turn is one
     audience = _Audience(show)
-    with _Signals(task.cancel):
+    with Signals(task.cancel):
         yield audience
     while task.cancelling():  # the turn has ended; what follows it is not cancelled
         task.uncancel()
@@ -221,45 +216,6 @@ def interruptible(settings: Settings, show: Callable[[Stamped], None]) -> Iterat
         if audience.last is not None:
             _correct(settings, audience.last, audience.problem)
         raise audience.problem
-
-
-class _Signals:
-    """Interrupts work by the first signal of several; those that follow at once, also after its end, mean the same.
-
-    One that comes later, where the work still has not ended, interrupts it again, and the next takes the default way
-    out.
-    """
-
-    def __init__(self, interrupt: Callable[[], object]) -> None:
-        self._interrupt = interrupt
-        self._times = 0
-        self._last = 0.0
-        ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN  # started by nohup
-        self._numbers = (signal.SIGINT, signal.SIGTERM, *(() if ignored else (signal.SIGHUP,)))
-
-    def __enter__(self) -> None:
-        self._loop = asyncio.get_running_loop()
-        for number in self._numbers:
-            self._loop.add_signal_handler(number, self._hear)
-
-    def __exit__(self, *_: object) -> None:
-        for number in self._numbers:
-            self._loop.remove_signal_handler(number)
-            if self._times:
-                signal.signal(number, self._hear_late)
-
-    def _hear(self) -> None:
-        if self._times and time.monotonic() - self._last < AT_ONCE_S:
-            return
-        self._times, self._last = self._times + 1, time.monotonic()
-        self._interrupt()
-        if self._times > 1:
-            self.__exit__()
-
-    def _hear_late(self, number: int, _: object) -> None:
-        if time.monotonic() - self._last >= AT_ONCE_S:
-            signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
-            signal.raise_signal(number)
 
 
 class _Audience:

@@ -13,10 +13,10 @@ from nebula.graph.disk.flow_files import FOLDER as FLOWS
 from nebula.graph.disk.node_files import FOLDER as NODES
 from nebula.graph.disk.numbered_folders import NumberedFolders
 from nebula.graph.disk.numbered_paths import DEFAULT_STEP, KINDS
-from nebula.graph.disk.settings import FILE as SETTINGS
 from nebula.graph.disk.step import Operation, Put, checksum
 from nebula.graph.errors import BadFile
 from nebula.graph.formats import git_conflicts, tsv
+from nebula.graph.formats.config_yaml import FILE as SETTINGS
 from nebula.graph.formats.flow_edit import edit
 from nebula.graph.formats.flow_yaml import MAX_FLOW_BYTES, FlowFile, load_flow
 from nebula.graph.formats.node_edit import reidentified

@@ -11,9 +11,9 @@ from nebula.graph.derived.metadata import INDEX, TAGS
 from nebula.graph.disk.files import Files
 from nebula.graph.disk.flow_files import FOLDER as FLOWS
 from nebula.graph.disk.node_files import FOLDER as NODES
-from nebula.graph.disk.settings import FILE as SETTINGS
 from nebula.graph.disk.step import is_ours
 from nebula.graph.errors import NotFound
+from nebula.graph.formats.config_yaml import FILE as SETTINGS
 from nebula.graph.formats.flow_yaml import load_flow
 from nebula.graph.formats.node_edit import reidentified
 from nebula.graph.formats.node_xml import load_node

@@ -27,7 +27,7 @@ from nebula.value import field, value
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from nebula.graph.disk.settings import GraphSettings
+    from nebula.graph.formats.config_yaml import GraphSettings
     from nebula.graph.values import Node
     from nebula.llm.choose import ChosenModel
 

@@ -60,7 +60,8 @@ async def list_models(server: ServerContext, _: Client) -> ActionResult:
     form, or empty where nobody can."""
     offered = offered_models(await ask_for_models(server.settings))
     try:
-        chosen = await choose_model(server.settings)
+        wish = (await in_thread(lambda: server.graph.settings)).suggested_model
+        chosen = await choose_model(server.settings, suggested=wish)
     except ModelError:
         current = ""
     else:

@@ -89,9 +89,8 @@ class AgentTurns:
             raise
 
     async def _choose_model(self, name: str = "") -> ChosenModel:
-        """Return the model by this name, else the configured one; a chat heeds the one that its data folder names."""
-        graph = self._graph if self._only_mode == CHAT else None
-        wish = await asyncio.to_thread(lambda: graph.settings.suggested_model) if graph else ""
+        """Return the model by this name, else the configured one, or the one that the data folder names."""
+        wish = await asyncio.to_thread(lambda: self._graph.settings.suggested_model)
         return await choose_model(self._settings, name, suggested=wish)
 
     async def preview(self, job: Job) -> TurnPreview:
