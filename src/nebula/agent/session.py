@@ -27,6 +27,7 @@ from nebula.agent.workbench import ProjectAccess, Workbench
 from nebula.attachments import Attachment, attach
 from nebula.config import Settings
 from nebula.events import Activity, EventStream, Final, Notice, Reader, Task, new_trace_id, now
+from nebula.graph.errors import AmbiguousId, NotFound
 from nebula.language import Sentence, sentence_of
 from nebula.llm.choose import ChosenModel
 from nebula.llm.errors import ModelError
@@ -274,7 +275,6 @@ class Session:
         if not any(sign in prompt for sign in REFERENCE_SIGNS):
             return tuple(references)
         from nebula.graph.context.references import mentioned_nodes, mentions
-        from nebula.graph.errors import AmbiguousId, NotFound
 
         found = list(references)
         for word in mentions(prompt):

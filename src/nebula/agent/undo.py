@@ -15,12 +15,13 @@ from nebula.events import new_trace_id
 from nebula.value import replace
 from nebula.workspace.diff import TextDiff, diff_texts
 from nebula.workspace.errors import NotKept, WorkspaceError
+from nebula.workspace.file_history import FileHistory, FilePlan, is_among, states_after
+from nebula.workspace.journal.states import parse_state
 from nebula.workspace.local import LocalWorkspace
 
 if TYPE_CHECKING:
     from nebula.graph.values import Node
     from nebula.workspace.contract import Workspace
-    from nebula.workspace.file_history import FileHistory, FilePlan
     from nebula.workspace.journal.changes import RecordedChange
 
 
@@ -63,8 +64,6 @@ def left_changed(workspace: Workspace, turn_id: str) -> list[str]:
 
 def difference(history: FileHistory, path: str, old: str | None, new: str | None) -> TextDiff:
     """Lines, and above them what lines do not show: another mode, a link or a folder that came or went."""
-    from nebula.workspace.journal.states import parse_state
-
     diff = diff_texts(path, text_of(history, old), text_of(history, new))
     before, after = (None if each is None else parse_state(each) for each in (old, new))
     if before and after and before.kind == after.kind and None not in (before.mode, after.mode):
@@ -81,8 +80,6 @@ def restore_plan(workspace: Workspace, node: Node) -> FilePlan:
     A file whose content now is not one that the journal knows was changed by somebody else, and is passed over; it is
     named where a later turn has changed it as well, so that one would expect it to go back.
     """
-    from nebula.workspace.file_history import is_among
-
     history = journal_of(workspace)
     changes = history.changes()
     known: dict[str, set[str | None]] = {}
@@ -119,8 +116,6 @@ def state_after(changes: Sequence[RecordedChange], node: Node) -> dict[str, str 
     Decided by the journal's own order, not by the path of the conversation: a file that another conversation made in
     the meantime was there as well.
     """
-    from nebula.workspace.file_history import states_after
-
     return states_after(changes, _end_of(changes, node))
 
 

@@ -17,6 +17,7 @@ from nebula.blame.journal_history import MOST_OF_FILE, JournalHistory
 from nebula.blame.node_lines import TurnLines, find_writers
 from nebula.blame.runs import LineRun, join_runs
 from nebula.errors import EXIT_USAGE, NebulaError
+from nebula.graph.errors import GraphError
 from nebula.workspace.journal.reader import JournalReader
 from nebula.workspace.local import open_workspace
 
@@ -103,8 +104,6 @@ class ProjectBlame:
 
     def node(self, node_id: str) -> Node | None:
         """Return the node of a turn; None where it left none that can be read."""
-        from nebula.graph.errors import GraphError
-
         if node_id not in self._nodes:
             try:
                 self._nodes[node_id] = self._graph.get_node(node_id) if self._graph is not None else None

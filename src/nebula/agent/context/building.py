@@ -8,7 +8,7 @@ were built, else extracts), then tags, then nothing; what is left out is named. 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from nebula.agent.context.tokens import message_texts, message_tokens, total_tokens
@@ -18,14 +18,13 @@ from nebula.messages import (
     AssistantMessage,
     Message,
     UserMessage,
-    strip_hidden_characters,
     truncate_safe,
     truncate_safe_in_place,
 )
 from nebula.value import replace, value
 
 if TYPE_CHECKING:
-    from nebula.graph.context.packing import Packer, Part
+    from nebula.graph.context.packing import Part
     from nebula.graph.values import Node
 
     FindNode = Callable[[str], Node | None]
@@ -34,12 +33,6 @@ SMALLEST_MESSAGE = 64
 """Tokens; messages of the direct predecessor that would have to be cut below this make it go as a summary."""
 CUT = "[Parts of this turn were left out to make room; `readNode` with the id {node_id} gives it in full.]"
 KEPT = "# What the user wanted kept of this conversation"
-SHARE_OF_CHAPTERS = 4
-"""So much of the room for what is not sent whole goes to naming what is left out."""
-MOST_PACKED = 200
-"""Turns that are looked at for a summary, however many there are."""
-SMALLEST_FRAME = 64
-"""Tokens for the words around the summaries."""
 
 
 @value
@@ -102,7 +95,7 @@ def build_context(
         turn = turns[index]
         if used + turn.tokens > limit:
             break
-        whole.append(WholeTurn(_name(turn, index), turn.sent, turn.tokens))
+        whole.append(WholeTurn(turn_name(turn, index), turn.sent, turn.tokens))
         used += turn.tokens
     older = turns[: len(turns) - len(whole)]
     kept = f"{KEPT}\n{conversation.digest}\n\n" if older and conversation.digest else ""
@@ -112,7 +105,9 @@ def build_context(
         return PastContext(tuple(reversed(whole)))
     left = room - used - estimate_tokens(kept)
     most_beside = left if most_beside is None else min(left, most_beside)
-    past = _packed(tuple(reversed(whole)), older, beside, left, most_beside, find)
+    from nebula.agent.context.packed_past import pack  # YAML and all, which a short conversation never needs
+
+    past = pack(tuple(reversed(whole)), older, beside, left, most_beside, find)
     return replace(past, earlier=kept + past.earlier) if kept else past
 
 
@@ -130,88 +125,8 @@ def shortened_references(past: PastContext, references: Sequence[str]) -> int:
     return sum(each not in in_full for each in dict.fromkeys(references))
 
 
-def _packed(
-    whole: tuple[WholeTurn, ...],
-    older: Sequence[PastTurn],
-    beside: Sequence[str],
-    room: int,
-    most_beside: int,
-    find: FindNode,
-) -> PastContext:
-    from nebula.graph.context.text import AGENT, layout
-
-    near = max(0, len(older) - MOST_PACKED)
-    # A prompt that was withdrawn is nothing to remember once it is old.
-    path = {_name(turn, near + index): turn for index, turn in enumerate(older[near:]) if turn.answer}
-    references = [each for each in beside if each not in path]
-    nodes = _Nodes(path, find)
-    room -= SMALLEST_FRAME
-    packer = _fill(nodes, room, most_beside, path, references)
-    chapters: list[str] = []
-    if len(packer.parts) < len(path) + len(references) or near:
-        from nebula.agent.past.chapters import TOKENS_A_LINE, outline
-
-        chapters = outline(older[: _first_packed(older, packer.parts)], room // SHARE_OF_CHAPTERS)
-        room -= sum(estimate_tokens(line) + 1 for line in chapters)
-        packer = _fill(nodes, room, most_beside, path, references)
-        if chapters:
-            chapters = outline(older[: _first_packed(older, packer.parts)], len(chapters) * TOKENS_A_LINE)
-    flow, named = ([packer.parts[each] for each in ids if each in packer.parts] for ids in (path, references))
-    far = (_name(turn, index) for index, turn in enumerate(older[:near]))
-    left_out = tuple(each for each in (*far, *path, *references) if each not in packer.parts)
-    if not packer.parts and not chapters:
-        return PastContext(whole, left_out=left_out)
-    lines = [*chapters, *(part.text for part in flow)]
-    text = layout(AGENT, "", lines, [part.text for part in named], len(left_out))
-    return PastContext(whole, strip_hidden_characters(text), tuple(flow), tuple(named), left_out)
-
-
-def _fill(nodes: _Nodes, room: int, most_beside: int, path: Iterable[str], references: Sequence[str]) -> Packer:
-    """Pack references, in full where they fit into their part of the room, then the path into all that is left."""
-    from nebula.graph.context.packing import Packer
-    from nebula.graph.context.text import AGENT
-
-    packer = Packer(nodes, AGENT, min(room, most_beside))
-    packer.pack_references(references)
-    packer.complete(references)
-    packer.widen(max(0, room - most_beside))
-    packer.pack_earlier(list(path))
-    return packer
-
-
-def _first_packed(older: Sequence[PastTurn], packed: Container[str]) -> int:
-    """The place of the oldest turn that is sent; what is before it is left out."""
-    place = len(older)
-    while place and (_name(older[place - 1], place - 1) in packed or not older[place - 1].answer):
-        place -= 1
-    return place
-
-
-class _Nodes:
-    """The turns of a conversation as nodes: as the graph has them, else as they are remembered here."""
-
-    def __init__(self, path: dict[str, PastTurn], find: FindNode) -> None:
-        self._path = path
-        self._find = find
-        self._known: dict[str, Node | None] = {}
-
-    def get(self, node_id: str) -> Node | None:
-        if node_id not in self._known:
-            self._known[node_id] = self._read(node_id)
-        return self._known[node_id]
-
-    def _read(self, node_id: str) -> Node | None:
-        turn = self._path.get(node_id)
-        if turn is None or turn.node_id:
-            found = self._find(node_id)
-            if found is not None or turn is None:
-                return found
-        from nebula.graph.values import Node, Utterance
-
-        return Node(node_id, "", (Utterance("user", turn.prompt), Utterance("assistant", turn.answer)), turn.summary)
-
-
-def _name(turn: PastTurn, index: int) -> str:
+def turn_name(turn: PastTurn, index: int) -> str:
+    """Return the id of a turn's node, or its number where it has none."""
     return turn.node_id or f"turn {index + 1}"
 
 
@@ -226,7 +141,7 @@ def _fits(turns: Sequence[PastTurn], room: int) -> bool:
 
 def _newest_turns(turns: Sequence[PastTurn], start: int, room: int) -> list[WholeTurn]:
     """Return the turns from `start` on, newest first: in full where they fit, else cut; none where they never do."""
-    tail = [(_name(turns[index], index), turns[index]) for index in range(len(turns) - 1, start - 1, -1)]
+    tail = [(turn_name(turns[index], index), turns[index]) for index in range(len(turns) - 1, start - 1, -1)]
     limit = room
     while limit >= SMALLEST_MESSAGE:
         found = [WholeTurn(name, *_cut_turn(turn, limit)) for name, turn in tail]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from nebula.agent.conversation import Conversation, PastTurn
 from nebula.events import Usage
+from nebula.graph.errors import GraphError
 from nebula.llm.errors import ModelError
 from nebula.value import record
 
@@ -79,7 +80,6 @@ async def summarise(turns: Sequence[PastTurn], graph: Graph, chosen: ChosenModel
 
 
 async def _summarise_one(turn: PastTurn, graph: Graph, chosen: ChosenModel, work: SummaryWork) -> None:
-    from nebula.graph.errors import GraphError
     from nebula.graph.summaries.build import build_one
     from nebula.graph.summaries.reply import UnreadableReply
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from nebula.agent.undo import UndoRefused, carry_out, difference, journal_of, restore_plan, state_after, undo_plan
 from nebula.value import value
+from nebula.workspace.file_history import FileHistory, FilePlan, ends
 
 if TYPE_CHECKING:
     from nebula.graph.values import Node
     from nebula.language import Sentence
     from nebula.workspace.contract import Workspace
     from nebula.workspace.diff import TextDiff
-    from nebula.workspace.file_history import FileHistory, FilePlan
 
 
 @value
@@ -40,8 +40,6 @@ class ReturnPlan:
 
 def changed_by(workspace: Workspace, turn_id: str) -> list[FileDifference]:
     """Return what a turn did to each file, from the first content to the last."""
-    from nebula.workspace.file_history import ends
-
     history = journal_of(workspace)
     changes = (change for change in history.changes(turn_id) if change.kind in ("write", "restore"))
     found = [

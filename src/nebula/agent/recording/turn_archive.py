@@ -11,6 +11,7 @@ from nebula.agent.recording.nodes import kept_with_node, round_texts
 from nebula.agent.recording.session_nodes import SessionNode, SessionNodes
 from nebula.agent.turn_result import TurnResult
 from nebula.events import Diff, Final, Stamped, TurnNotKept
+from nebula.graph.errors import AmbiguousId, GraphError, NotFound
 from nebula.language import Sentence
 from nebula.value import field, record, replace
 
@@ -106,8 +107,6 @@ class TurnArchive:
 
     def find(self, node_id: str) -> Node | None:
         """The node, or None where there is none that can be read."""
-        from nebula.graph.errors import GraphError
-
         if self.graph is None:
             return None
         try:
@@ -117,8 +116,6 @@ class TurnArchive:
 
     def find_by_beginning(self, node_id: str) -> Node | None:
         """Return the node with this id, or the only one whose id begins so. Raises AmbiguousId."""
-        from nebula.graph.errors import AmbiguousId, NotFound
-
         found = self.find(node_id)
         if found is not None or self.graph is None or len(node_id) < SHORTEST_BEGINNING:
             return found
@@ -152,7 +149,6 @@ class NodeWriter:
             self._changes.append(replace(event, diff=""))
         if not isinstance(event, Final) or event.node_id is None or self.archive.graph is None:
             return
-        from nebula.graph.errors import GraphError
         from nebula.graph.values import DEFAULT_FLOW, NodeUsage, Utterance
 
         turn, usage = self._turn, self._turn.usage

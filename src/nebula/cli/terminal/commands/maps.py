@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from nebula.cli.terminal.commands.command import SessionCommand
 from nebula.cli.terminal.output.width import cut
+from nebula.graph.errors import GraphError
 from nebula.language import explain, translate
 from nebula.stage import one_line
 from nebula.value import replace
@@ -86,8 +87,6 @@ def tree_order(topology: Topology) -> list[tuple[str, int, bool]]:
 
 def _flow(terminal: TerminalSession, *, everything: bool) -> tuple[Graph, Flow] | None:
     """The part of the graph that this talk belongs to; all of it where the talk has not begun."""
-    from nebula.graph.errors import GraphError
-
     graph = terminal.session.archive.graph
     try:
         flow = graph.get_flow() if graph is not None else None
@@ -122,8 +121,6 @@ def connected_part(flow: Flow, node_id: str) -> Flow:
 
 def _labels(terminal: TerminalSession, graph: Graph, flow: Flow) -> dict[int, tuple[str, str]]:
     """A star where the next prompt continues; the shortest id that commands accept, and the prompt."""
-    from nebula.graph.errors import GraphError
-
     here = terminal.session.conversation.leaf
     newest = flow.entries[-NAMED:]
     short = graph.shortest_unique_ids(entry.id for entry in newest)
