@@ -56,6 +56,7 @@ def test_the_schemas_are_our_interface(desk):
         "editFile": ["edits", "new_content", "path"],
         "whyLines": ["end_line", "path", "start_line"],
         "todo": ["items"],
+        "fetchUrl": ["url"],
     }
     required = {spec.name: spec.parameters["required"] for spec in desk.tools.specs}
     assert required == {
@@ -66,6 +67,7 @@ def test_the_schemas_are_our_interface(desk):
         "editFile": ["path"],
         "whyLines": ["path", "start_line", "end_line"],
         "todo": ["items"],
+        "fetchUrl": ["url"],
     }
     for spec in desk.tools.specs:
         assert len(spec.description) > 40

@@ -30,7 +30,7 @@ class ProposedChange:
         return body | ({"renamed_from": self.renamed_from} if self.renamed_from else {})
 
 
-QuestionKind = Literal["write", "command", "network", "call", "read"]
+QuestionKind = Literal["write", "command", "network", "call", "read", "fetch"]
 
 
 @value
@@ -41,6 +41,7 @@ class Approval(Event):
     - `command`: all of `changes`, which the command in `text` made
     - `network`: running the command in `text` with the network
     - `call`: calling the MCP server's tool `tool` with the arguments in `text`
+    - `fetch`: fetching the page at the address in `text`
     - `read`: reading the secret file that `text` names
 
     `decision` is None while somebody is asked, else what a rule decided.

@@ -17,11 +17,12 @@ EVERY_FILE = "*"
 
 @value
 class Permission:
-    """Something that is done without asking: writing files, calling a tool of an MCP server, using the network."""
+    """Something that is done without asking: writing files, calling a tool of an MCP server, using the network or
+    fetching pages of one host."""
 
     kind: Literal["write", "call", "network", "rule"]
     name: str
-    """A pattern of paths, the name of the tool, "network", or the option of the command line."""
+    """A pattern of paths, the name of the tool, "network" or a host of it, or the option of the command line."""
     described: str = ""
     """Of a tool: a digest of how its server described it when the user said yes. Described otherwise, it is another
     tool."""

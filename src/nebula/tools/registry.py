@@ -21,6 +21,7 @@ from nebula.tools.declaration import ToolDeclaration, ToolKit
 from nebula.tools.files import edit_file, list_files, read_file, search_in_directory, write_file
 from nebula.tools.ledger import ReadLedger
 from nebula.tools.toolset import AfterChange, CallAudit, ToolSet
+from nebula.tools.web import fetch_url
 from nebula.tools.writing import Unasked, WritingTool
 from nebula.value import replace
 
@@ -36,6 +37,7 @@ TOOLS: tuple[ToolDeclaration, ...] = (
     read_node.TOOL,
     why_lines.TOOL,
     todo.TOOL,
+    fetch_url.TOOL,
 )
 WRITERS = frozenset(tool.name for tool in TOOLS if tool.writes)
 BY_NAME = {tool.name: tool for tool in TOOLS}

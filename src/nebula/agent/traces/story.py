@@ -92,7 +92,7 @@ def _progress(event: Event) -> Said:
 
 
 def _approval(event: Event) -> Said | None:
-    about = str(event.get("network") or event.get("path") or "")
+    about = str(event.get("network") or event.get("fetch") or event.get("path") or "")
     return translate("asked"), f"{event.get('tool')} {about}{_decision(event)}"
 
 

@@ -29,6 +29,9 @@ def shown(asked: Approval, root: str, lang: str) -> dict[str, Any]:
         )
         content = [_fenced(question.text), _text(warning), *remarks]
         return {"title": translate("A command asks for the network:"), "kind": "fetch", "content": content}
+    if question.kind == "fetch":
+        title = translate("Fetch a page of the web:")
+        return {"title": title, "kind": "fetch", "content": [_fenced(question.text), *remarks]}
     if question.kind == "read":
         title = translate("Read a secret file: {path}", path=question.path)
         places = [{"path": os.path.join(root, asked.path)}]

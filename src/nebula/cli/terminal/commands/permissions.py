@@ -8,6 +8,7 @@ from nebula.cli.terminal.commands.command import SessionCommand
 from nebula.cli.terminal.input.contract import agreed
 from nebula.language import Sentence, explain, translate
 from nebula.stage import one_line
+from nebula.tools.permissions import NETWORK
 
 if TYPE_CHECKING:
     from nebula.cli.terminal.terminal_session import TerminalSession
@@ -50,6 +51,8 @@ def _take_back(terminal: TerminalSession, name: str) -> None:
 
 
 def _format(permission: Permission) -> str:
+    if permission.kind == "network" and permission != NETWORK:
+        return f"{one_line(permission.name)}  {translate('pages of this host that are fetched')}"
     return f"{one_line(permission.name)}  {explain(_ABOUT[permission.kind])}"
 
 

@@ -199,6 +199,8 @@ def _what_is_allowed(question: Approval) -> str:
             "From now on {tool} is called without asking in this session. /permissions takes it back.",
             tool=one_line(question.tool),
         )
+    if question.kind == "fetch":
+        return translate("From now on pages of this host are fetched without asking. /permissions takes it back.")
     if question.kind == "network":
         return translate(
             "From now on commands of this session get the network without asking. /permissions takes it back."

@@ -122,6 +122,18 @@ class CallDialog:
             show_lines(self._screen, shown.text)
             line(translate("y yes, once · a yes to this tool in this session · n no · or say why not"), "dim")
             return
+        if shown.kind == "fetch":
+            line(translate("Fetch a page of the web:"), "bold")
+            show_lines(self._screen, shown.text)
+            for remark in shown.remarks:
+                line(str(remark), "yellow")
+            yes = (
+                translate("y yes, once")
+                if shown.once
+                else translate("y yes, once · a yes to this host in this session")
+            )
+            line(f"{yes} · {translate('n no · or say why not')}", "dim")
+            return
         if shown.kind == "read":
             line(translate("Read a secret file: {path}", path=shown.path), "bold")
             for remark in shown.remarks:

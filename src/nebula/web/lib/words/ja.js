@@ -33,6 +33,7 @@ export const JA = {
   ask_call: "{tool} を次の引数で呼び出します:",
   ask_read: "秘密のファイル {path} を読みますか？",
   ask_network: "このコマンドはネットワークを求めています（このマシンのサーバーも含む）:",
+  ask_fetch: "このウェブページを取得しますか？",
   take: "{path} を採用",
   yes: "はい",
   no: "いいえ",
