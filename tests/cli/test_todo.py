@@ -10,7 +10,7 @@ import pytest
 
 from conftest import Bench
 from in_process import run_here, sit_down_here
-from nebula.events import Todo, TodoItem
+from nebula.events import TodoItem, TodoList
 from nebula.stage import Checklist, Curtain, Scene, StageOptions, perform
 from scripted_model import Call, ScriptedModel, Turn
 from terminal_driver import Person
@@ -64,10 +64,10 @@ def test_what_is_no_list_of_steps_is_an_error_for_the_model(bench: Bench, items:
 
 def test_the_same_list_again_shows_nothing_and_another_one_is_shown_whole() -> None:
     one, two = TodoItem("one", "pending"), TodoItem("two", "pending")
-    scene, cues = perform(Scene(), Todo((one,)), StageOptions())
+    scene, cues = perform(Scene(), TodoList((one,)), StageOptions())
     assert cues == (Checklist((one,)), Curtain())
     assert cues[0].to_json() == {"cue": "checklist", "items": [{"content": "one", "status": "pending"}]}
-    scene, cues = perform(scene, Todo((one,)), StageOptions())
+    scene, cues = perform(scene, TodoList((one,)), StageOptions())
     assert cues == ()
-    _, cues = perform(scene, Todo((one, two)), StageOptions())
+    _, cues = perform(scene, TodoList((one, two)), StageOptions())
     assert cues == (Checklist((one, two)), Curtain())

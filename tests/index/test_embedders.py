@@ -20,7 +20,7 @@ from nebula.index.index import Index
 from nebula.index.ranking import meaning
 from nebula.index.vectors import cosine, pack, unit
 from nebula.llm.errors import BadReplyError, ModelError
-from nebula.tools.code_index import open_index
+from nebula.tools.code.code_index import open_index
 from nebula.value import replace
 
 

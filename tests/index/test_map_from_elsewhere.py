@@ -16,8 +16,8 @@ from nebula.agent.code.project_map import OutlineFetch, map_readers, project_map
 from nebula.config import Settings
 from nebula.events import EventStream, Final, Notice, Task
 from nebula.language import Sentence
-from nebula.tools.code_index import RemoteCode, open_index
-from nebula.tools.code_outline import NAME
+from nebula.tools.code.code_index import RemoteCode, open_index
+from nebula.tools.code.code_outline import NAME
 from nebula.value import replace
 from scripted_model import Call, ScriptedModel, Turn
 

@@ -10,7 +10,7 @@ from nebula.config import load_settings
 from nebula.llm.dialect.tools import make_offer
 from nebula.messages import AssistantToolUse
 from nebula.tools.approval import Approvals, Decision, allow_all
-from nebula.tools.code_index import code_search
+from nebula.tools.code.code_index import code_search
 from nebula.tools.contract import Call
 from nebula.tools.declaration import Checks, ToolKit
 from nebula.tools.ledger import ReadLedger

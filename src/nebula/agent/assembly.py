@@ -33,7 +33,7 @@ from nebula.memory.sessions import Sessions
 from nebula.memory.trace import TraceReader
 from nebula.messages.redaction import Redactor
 from nebula.tools.approval import Approvals, Approver, allow_all
-from nebula.tools.code_index import code_search
+from nebula.tools.code.code_index import code_search
 from nebula.tools.commands.layers import CommandLayers
 from nebula.tools.declaration import Checks
 from nebula.tools.permissions import NETWORK

@@ -30,7 +30,7 @@ from nebula.workspace.contract import Workspace
 
 if TYPE_CHECKING:
     from nebula.graph.values import Node
-    from nebula.tools.code_index import CodeSearch
+    from nebula.tools.code.code_index import CodeSearch
     from nebula.tools.commands.layers import CommandLayers
     from nebula.tools.external.servers import ExternalServers
     from nebula.workspace.audit import AuditLog

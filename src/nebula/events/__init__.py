@@ -42,8 +42,8 @@ from nebula.events.stream import (
     now,
 )
 from nebula.events.todo import (
-    Todo,
     TodoItem,
+    TodoList,
 )
 from nebula.events.turn import (
     Diff,
@@ -98,8 +98,8 @@ __all__ = [
     "StepProgress",
     "StepState",
     "Task",
-    "Todo",
     "TodoItem",
+    "TodoList",
     "ToolResult",
     "TurnNotKept",
     "Usage",

@@ -19,7 +19,7 @@ class TodoItem(Facts):
 
 
 @value
-class Todo(Event):
+class TodoList(Event):
     """The whole list as it is now; it replaces the one before."""
 
     type: ClassVar[str] = "todo"

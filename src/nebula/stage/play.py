@@ -23,8 +23,8 @@ from nebula.events import (
     Steering,
     Step,
     Task,
-    Todo,
     TodoItem,
+    TodoList,
     ToolResult,
 )
 from nebula.language import Sentence, explain_to, translate_to
@@ -82,7 +82,7 @@ def perform(scene: Scene, event: Event, options: StageOptions) -> tuple[Scene, t
         return replace(scene, curtain_down=False, command_runs=False), (Ask(fit_to_decide(event, options.lang)),)
     if isinstance(event, Steering):
         return replace(scene, curtain_down=True, command_runs=False), (Heard(neutralise(event.text)), Curtain())
-    if isinstance(event, Todo):
+    if isinstance(event, TodoList):
         return _list_steps(scene, event)
     if isinstance(event, Activity):
         doing = one_line(explain_to(options.lang, event.sentence))
@@ -94,7 +94,7 @@ def perform(scene: Scene, event: Event, options: StageOptions) -> tuple[Scene, t
     return _interlude(scene, event, options)
 
 
-def _list_steps(scene: Scene, event: Todo) -> tuple[Scene, tuple[Cue, ...]]:
+def _list_steps(scene: Scene, event: TodoList) -> tuple[Scene, tuple[Cue, ...]]:
     """Show the list where it is another one, else the steps that began or were done; the work goes on below it."""
     items = tuple(replace(each, content=one_line(each.content)) for each in event.items)
     known = {each.content: each.status for each in scene.todo}

@@ -18,7 +18,7 @@ from nebula.workspace.contract import Workspace
 if TYPE_CHECKING:
     from nebula.graph.values import Node
     from nebula.tools.approval import Approvals
-    from nebula.tools.code_index import CodeSearch
+    from nebula.tools.code.code_index import CodeSearch
     from nebula.tools.commands.layers import CommandLayers
 
 

@@ -13,8 +13,9 @@ from nebula.messages import (
     ToolUseResult,
     UserMessage,
 )
-from nebula.tools import read_node, search_code, todo, why_lines
+from nebula.tools import read_node, todo, why_lines
 from nebula.tools.approval import Approvals, Approved, WritersOfTurn
+from nebula.tools.code import search_code
 from nebula.tools.commands import run_check, run_command
 from nebula.tools.contract import Tool
 from nebula.tools.declaration import ToolDeclaration, ToolKit

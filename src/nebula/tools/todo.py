@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, get_args
 
-from nebula.events.todo import Todo, TodoItem, TodoStatus
+from nebula.events.todo import TodoItem, TodoList, TodoStatus
 from nebula.messages import DeclaredSpec
 from nebula.tools.contract import Call, Outcome, ToolFailure, schema, whole_characters
 from nebula.tools.declaration import ToolDeclaration
@@ -42,7 +42,7 @@ class TodoTool:
         if not isinstance(given, list) or len(given) > MOST_ITEMS:
             raise ToolFailure(f"The argument 'items' must be a list of at most {MOST_ITEMS} steps.")
         items = tuple(_read_item(number, each) for number, each in enumerate(given, 1))
-        call.emit(Todo(items))
+        call.emit(TodoList(items))
         return Outcome.ok({"success": True})
 
 

@@ -24,7 +24,7 @@ from nebula.config import load_settings
 from nebula.server.mcp.app import MCP_PATH, GuardedTools, create_mcp_app, create_mcp_server
 from nebula.server.mcp.narrowed import NarrowedWorkspace, folders_below
 from nebula.server.serving import listen, rules_for
-from nebula.tools.code_index import code_search
+from nebula.tools.code.code_index import code_search
 from nebula.workspace.audit import AuditLog
 from nebula.workspace.guard.policy import Policy
 from nebula.workspace.local import open_workspace

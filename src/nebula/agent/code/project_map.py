@@ -1,7 +1,7 @@
 """What the model sees of a large project before it has looked: an outline from the code index, where there is one.
 
 It never waits for the index: what is there is used as it is, and without one nothing is opened or imported. Of an index
-in a database or on another machine it is what was last heard of it (`nebula.tools.code_outline`).
+in a database or on another machine it is what was last heard of it (`nebula.tools.code.code_outline`).
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from nebula.config import Settings
 from nebula.errors import NebulaError
 from nebula.events import Notice, Reader, Stamped, Task
-from nebula.tools.code_index import has_local_index, open_index
-from nebula.tools.code_outline import fetch_outline, is_elsewhere, kept_outline
+from nebula.tools.code.code_index import has_local_index, open_index
+from nebula.tools.code.code_outline import fetch_outline, is_elsewhere, kept_outline
 from nebula.value import replace
 
 MAX_OUTLINE_BYTES = 4_000

@@ -13,12 +13,12 @@ from nebula.agent.instructions.standing import gather_instructions
 from nebula.errors import NebulaError
 from nebula.events import Evidence
 from nebula.messages import strip_hidden_characters, truncate_safe
-from nebula.tools.search_code import evidence_of, is_shown
+from nebula.tools.code.search_code import evidence_of, is_shown
 from nebula.value import value
 from nebula.workspace.contract import Workspace
 
 if TYPE_CHECKING:
-    from nebula.tools.code_index import CodeSearch
+    from nebula.tools.code.code_index import CodeSearch
 
 MOST_FILES = 300
 MOST_CHUNKS = 8

@@ -9,7 +9,7 @@ from functools import partial
 from nebula.cli.arguments import Parser, app_root, app_root_option, refuse_open_door, server_options
 from nebula.cli.settings import open_settings
 from nebula.language import translate
-from nebula.tools.code_index import open_index
+from nebula.tools.code.code_index import open_index
 from nebula.workspace.audit import AuditLog
 
 DEFAULT_PORT = 8788

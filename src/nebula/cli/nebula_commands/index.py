@@ -15,7 +15,7 @@ from nebula.index.errors import IndexFailed
 from nebula.index.in_step.watch import watch
 from nebula.language import explain, translate
 from nebula.llm.errors import ModelError
-from nebula.tools.code_index import open_index
+from nebula.tools.code.code_index import open_index
 
 if TYPE_CHECKING:
     from nebula.index.index import Index

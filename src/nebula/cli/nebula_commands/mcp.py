@@ -24,7 +24,7 @@ from nebula.cli.settings import open_settings
 from nebula.errors import EXIT_INTERRUPTED
 from nebula.language import explain, translate
 from nebula.server.gate import body_limit
-from nebula.tools.code_index import code_search
+from nebula.tools.code.code_index import code_search
 from nebula.workspace.audit import AuditLog
 from nebula.workspace.errors import WorkspaceError
 from nebula.workspace.guard.policy import Policy

@@ -25,7 +25,7 @@ from nebula.messages import AssistantToolUse, Json, ToolResultStatus, clean_tool
 from nebula.server.asgi import App
 from nebula.server.gate import PASSAGE, Gate, Rules, recorder
 from nebula.server.mcp.narrowed import NarrowedWorkspace, folders_below
-from nebula.tools.code_index import CodeSearch
+from nebula.tools.code.code_index import CodeSearch
 from nebula.tools.contract import Call, Outcome, Tool
 from nebula.tools.declaration import ToolKit
 from nebula.tools.ledger import ReadLedger

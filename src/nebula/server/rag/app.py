@@ -26,7 +26,7 @@ from nebula.server.rag import bodies, operations
 from nebula.server.rag.keeper import Keeper, OpenIndex
 from nebula.server.refusals import Refusal
 from nebula.server.rest import RestApi, json_response
-from nebula.tools.code_index import STATE_HEADER
+from nebula.tools.code.code_index import STATE_HEADER
 from nebula.workspace.audit import AuditLog
 
 _DESCRIPTION = """\

@@ -12,7 +12,7 @@ from nebula.errors import NebulaError
 from nebula.events import Evidence, Notice
 from nebula.language import Sentence
 from nebula.messages import DeclaredSpec, DialectForm
-from nebula.tools.code_index import CodeSearch
+from nebula.tools.code.code_index import CodeSearch
 from nebula.tools.contract import Call, Outcome, ToolFailure, number_argument, schema, text_argument
 from nebula.tools.declaration import ToolDeclaration
 from nebula.tools.ledger import ReadLedger

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from nebula.errors import NebulaError
 from nebula.events import new_trace_id
 from nebula.files.home import derived_folder
-from nebula.tools.code_outline import MAX_KEPT_FILES, keep_outline, leave_outline
+from nebula.tools.code.code_outline import MAX_KEPT_FILES, keep_outline, leave_outline
 from nebula.workspace.audit import AuditLog
 from nebula.workspace.errors import WorkspaceError
 from nebula.workspace.guard.protected import standing_of

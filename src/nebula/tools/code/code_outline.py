@@ -72,7 +72,7 @@ def leave_outline(settings: Settings, index: Index) -> None:
 
 def fetch_outline(settings: Settings) -> None:
     """Asks the database for it, for the next turn."""
-    from nebula.tools.code_index import open_index
+    from nebula.tools.code.code_index import open_index
 
     with suppress(NebulaError), open_index(replace(settings, embedder="")) as index:
         leave_outline(settings, index)
