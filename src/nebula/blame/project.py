@@ -158,6 +158,9 @@ class ProjectBlame:
 
     def _tell(self, first: int, last: int, author: Author, commit: LineCommit | None) -> LineRun:
         if author.kind == "turn" and (node := self.node(author.of)) is not None:
+            if node.agent:  # imported: another agent's turn
+                prompt = first_line(node.prompt)
+                return LineRun(first, last, "other", node.id, prompt, node.model, node.timestamp, tool=node.agent)
             return LineRun(
                 first, last, "turn", node.id, first_line(node.prompt), node.model, node.timestamp, node.verified
             )

@@ -35,6 +35,7 @@ COMMANDS = {
     "acp": Sentence("the agent for editors, over the Agent Client Protocol"),
     "sessions": Sentence("the sessions of this directory"),
     "graph": Sentence("the conversation graph of this directory"),
+    "import": Sentence("the history of other agents, as turns of this conversation"),
     "export": Sentence("a part of the conversation as Markdown, HTML or JSON"),
     "index": Sentence("the code index of this directory"),
     "config": Sentence("every setting, where it comes from, and how to change yours"),

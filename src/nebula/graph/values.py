@@ -76,6 +76,8 @@ class Node:
     """What came with the prompt."""
     verified: bool = False
     """The turn's checks passed after its last change."""
+    agent: str = ""
+    """Another program whose turn this was, where its record was imported."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "tags", list(self.tags))
@@ -117,7 +119,7 @@ class Node:
         return cls(*row)
 
 
-_ADDITIONS = {"session", "usage", "files", "references", "attachments", "verified"}
+_ADDITIONS = {"session", "usage", "files", "references", "attachments", "verified", "agent"}
 _PARTS: dict[int, Callable[[Any], Any]] = {
     Node.__match_args__.index(name): part
     for name, part in {

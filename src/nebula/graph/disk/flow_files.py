@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from nebula.graph.disk import files
 from nebula.graph.disk.data_folder import DataFolder
@@ -218,7 +218,7 @@ class FlowFiles:
                 found.append(loaded)
         return found
 
-    def draft(self, flow: Flow, step: int, taken: Container[str] = ()) -> Loaded:
+    def draft(self, flow: Flow, step: int, taken: Sequence[str] = ()) -> Loaded:
         """A new flow that is not written yet."""
         file = load_flow(dump_flow(flow).encode("utf-8"), flow.name)
         return Loaded(self.index_file.free_path(step, taken), files.ABSENT, file)

@@ -7,13 +7,14 @@ files themselves say the same.
 from __future__ import annotations
 
 import os
-from collections.abc import Container, Iterator
+from collections.abc import Iterator, Sequence
 
 from nebula.files.syscalls import REAL
 from nebula.graph.disk import numbered_paths
 from nebula.graph.disk.files import Files, Signature
 from nebula.graph.errors import BadFile
 from nebula.graph.formats.tsv import HEADER, Line, parse
+from nebula.graph.values import Node
 from nebula.language import Sentence
 
 _TAIL = 512
@@ -47,10 +48,11 @@ class IndexFile:
             self._last = self._find_last()
         return self._last
 
-    def free_path(self, step: int, taken: Container[str] = ()) -> str:
-        """Where the next file goes: behind the last line, past whatever is there or taken already."""
+    def free_path(self, step: int, taken: Sequence[str] | dict[str, Node] = ()) -> str:
+        """Where the next file goes: behind the last line and those `taken` (in order), past whatever is there."""
         last, folder = self.last(), self._path.rpartition("/")[0]
-        number = numbered_paths.number_of(last.path, step) + 1 if last else 0
+        behind = next(reversed(taken), last.path if last else None)
+        number = 0 if behind is None else numbered_paths.number_of(behind, step) + 1
         while True:
             path = numbered_paths.path_of(number, step, self._suffix)
             if path not in taken and not self._files.exists(f"{folder}/{path}"):

@@ -367,5 +367,6 @@ PARTS = (
     MetadataPart(
         "verified", ("verified",), lambda node: "<verified>true</verified>" if node.verified else "", _read_verified
     ),
+    _line("agent"),
 )
 """In the order in which they are written."""

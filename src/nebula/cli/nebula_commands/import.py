@@ -1,0 +1,87 @@
+"""nebula import: the history of other agents, as turns of this project's conversation."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+
+from nebula.cli.arguments import Parser, UsageError, checked_root, flag, root_option
+from nebula.cli.printing import print_line, print_remark
+from nebula.cli.settings import open_settings
+from nebula.errors import EXIT_FAILED, EXIT_OK
+from nebula.exchange.imports.contract import BAD_FILE, REASONS, ImportSource
+from nebula.exchange.imports.reading import files_below
+from nebula.exchange.imports.run import SOURCES, ImportReport, import_history, open_source
+from nebula.graph.graph import Graph
+from nebula.language import translate
+from nebula.messages.redaction import Redactor
+
+
+def main(argv: Sequence[str]) -> int:
+    options = _parser().parse_args(argv)
+    root = checked_root(options.root)
+    settings = open_settings("nebula", root)
+    source = open_source(options.source)
+    places = _places(source, root, options.path)
+    with Graph(os.path.join(root, ".nebula", "graph")) as graph:
+        report = import_history(
+            graph,
+            source,
+            places,
+            root,
+            Redactor(settings.secrets),
+            only_here=options.path is None,
+            dry_run=options.dry_run,
+        )
+    _tell(report, options.dry_run)
+    return EXIT_FAILED if report.skipped.reasons[BAD_FILE] and not (report.added or report.known) else EXIT_OK
+
+
+def _places(source: ImportSource, root: str, path: str | None) -> Iterable[str]:
+    """Return the files to read: those named, or the agent's own. Raises UsageError where there are none."""
+    if path is None:
+        found = list(source.find(root))
+        if not found:
+            raise UsageError(
+                "no sessions of {source} for this directory; name a file or folder: nebula import {source} PATH",
+                source=source.NAME,
+            )
+        return found
+    if os.path.isdir(path):
+        endings = (".md",) if source.NAME in ("aider", "markdown") else (".jsonl", ".json")
+        return files_below(path, *endings)
+    if not os.path.exists(path):
+        raise UsageError("{path}: there is no such file or folder", path=path)
+    return [path]
+
+
+def _tell(report: ImportReport, dry_run: bool) -> None:
+    facts = {"flow": report.flow, "added": report.added, "known": report.known}
+    if dry_run:
+        print_line(translate("{added} turns would be added to the flow {flow}; {known} are there already", **facts))
+    else:
+        print_line(translate("{added} turns added to the flow {flow}; {known} were there already", **facts))
+    if report.marks:
+        print_remark(translate("keys marked as [redacted]: {marks}", marks=report.marks))
+    for reason, count in sorted(report.skipped.reasons.items()):
+        if count:
+            sentence = REASONS[reason]
+            print_remark(translate("skipped: {what}", what=translate(sentence.sentence, count=count)))
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        "nebula import",
+        translate("The history of another agent, as turns of this project's conversation."),
+        about=translate(
+            "Turns become nodes of a flow named after the source, with their branches, times, models and file changes\n"
+            "where known. What looks like a key is marked. A second run adds only what is new. Without PATH: the\n"
+            "agent's own place, sessions of this directory."
+        ),
+        examples=("nebula import claude", "nebula import chatgpt ~/Downloads/conversations.json --dry-run"),
+    )
+    parser.add_argument("source", choices=SOURCES, metavar="SOURCE", help=", ".join(SOURCES))
+    parser.add_argument("path", metavar="PATH", nargs="?", help=translate("a file or folder of its records"))
+    flag(parser, "--dry-run", translate("read everything and write nothing"))
+    root_option(parser)
+    return parser
