@@ -7,16 +7,14 @@ import base64
 import json
 import subprocess
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 from acp import RequestError, image_block, resource_link_block, spawn_agent_process, text_block
-from acp.schema import AllowedOutcome, DeniedOutcome, EnvVariable, McpServerStdio, RequestPermissionResponse
+from acp.schema import EnvVariable, McpServerStdio
 
 from conftest import BIN, Bench
+from editor_rig import Editor, connected
 from scripted_model import Call, Fault, ScriptedModel, Turn
 from slow_git import slow_git, wait_for
 
@@ -28,57 +26,6 @@ PIXEL = base64.b64encode(
 ).decode()
 
 
-class Editor:
-    """Records what it is told, and answers questions with the option of its choice."""
-
-    def __init__(self, answer: str = "yes") -> None:
-        self.answer = answer
-        self.updates: list[dict[str, Any]] = []
-        self.questions: list[Any] = []
-        self.changed = asyncio.Condition()
-
-    async def session_update(self, session_id: str, update: Any, **_: Any) -> None:
-        async with self.changed:
-            self.updates.append(update.model_dump(by_alias=True, exclude_none=True))
-            self.changed.notify_all()
-
-    async def request_permission(
-        self, session_id: str, tool_call: Any, options: Any, **_: Any
-    ) -> RequestPermissionResponse:
-        self.questions.append(tool_call)
-        if self.answer == "closed":
-            return RequestPermissionResponse(outcome=DeniedOutcome(outcome="cancelled"))
-        assert self.answer in {each.option_id for each in options}
-        return RequestPermissionResponse(outcome=AllowedOutcome(outcome="selected", option_id=self.answer))
-
-    def on_connect(self, _: Any) -> None:
-        return None
-
-    def said(self, kind: str = "agent_message_chunk") -> str:
-        return "".join(each["content"]["text"] for each in self.updates if each["sessionUpdate"] == kind)
-
-    def kinds(self) -> list[str]:
-        return [each["sessionUpdate"] for each in self.updates]
-
-
-@asynccontextmanager
-async def connected(bench: Bench, server: ScriptedModel, editor: Editor, *argv: str, **env: str) -> AsyncIterator[Any]:
-    environ = bench.env(**server.env(), **env)
-    async with spawn_agent_process(
-        editor,
-        str(BIN / "nebula"),
-        "acp",
-        *argv,
-        env=environ,
-        cwd=bench.project,
-        transport_kwargs={"shutdown_timeout": 60.0},  # type: ignore[arg-type]
-    ) as (connection, process):
-        found = await connection.initialize(protocol_version=1)
-        assert found.protocol_version == 1 and found.agent_info.name == "nebula"
-        yield connection
-    assert process.returncode == 0
-
-
 async def test_a_turn_with_an_approved_write(bench: Bench) -> None:
     editor = Editor()
     with ScriptedModel([Turn("I write it.", [CREATE]), Turn("Written.")]) as server:
@@ -86,7 +33,7 @@ async def test_a_turn_with_an_approved_write(bench: Bench) -> None:
             session = await agent.new_session(cwd=str(bench.project), mcp_servers=[])
             ended = await agent.prompt(session_id=session.session_id, prompt=[text_block("write notes")])
     assert ended.stop_reason == "end_turn"
-    assert editor.said() == "I write it.\n\nWritten."
+    assert editor.said().startswith("I write it.\n\nWritten.\n\n1 file changed: notes.txt +1 −0")
     assert (bench.project / "notes.txt").read_text() == "one\n"
     (asked,) = editor.questions
     assert asked.title == "Create a new file: notes.txt"
@@ -200,7 +147,9 @@ async def test_backstage_shows_the_tools(bench: Bench) -> None:
             await agent.prompt(session_id=session.session_id, prompt=[text_block("read")])
     calls = [each for each in editor.updates if each["sessionUpdate"] == "tool_call"]
     ends = [each for each in editor.updates if each["sessionUpdate"] == "tool_call_update"]
-    assert [each["title"] for each in calls] == ["readFile"] and [each["status"] for each in ends] == ["completed"]
+    assert [(each["title"], each["kind"]) for each in calls] == [("readFile a.txt", "read")]
+    assert calls[0]["locations"] == [{"path": str(bench.project / "a.txt")}]
+    assert [each["status"] for each in ends] == ["completed"]
 
 
 async def test_what_fails_is_said(bench: Bench) -> None:

@@ -22,7 +22,7 @@ class ProposedChange:
     diff: str = ""
     renamed_from: str = ""
     old: str | None = None
-    """Of a write: the whole text before it, for a face that shows files in a way of its own. Never on the wire."""
+    """The whole text before it, where it is known, for a face that shows texts in its own way. Never on the wire."""
     new: str | None = None
 
     def to_json(self) -> dict[str, Any]:

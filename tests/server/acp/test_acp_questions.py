@@ -9,8 +9,10 @@ import pytest
 
 from nebula.events import Approval, ProposedChange, QuestionKind
 from nebula.language import Sentence
-from nebula.server.acp.permission import decision, options, shown
+from nebula.server.acp.permission import MOST_TEXT, agreement, chosen_option, options, show_question
+from nebula.server.acp.questions import Question
 from nebula.tools.approval import ASKED_AGAIN, Decision
+from nebula.workspace.diff import diff_texts
 
 
 def asked(kind: QuestionKind = "command", *changes: ProposedChange, **more: Any) -> Approval:
@@ -18,7 +20,7 @@ def asked(kind: QuestionKind = "command", *changes: ProposedChange, **more: Any)
 
 
 def texts(question: Approval) -> list[str]:
-    content = shown(question, "/project", "en")["content"]
+    content = show_question(question, "/project", "en")["content"]
     return [each["content"]["text"] for each in content if each["type"] == "content"]
 
 
@@ -50,7 +52,7 @@ def test_a_set_is_shown_with_command_remarks_paths_and_differences() -> None:
         "link  link\nnothing → link to /etc/passwd",
         "created  old.py → new.py",
     ]
-    places = shown(question, "/project", "en")["locations"]
+    places = show_question(question, "/project", "en")["locations"]
     assert [each["path"] for each in places] == [f"/project/{path}" for path in ("a.py", "run.sh", "link", "new.py")]
 
 
@@ -74,18 +76,18 @@ def test_nothing_is_obeyed_or_hidden() -> None:
 
 def test_a_write_is_shown_as_both_texts() -> None:
     change = ProposedChange("a.py", "changed", 1, 1, "diff", old="old\n", new="new\n")
-    told = shown(asked("write", change, remarks=(Sentence("It changed."),)), "/project", "en")
+    told = show_question(asked("write", change, remarks=(Sentence("It changed."),)), "/project", "en")
     assert told["title"] == "Edit an existing file: a.py"
     assert told["content"][0] == {"type": "diff", "path": "/project/a.py", "oldText": "old\n", "newText": "new\n"}
     assert fenced(told["content"][1]["content"]["text"]) == "It changed."
     created = ProposedChange("b.py", "created", new="x")
-    assert shown(asked("write", created), "/project", "en")["title"] == "Create a new file: b.py"
+    assert show_question(asked("write", created), "/project", "en")["title"] == "Create a new file: b.py"
 
 
 def test_the_network_is_shown_with_what_it_means_and_a_secret_file_by_name() -> None:
     command, warning = texts(asked("network", text="curl x"))
     assert fenced(command) == "curl x" and "loopback included" in warning
-    told = shown(asked("read", text=".env", remarks=(Sentence("It may hold secrets."),)), "/project", "en")
+    told = show_question(asked("read", text=".env", remarks=(Sentence("It may hold secrets."),)), "/project", "en")
     assert (told["title"], told["kind"]) == ("Read a secret file: .env", "read")
     assert told["locations"] == [{"path": "/project/.env"}]
 
@@ -100,16 +102,18 @@ def test_a_yes_for_the_session_is_offered_where_there_is_one(once: bool) -> None
 @pytest.mark.parametrize(
     ("answer", "means"),
     [
-        ({"outcome": {"outcome": "selected", "optionId": "yes"}}, Decision(True)),
-        ({"outcome": {"outcome": "selected", "optionId": "all"}}, Decision(True, "session")),
-        ({"outcome": {"outcome": "selected"}}, Decision(False)),
-        ({"outcome": {"outcome": "cancelled", "optionId": "yes"}}, Decision(False)),
-        ({"outcome": "yes"}, Decision(False)),
-        (None, Decision(False)),
+        ({"outcome": {"outcome": "selected", "optionId": "yes"}}, "yes"),
+        ({"outcome": {"outcome": "selected", "optionId": "no"}}, "no"),
+        ({"outcome": {"outcome": "selected", "optionId": "all"}}, ""),
+        ({"outcome": {"outcome": "selected", "optionId": ["yes"]}}, ""),
+        ({"outcome": {"outcome": "selected"}}, ""),
+        ({"outcome": {"outcome": "cancelled", "optionId": "yes"}}, ""),
+        ({"outcome": "yes"}, ""),
+        (None, ""),
     ],
 )
-def test_what_cannot_be_understood_is_a_no(answer: Any, means: Decision) -> None:
-    assert decision(answer) == means
+def test_what_was_not_offered_is_no_answer(answer: Any, means: str) -> None:
+    assert chosen_option(answer, agreement()) == means
 
 
 def block(text: str) -> dict[str, Any]:
@@ -117,7 +121,8 @@ def block(text: str) -> dict[str, Any]:
 
 
 def test_the_tool_calls_as_the_protocol_has_them() -> None:
-    change = ProposedChange("a.py", "changed", 1, 0, "+x", old="", new="x")
+    texts = {"type": "diff", "path": "/p/a.py", "oldText": "", "newText": "x"}
+    change = ProposedChange("a.py", "changed", 1, 0, "--- a/a.py\n+++ b/a.py\n@@ -0,0 +1 @@\n+x\n", old="", new="x")
     remark, told = (Sentence("Look."),), block("```\nLook.\n```")
     shared = "It would share this machine's network, servers on loopback included; what it can read, it can send."
     command = block("```\nmake\n```")
@@ -133,9 +138,9 @@ def test_the_tool_calls_as_the_protocol_has_them() -> None:
         (
             asked("command", change, text="make", remarks=remark),
             {
-                "title": "What a command changed",
+                "title": "What a command changed: make",
                 "kind": "edit",
-                "content": [command, told, block("```diff\nchanged  a.py (+1 −0)\n+x\n```")],
+                "content": [command, told, texts],
                 "locations": [{"path": "/p/a.py"}],
             },
         ),
@@ -144,7 +149,7 @@ def test_the_tool_calls_as_the_protocol_has_them() -> None:
             {
                 "title": "Edit an existing file: a.py",
                 "kind": "edit",
-                "content": [{"type": "diff", "path": "/p/a.py", "oldText": "", "newText": "x"}, told],
+                "content": [texts, told],
                 "locations": [{"path": "/p/a.py"}],
             },
         ),
@@ -158,7 +163,87 @@ def test_the_tool_calls_as_the_protocol_has_them() -> None:
             },
         ),
     ):
-        assert shown(question, "/p", "en") == call
+        assert show_question(question, "/p", "en") == call
+
+
+DIFF = "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-x\n+y{}\n"
+
+
+def test_what_two_texts_do_not_show_stands_beside_them() -> None:
+    changes = (
+        ProposedChange("run.sh", "changed", 1, 1, "mode 644 → 755\n" + DIFF.format(""), old="x\n", new="y\n"),
+        ProposedChange("gone.py", "deleted", 0, 1, "--- a/gone.py\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n", old="x\n"),
+        ProposedChange("b.py", "changed", 1, 1, DIFF.format("\u202e"), old="x\n", new="y\u202e\n"),
+    )
+    content = show_question(asked("command", *changes, text="make"), "/p", "en")["content"][1:]
+    assert [each["type"] for each in content] == ["content", "diff"] * 3
+    beside = [fenced(each["content"]["text"]) for each in content[::2]]
+    assert beside[:2] == ["changed  run.sh (+1 −1)\nmode 644 → 755", "deleted  gone.py (+0 −1)"]
+    assert "+y<U+202E>" in beside[2], "what would not be seen is written out"
+    assert [(each["oldText"], each["newText"]) for each in content[1::2]][1] == ("x\n", "")
+    written = asked("write", changes[2])
+    texts, seen = show_question(written, "/p", "en")["content"]
+    assert texts["newText"] == "y\u202e\n" and "<U+202E>" in seen["content"]["text"]
+
+
+def test_texts_beyond_the_limit_go_as_a_difference() -> None:
+    large = "x" * (MOST_TEXT // 2)
+    changes = [ProposedChange(f"{n}.py", "changed", 1, 1, DIFF.format(""), old=large, new="y") for n in range(3)]
+    content = show_question(asked("command", *changes), "/p", "en")["content"][1:]
+    assert [each["type"] for each in content] == ["diff", "content", "content"]
+
+
+async def answered(question: Approval, *answers: str) -> tuple[Decision, list[dict[str, Any]]]:
+    """Return what is decided by these answers, and the tool calls that were asked about."""
+    given, seen = iter(answers), []
+
+    async def choose(shown: Any, offered: Any) -> str:
+        seen.append(shown)
+        answer = next(given)
+        assert answer in {"", *(each["optionId"] for each in offered)}
+        return answer
+
+    decided = await Question(question, "/p", "en").decide(choose)
+    assert next(given, None) is None
+    return decided, seen
+
+
+async def test_hunks_are_asked_about_one_by_one() -> None:
+    old = "".join(f"{number}\n" for number in range(30))
+    new = old.replace("2\n3\n", "2\nthree\n", 1).replace("25\n", "twenty-five\n")
+    change = ProposedChange("a.py", "changed", 2, 2, diff_texts("a.py", old, new).text, old=old, new=new)
+    question = asked("write", change)
+    assert [each["optionId"] for each in options(question)] == ["yes", "hunks", "all", "no"]
+    decided, seen = await answered(question, "hunks", "no", "yes")
+    assert decided == Decision(True, hunks=(2,))
+    assert [each["title"] for each in seen[1:]] == ["Take hunk 1 of 2? a.py", "Take hunk 2 of 2? a.py"]
+    (first,), (second,) = (each["content"] for each in seen[1:])
+    assert "three" in first["newText"] and "twenty-five" not in first["newText"]
+    assert "three" not in second["newText"] and "twenty-five" in second["newText"]
+    assert (await answered(question, "hunks", "yes", "yes"))[0] == Decision(True)
+    assert (await answered(question, "hunks", "no", "no"))[0] == Decision(False)
+    assert (await answered(question, "hunks", "yes", ""))[0] == Decision(False), "closed: nothing of it"
+
+
+async def test_a_hunk_that_hides_something_is_shown_written_out() -> None:
+    old = "".join(f"{number}\n" for number in range(30))
+    new = old.replace("2\n", "two\u200b\n", 1).replace("25\n", "twenty-five\n")
+    change = ProposedChange("a.py", "changed", 2, 2, diff_texts("a.py", old, new).text, old=old, new=new)
+    _, seen = await answered(asked("write", change), "hunks", "no", "no")
+    assert "+two<U+200B>" in fenced(seen[1]["content"][0]["content"]["text"])
+
+
+async def test_files_of_a_command_are_asked_about_one_by_one() -> None:
+    changes = [
+        ProposedChange(name, "created", 1, 0, f"--- /dev/null\n+++ b/{name}\n@@ -0,0 +1 @@\n+x\n", new="x\n")
+        for name in "abc"
+    ]
+    question = asked("command", *changes, text="make")
+    assert [each["optionId"] for each in options(question)] == ["yes", "files", "all", "no"]
+    decided, seen = await answered(question, "files", "yes", "no", "yes")
+    assert decided == Decision(True, paths=("a", "c"))
+    assert [each["locations"] for each in seen[1:]] == [[{"path": f"/p/{name}"}] for name in "abc"]
+    assert (await answered(question, "files", "no", "no", "no"))[0] == Decision(False)
 
 
 def test_the_answers_as_the_protocol_has_them() -> None:
@@ -170,7 +255,7 @@ def test_the_answers_as_the_protocol_has_them() -> None:
 
 
 def test_a_remark_is_in_the_language_of_the_editors_user() -> None:
-    _, remark = shown(asked("call", remarks=(ASKED_AGAIN,)), "/p", "ja")["content"]
+    _, remark = show_question(asked("call", remarks=(ASKED_AGAIN,)), "/p", "ja")["content"]
     assert "新しい差分" in remark["content"]["text"]
 
 

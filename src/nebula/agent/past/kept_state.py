@@ -1,4 +1,4 @@
-"""What a session keeps beside its messages: the plan that was accepted, and how far the past was compacted."""
+"""What a session keeps beside its messages: the accepted plan, the mode, and how far the past was compacted."""
 
 from __future__ import annotations
 
@@ -29,13 +29,14 @@ class SessionState:
     """How many were made, and what they took: they belong to no turn."""
     summary_input: int = 0
     summary_output: int = 0
+    mode: str = ""
 
     @classmethod
-    def of(cls, plan: str, here: Conversation, work: SummaryWork) -> SessionState:
+    def of(cls, plan: str, here: Conversation, work: SummaryWork, mode: str = "") -> SessionState:
         """Return what is to be kept of a session."""
         compacted = next((each.node_id for each in reversed(here.turns[: here.compact_until]) if each.node_id), None)
         tokens = work.usage.input_tokens, work.usage.output_tokens
-        return cls(plan, compacted or "", here.digest, work.count, *tokens)
+        return cls(plan, compacted or "", here.digest, work.count, *tokens, mode)
 
     def compact_again(self, here: Conversation) -> None:
         """Send as summaries what was sent so when this was kept."""

@@ -6,9 +6,19 @@ A plan is shown before it is carried out, and carried out only while it is still
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from nebula.agent.undo import UndoRefused, carry_out, difference, journal_of, restore_plan, state_after, undo_plan
+from nebula.agent.undo import (
+    UndoRefused,
+    carry_out,
+    difference,
+    journal_of,
+    restore_plan,
+    state_after,
+    text_of,
+    undo_plan,
+)
 from nebula.value import value
 from nebula.workspace.file_history import FileHistory, FilePlan, ends
 
@@ -17,6 +27,7 @@ if TYPE_CHECKING:
     from nebula.language import Sentence
     from nebula.workspace.contract import Workspace
     from nebula.workspace.diff import TextDiff
+    from nebula.workspace.journal.changes import RecordedChange
 
 
 @value
@@ -98,3 +109,28 @@ def _deleted_by_hand(history: FileHistory, plan: FilePlan) -> tuple[str, ...]:
 def _name(plan: FilePlan) -> str:
     steps = repr([(step.path, step.before, step.after, bool(step.conflict)) for step in plan.steps])
     return hashlib.sha256(steps.encode()).hexdigest()
+
+
+@value
+class FileTexts:
+    """The texts of a file before and after a turn; None: there was none, or it was no text."""
+
+    path: str
+    old: str | None
+    new: str | None
+
+
+def texts_by_turn(workspace: Workspace, turn_ids: Collection[str]) -> dict[str, list[FileTexts]]:
+    """Return what each of these turns did to its files, as whole texts; the journal is read once."""
+    history = journal_of(workspace)
+    changes: dict[str, list[RecordedChange]] = {}
+    for change in history.changes():
+        if change.group in turn_ids and change.kind == "write":
+            changes.setdefault(change.group, []).append(change)
+    return {
+        turn_id: [
+            FileTexts(path, text_of(history, first.before), text_of(history, last.after))
+            for path, (first, last) in sorted(ends(made).items())
+        ]
+        for turn_id, made in changes.items()
+    }

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from nebula.cli.arguments import Parser, UsageError, flag, model_options, network_option, trust_option
+from nebula.cli.editor_commands import TerminalCommands
 from nebula.cli.settings import open_settings, session_overrides
 from nebula.config import Settings
 from nebula.language import translate
@@ -36,7 +37,7 @@ async def _serve(options: argparse.Namespace) -> None:
             sys.stdout.buffer.write(line)
             sys.stdout.buffer.flush()
 
-    await AcpAgent(load, send).serve(await _standard_input())
+    await AcpAgent(load, send, TerminalCommands).serve(await _standard_input())
 
 
 async def _standard_input() -> asyncio.StreamReader:

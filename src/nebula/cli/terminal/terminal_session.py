@@ -21,14 +21,19 @@ from nebula.tools.permissions import EVERY_FILE, NETWORK, YES_TO_ALL, Permission
 from nebula.value import replace
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from nebula.agent.session import Session
     from nebula.attachments import Attachment
     from nebula.cli.terminal.input.contract import TerminalInput
     from nebula.cli.terminal.output.turn_view import TurnView
     from nebula.cli.terminal.usage_report import TurnUsage
+    from nebula.events import Final, Reader
     from nebula.graph.values import Node
     from nebula.llm.choose import ChosenModel
     from nebula.workspace.file_history import FilePlan
+
+    TakeTurn = Callable[[str, Sequence[Attachment]], Awaitable[Final]]
 
 
 class TerminalSession:
@@ -61,6 +66,10 @@ class TerminalSession:
         self.context_used = 0
         self.own_output: dict[str, Attachment] = {}
         """What commands of the user's own said since the last prompt, by name: it goes with the next one."""
+        self.take_turn_elsewhere: TakeTurn | None = None
+        """Runs a turn where this is no terminal: an editor shows it in its own way."""
+        self.plan_readers: Sequence[Reader] = ()
+        """They hear of a plan that is made for a file."""
 
     # The session
 
@@ -86,7 +95,7 @@ class TerminalSession:
         self.session.project.approvals.attended = True
         if self.options.compact is not None:
             await self.session.compact(self.options.compact)
-        self.usage = self._usage_before() if resume is not None else []
+        self.usage = self.usage_before() if resume is not None else []
         self.view = None
         self.plan_offered = False
         self.left_behind = None
@@ -102,7 +111,7 @@ class TerminalSession:
         await self.open(resume, mode=old.mode)
         await old.close()
 
-    def _usage_before(self) -> list[TurnUsage]:
+    def usage_before(self) -> list[TurnUsage]:
         from nebula.cli.terminal.usage_report import remembered
 
         leaf = self.session.conversation.leaf
@@ -115,7 +124,7 @@ class TerminalSession:
 
     def switch_mode(self, mode: str | None = None) -> None:
         """To this one, or to the other one."""
-        self.session.mode = mode or ("agent" if self.session.mode == "plan" else "plan")
+        self.session.switch_mode(mode or ("agent" if self.session.mode == "plan" else "plan"))
         self.plan_offered = False
 
     def toggle_backstage(self) -> None:

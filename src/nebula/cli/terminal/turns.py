@@ -24,11 +24,19 @@ if TYPE_CHECKING:
 async def take_turn(terminal: TerminalSession, prompt: str, attachments: Sequence[Attachment] = ()) -> Final:
     """Run a turn and show it; `attachments` come with the prompt beside what was pasted into it
     and what the user's own commands said."""
-    live = LiveLine(terminal.screen, terminal.typed.shown)
-    view = terminal.view = TurnView(terminal.screen, live, terminal.stage_options)
     terminal.plan_offered = False
     terminal.left_behind = None
     terminal.forks.forget()
+    elsewhere = terminal.take_turn_elsewhere
+    final = await (elsewhere(prompt, attachments) if elsewhere else _take_turn_here(terminal, prompt, attachments))
+    _afterwards(terminal, final)
+    await _look_at_graph(terminal, final)
+    return final
+
+
+async def _take_turn_here(terminal: TerminalSession, prompt: str, attachments: Sequence[Attachment]) -> Final:
+    live = LiveLine(terminal.screen, terminal.typed.shown)
+    view = terminal.view = TurnView(terminal.screen, live, terminal.stage_options)
     terminal.screen.line()
     pasted, problems = terminal.pastes.attachments(prompt)
     for problem in problems:
@@ -46,7 +54,7 @@ async def take_turn(terminal: TerminalSession, prompt: str, attachments: Sequenc
         loop.add_signal_handler(number, terminal.stop)
     try:
         with terminal.input.watching(Watch(terminal.interrupt, terminal.toggle_backstage, terminal.typed.steer)):
-            final = await task
+            return await task
     finally:
         for number in (signal.SIGTERM, signal.SIGHUP):
             loop.remove_signal_handler(number)
@@ -54,9 +62,6 @@ async def take_turn(terminal: TerminalSession, prompt: str, attachments: Sequenc
         terminal.typed.turn_over()
         terminal.work = None
         await warming
-    _afterwards(terminal, final)
-    await _look_at_graph(terminal, final)
-    return final
 
 
 def _afterwards(terminal: TerminalSession, final: Final) -> None:

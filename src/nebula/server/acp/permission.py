@@ -1,33 +1,37 @@
 """A question of ours as the editor asks it, and its answer.
 
 Editors show text as Markdown. All that a model, a file or a command could have written stands inside fences that it
-cannot close.
+cannot close, or in a difference of two texts, which editors show as they are; where a character in it would not be
+seen, the difference stands beside it in a fence, with that character written out.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nebula.events import Approval, ProposedChange
 from nebula.language import translate
+from nebula.server.acp.tool_calls import cut_title
 from nebula.stage import fit_to_decide, one_line
-from nebula.tools.approval import Decision
+
+MOST_TEXT = 4 * 1024 * 1024
+"""Characters of whole texts in one question; the differences beyond them go as text."""
 
 
-def shown(asked: Approval, root: str, lang: str) -> dict[str, Any]:
+def show_question(asked: Approval, root: str, lang: str) -> dict[str, Any]:
     """Return the tool call that is asked about, with all that is known of what it would do."""
     question = fit_to_decide(asked, lang)
     remarks = [_fenced(str(each)) for each in question.remarks]
     if question.kind == "write":
-        return _write(asked, remarks, root)
+        return _show_write(asked, question, remarks, root)
     if question.kind == "network":
         warning = translate(
             "It would share this machine's network, servers on loopback included; what it can read, it can send."
         )
-        content = [_fenced(question.text), _text(warning), *remarks]
+        content = [_fenced(question.text), text_content(warning), *remarks]
         return {"title": translate("A command asks for the network:"), "kind": "fetch", "content": content}
     if question.kind == "fetch":
         title = translate("Fetch a page of the web:")
@@ -39,51 +43,93 @@ def shown(asked: Approval, root: str, lang: str) -> dict[str, Any]:
     if question.kind == "call":
         title = translate("Call {tool} with:", tool=question.tool)
         return {"title": title, "kind": "other", "content": [_fenced(question.text), *remarks]}
-    changes = [_fenced(f"{_headed(each)}\n{each.diff}", "diff") for each in question.changes]
+    return _show_command(asked, question, remarks, root)
+
+
+def _show_command(asked: Approval, fit: Approval, remarks: list[dict[str, Any]], root: str) -> dict[str, Any]:
+    content = [_fenced(fit.text), *remarks]
+    room = MOST_TEXT
+    for change, shown in zip(asked.changes, fit.changes, strict=True):
+        room -= len(change.old or "") + len(change.new or "")
+        content += show_change(change, shown, root, whole=room >= 0)
     places = [{"path": os.path.join(root, each.path)} for each in asked.changes]
-    content = [_fenced(question.text), *remarks, *changes]
-    return {"title": translate("What a command changed"), "kind": "edit", "content": content, "locations": places}
+    command = one_line(asked.text.strip().partition("\n")[0])
+    title = cut_title(translate("What a command changed: {command}", command=command))
+    return {"title": title, "kind": "edit", "content": content, "locations": places}
 
 
-def _write(asked: Approval, remarks: list[dict[str, Any]], root: str) -> dict[str, Any]:
-    (change,) = asked.changes
-    path, name = os.path.join(root, change.path), one_line(change.path)
-    title = translate("Edit an existing file: {path}", path=name)
+def _show_write(asked: Approval, fit: Approval, remarks: list[dict[str, Any]], root: str) -> dict[str, Any]:
+    (change,), (shown,) = asked.changes, fit.changes
+    path = os.path.join(root, change.path)
+    title = translate("Edit an existing file: {path}", path=shown.path)
     if change.kind == "created":
-        title = translate("Create a new file: {path}", path=name)
-    both = {"type": "diff", "path": path, "oldText": change.old, "newText": change.new}
-    return {"title": title, "kind": "edit", "content": [both, *remarks], "locations": [{"path": path}]}
+        title = translate("Create a new file: {path}", path=shown.path)
+    content = [_show_texts(change, root), *([] if shown.diff == change.diff else [_fenced(shown.diff, "diff")])]
+    return {"title": title, "kind": "edit", "content": [*content, *remarks], "locations": [{"path": path}]}
 
 
-def _headed(change: ProposedChange) -> str:
+def show_change(change: ProposedChange, fit: ProposedChange, root: str, *, whole: bool = True) -> list[dict[str, Any]]:
+    """Return one change of a set as content: both texts where they are known, and what they do not show as text."""
+    is_text = whole and (change.old is not None or change.new is not None)
+    if not is_text:
+        return [_fenced(f"{_head_change(fit)}\n{fit.diff}", "diff")]
+    notes = re.split("^--- ", fit.diff, maxsplit=1, flags=re.MULTILINE)[0]
+    plain = change.kind in ("created", "changed") and not (notes or fit.renamed_from) and fit.diff == change.diff
+    if plain:
+        return [_show_texts(change, root)]
+    shown = notes if fit.diff == change.diff else fit.diff
+    return [_fenced(f"{_head_change(fit)}\n{shown}", "diff"), _show_texts(change, root)]
+
+
+def _show_texts(change: ProposedChange, root: str) -> dict[str, Any]:
+    path = os.path.join(root, change.path)
+    return {"type": "diff", "path": path, "oldText": change.old, "newText": change.new or ""}
+
+
+def _head_change(change: ProposedChange) -> str:
     path = f"{change.renamed_from} → {change.path}" if change.renamed_from else change.path
     counts = f" (+{change.added} −{change.removed})" if change.added or change.removed else ""
     return f"{change.kind}  {path}{counts}"
 
 
 def _fenced(text: str, language: str = "") -> dict[str, Any]:
+    return text_content(in_fence(text, language))
+
+
+def in_fence(text: str, language: str = "") -> str:
     """Return `text` in a fence longer than any row of backticks in it."""
     fence = "`" * max([3, *(len(row) + 1 for row in re.findall("`+", text))])
-    return _text(f"{fence}{language}\n{text.rstrip()}\n{fence}")
+    return f"{fence}{language}\n{text.rstrip()}\n{fence}"
 
 
-def _text(text: str) -> dict[str, Any]:
+def text_content(text: str) -> dict[str, Any]:
     return {"type": "content", "content": {"type": "text", "text": text}}
 
 
 def options(question: Approval) -> list[dict[str, str]]:
-    """Return the answers to choose from; their ids are what `Decision.read` reads."""
-    always = [{"optionId": "all", "name": translate("Yes, for this session"), "kind": "allow_always"}]
+    """Return the answers to choose from; `hunks` and `files` are asked about one by one."""
+    parts = []
+    if question.hunks > 1:
+        parts = [{"optionId": "hunks", "name": translate("Choose hunk by hunk"), "kind": "allow_once"}]
+    elif question.kind == "command" and len(question.changes) > 1:
+        parts = [{"optionId": "files", "name": translate("Choose file by file"), "kind": "allow_once"}]
+    always = {"optionId": "all", "name": translate("Yes, for this session"), "kind": "allow_always"}
+    yes, no = agreement()
+    return [yes, *parts, *([] if question.once else [always]), no]
+
+
+def agreement() -> list[dict[str, str]]:
+    """Return yes and no."""
     return [
         {"optionId": "yes", "name": translate("Yes"), "kind": "allow_once"},
-        *([] if question.once else always),
         {"optionId": "no", "name": translate("No"), "kind": "reject_once"},
     ]
 
 
-def decision(answer: Any) -> Decision:
-    """Return what the editor answered; what cannot be understood, or was closed without an answer, is a no."""
+def chosen_option(answer: Any, offered: Sequence[Mapping[str, str]]) -> str:
+    """Return the id of the option that the editor answered with; empty where it is none of those offered."""
     outcome = answer.get("outcome") if isinstance(answer, Mapping) else None
     if not isinstance(outcome, Mapping) or outcome.get("outcome") != "selected":
-        return Decision(False)
-    return Decision.read(str(outcome.get("optionId", "no")))
+        return ""
+    chosen = outcome.get("optionId")
+    return next((each["optionId"] for each in offered if each["optionId"] == chosen), "")

@@ -5,6 +5,7 @@ It appears only where the wait is long enough to be noticed.
 
 from __future__ import annotations
 
+import secrets
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -19,6 +20,7 @@ EVERY_S = 0.5
 class Progress:
     def __init__(self, update: Callable[[Mapping[str, Any]], None]) -> None:
         self._update = update
+        self._name = secrets.token_hex(4)
         self._count = 0
         self._title = ""
         self._began = self._shown = self._since = 0.0
@@ -50,4 +52,4 @@ class Progress:
         self._began = self._shown = 0.0
 
     def _entry(self, title: str, status: str) -> dict[str, Any]:
-        return {"toolCallId": f"progress-{id(self):x}-{self._count}", "title": title, "status": status}
+        return {"toolCallId": f"progress-{self._name}-{self._count}", "title": title, "status": status}

@@ -23,24 +23,37 @@ def read_prompt(blocks: Any, root: str) -> EditorPrompt:
     """Raises RpcError for what is no prompt. A file of the project is named as `@path`, and attached by that."""
     if not isinstance(blocks, Sequence) or not all(isinstance(each, Mapping) for each in blocks):
         raise RpcError("'prompt' must be a list of content blocks")
-    words: list[str] = []
+    words: list[tuple[str, bool]] = []
     attached: list[Attachment] = []
     for block in blocks:
         kind = block.get("type")
         if kind == "text":
-            words.append(str(block.get("text", "")))
+            words.append((str(block.get("text", "")), False))
         elif kind == "resource_link":
-            words.append(_mention(str(block.get("uri", "")), root))
+            words.append((_mention(str(block.get("uri", "")), root), True))
         elif kind == "resource":
-            words.append(_taken_along(block.get("resource"), root, attached))
+            words.append((_taken_along(block.get("resource"), root, attached), True))
         elif kind == "image":
             attached.append(_image(block, len(attached) + 1))
         else:
             raise RpcError("content blocks of type '{kind}' are not understood", kind=str(kind))
-    text = "".join(words)
+    text = _join(words)
     if not text.strip():
         raise RpcError("the prompt is empty")
     return EditorPrompt(text, tuple(attached))
+
+
+def _join(parts: Sequence[tuple[str, bool]]) -> str:
+    """Return the words in their order; a name (True) is kept apart from letters before and behind it."""
+    text, after_name = "", False
+    for words, is_name in parts:
+        if (is_name and text and not text[-1].isspace() and text[-1] not in "([{'\"`") or (
+            after_name and words and (words[0].isalnum() or words[0] in "@_-/.")
+        ):
+            text += " "
+        text += words
+        after_name = is_name
+    return text
 
 
 def _mention(uri: str, root: str) -> str:

@@ -8,7 +8,8 @@ from typing import Any
 from nebula.events import Activity, Error, Final, Message, Stamped, Step, ToolResult
 from nebula.messages import ToolResultStatus
 from nebula.server.acp.progress import Progress
-from nebula.stage import Close, Curtain, Remark, Say, Stage, StageOptions, neutralise, one_line
+from nebula.server.acp.tool_calls import ToolCalls, describe_call
+from nebula.stage import Close, Curtain, Remark, Say, Stage, StageOptions, neutralise
 
 Update = Callable[[Mapping[str, Any]], None]
 
@@ -16,10 +17,12 @@ Update = Callable[[Mapping[str, Any]], None]
 class EditorView:
     """What the model says, and what the program remarks, which editors show apart. Tools only for those who ask."""
 
-    def __init__(self, options: StageOptions, update: Update) -> None:
+    def __init__(self, options: StageOptions, update: Update, calls: ToolCalls, root: str) -> None:
         self._stage = Stage(options)
         self._backstage = options.backstage
         self._update = update
+        self._calls = calls
+        self._root = root
         self._spoken = False
         self._progress = Progress(update)
         self.last_remark = ""
@@ -27,47 +30,43 @@ class EditorView:
     def read(self, stamped: Stamped) -> None:
         if isinstance(stamped.event, Message | Final | Error):
             self._progress.end()
+        self._follow_calls(stamped.event)
         for cue in self._stage.read(stamped):
             if isinstance(cue, Curtain) and isinstance(stamped.event, Activity):
                 self._progress.show(cue)
             elif isinstance(cue, Say):
-                self._update(message("agent_message_chunk", ("\n\n" if self._spoken else "") + cue.text))
-                self._spoken = True
+                self._say(cue.text)
             elif isinstance(cue, Remark):
                 self.last_remark = cue.text
                 self._update(message("agent_thought_chunk", cue.text + "\n"))
             elif isinstance(cue, Close):
-                if cue.failed:
-                    self._update(message("agent_message_chunk", "\n\n" + "\n".join(cue.failed)))
-                if cue.line:
-                    self._update(message("agent_thought_chunk", cue.line + "\n"))
-        if self._backstage:
-            self._show_tools(stamped.event)
+                self._close(cue)
 
-    def _show_tools(self, event: object) -> None:
+    def _say(self, text: str) -> None:
+        self._update(message("agent_message_chunk", ("\n\n" if self._spoken else "") + text))
+        self._spoken = True
+
+    def _close(self, cue: Close) -> None:
+        """Show what failed and what changed as a message: editors fold a thought away."""
+        if cue.failed:
+            self._say("\n".join(cue.failed))
+        if cue.line and cue.final.files_changed:
+            self._say(cue.line)
+        elif cue.line:
+            self._update(message("agent_thought_chunk", cue.line + "\n"))
+
+    def _follow_calls(self, event: object) -> None:
         if isinstance(event, Step):
-            self._update(
-                {
-                    "sessionUpdate": "tool_call",
-                    "toolCallId": event.tool_use_id,
-                    "title": one_line(event.name),
-                    "status": "in_progress",
-                    "rawInput": event.args,
-                }
-            )
+            call_id = self._calls.begin(event.tool_use_id)
+            if self._backstage:
+                shown = {**describe_call(event.name, event.args, self._root), "rawInput": event.args}
+                self._calls.announce(call_id, shown, "in_progress")
         elif isinstance(event, ToolResult):
-            self._show_result(event)
-
-    def _show_result(self, event: ToolResult) -> None:
-        said = neutralise(event.result.as_text())
-        self._update(
-            {
-                "sessionUpdate": "tool_call_update",
-                "toolCallId": event.result.tool_use_id,
-                "status": "completed" if event.result.status is ToolResultStatus.Success else "failed",
-                "content": [{"type": "content", "content": {"type": "text", "text": said}}],
-            }
-        )
+            succeeded = event.result.status is ToolResultStatus.Success
+            result = neutralise(event.result.as_text()) if self._backstage else ""
+            self._calls.end(self._calls.find_id(event.result.tool_use_id), succeeded, result)
+        elif isinstance(event, Final):
+            self._calls.end_all()
 
 
 def message(kind: str, text: str) -> dict[str, Any]:

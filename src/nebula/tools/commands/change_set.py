@@ -238,7 +238,8 @@ def _proposed(layer: Layer, changes: list[LayerChange], *, with_diff: bool) -> P
     notes = _notes(first.before, last.after, compared)
     if compared is None:
         return ProposedChange(last.path, kind, diff=notes, renamed_from=renamed)
-    return ProposedChange(last.path, kind, compared.added, compared.removed, notes + compared.text, renamed)
+    counts, texts = (compared.added, compared.removed), (compared.old, compared.new)
+    return ProposedChange(last.path, kind, *counts, notes + compared.text, renamed, *texts)
 
 
 def _notes(before: Entry | None, after: Entry | None, compared: Compared | None) -> str:

@@ -29,6 +29,9 @@ class Compared:
     added: int = 0
     removed: int = 0
     note: str = ""
+    old: str | None = None
+    """The whole text before and after, where it was compared whole; None: there is none."""
+    new: str | None = None
 
 
 def compare_texts(layer: Layer, first: LayerChange, last: LayerChange) -> Compared | None:
@@ -40,8 +43,9 @@ def compare_texts(layer: Layer, first: LayerChange, last: LayerChange) -> Compar
     if old is None or new is None:
         return None
     if large <= SHOWN_BYTES:
-        diff = diff_texts(last.path, old if first.before else None, new if last.after else None)
-        return Compared(diff.text, diff.added, diff.removed)
+        texts = old if first.before else None, new if last.after else None
+        diff = diff_texts(last.path, *texts)
+        return Compared(diff.text, diff.added, diff.removed, "", *texts)
     return _compare_ends(last.path, old, new)
 
 

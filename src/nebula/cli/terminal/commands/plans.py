@@ -47,7 +47,8 @@ async def _hand_over(terminal: TerminalSession, path: str) -> None:
         return
     wanted = HANDED_OVER.format(prompt=asked, plan=session.last.text if session.last else "")
     models = TaskModels(session.chosen, session.chosen)
-    result = await waiting(terminal, run_task(session.settings, TaskRequest(wanted, only_plan=1), models=models))
+    request, readers = TaskRequest(wanted, only_plan=1), terminal.plan_readers
+    result = await waiting(terminal, run_task(session.settings, request, readers, models))
     if result is None or result.plan is None:
         problem = explain(result.final.remark or "") if result is not None else translate("interrupted")
         screen.line(translate("No plan was written: {problem}", problem=one_line(problem)), "yellow")

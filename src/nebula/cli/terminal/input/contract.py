@@ -47,8 +47,10 @@ class TerminalInput(Protocol):
         """Text to be changed and sent. Ctrl-C raises `Interrupted` whatever stands there."""
         ...
 
-    async def ask(self, question: str, *, fresh: bool = False, keys: str = "") -> str:
-        """Return one line. `fresh`: nothing typed before the question was read may answer it.
+    async def ask(self, question: str, *, fresh: bool = False, keys: str = "", is_agreement: bool = False) -> str:
+        """Return one line; with `is_agreement` a yes or a no is all that is asked for.
+
+        `fresh`: nothing typed before the question was read may answer it.
 
         One of `keys`, typed alone, is an answer without Enter where single keys can be read.
         """
@@ -62,7 +64,7 @@ class TerminalInput(Protocol):
 async def agreed(terminal_input: TerminalInput, question: str) -> bool:
     """Ask, and return whether somebody says yes; going away is a no."""
     try:
-        return agrees(await terminal_input.ask(question))
+        return agrees(await terminal_input.ask(question, is_agreement=True))
     except (Interrupted, EndOfInput):
         return False
 

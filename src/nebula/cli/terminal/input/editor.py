@@ -91,7 +91,7 @@ class EditorInput:
         text = await self._main.prompt_async(default=default)
         return without_surrogates(self._parts.pastes.expand_small(text))
 
-    async def ask(self, question: str, *, fresh: bool = False, keys: str = "") -> str:
+    async def ask(self, question: str, *, fresh: bool = False, keys: str = "", is_agreement: bool = False) -> str:
         if fresh:
             await self._until_quiet()
         if self._question is None:

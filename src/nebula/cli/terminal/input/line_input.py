@@ -47,7 +47,7 @@ class LineInput:
         self._screen.line(text)
         return await self.prompt() or text
 
-    async def ask(self, question: str, *, fresh: bool = False, keys: str = "") -> str:
+    async def ask(self, question: str, *, fresh: bool = False, keys: str = "", is_agreement: bool = False) -> str:
         if fresh and self._terminal:
             import termios
 

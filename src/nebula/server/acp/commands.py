@@ -1,0 +1,63 @@
+"""The contract of commands such as `/undo` in an editor; a door brings them along."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from nebula.value import value
+
+if TYPE_CHECKING:
+    from nebula.agent.session import Session
+    from nebula.attachments import Attachment
+    from nebula.events import Final, Reader
+
+
+@value
+class ListedCommand:
+    name: str
+    description: str
+    takes_argument: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        body: dict[str, Any] = {"name": self.name, "description": self.description}
+        return body | ({"input": {"hint": self.description}} if self.takes_argument else {})
+
+
+class EditorDoor(Protocol):
+    """What commands may do in the editor."""
+
+    @property
+    def session(self) -> Session: ...
+
+    @property
+    def plan_reader(self) -> Reader:
+        """Return the reader that shows the steps of a plan."""
+
+    def show_output(self, text: str) -> None:
+        """Show what a command printed, line by line as it is."""
+
+    def show_words(self, text: str) -> None:
+        """Show Markdown."""
+
+    async def confirm(self, question: str) -> bool: ...
+
+    async def take_turn(self, prompt: str, attachments: Sequence[Attachment]) -> Final: ...
+
+
+class EditorCommands(Protocol):
+    """The commands of one session."""
+
+    def listed(self) -> Sequence[ListedCommand]: ...
+
+    async def prompt(self, text: str, attachments: Sequence[Attachment]) -> None:
+        """Run what the user sent: a command, or a turn of the agent. Raises RpcError for a command that is none."""
+
+    def mode_changed(self) -> None:
+        """Hear that the editor switched the mode."""
+
+
+CommandsOf = Callable[[EditorDoor], EditorCommands]
+Update = Callable[[Mapping[str, Any]], None]
+Ask = Callable[[str, Mapping[str, Any]], Awaitable[Any]]
+"""Sends a request to the editor and returns its answer."""

@@ -1,0 +1,168 @@
+"""One session as an editor holds it: what is under way in it, its questions, and what is shown."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING, Any
+
+from nebula.agent.session import Session
+from nebula.events import Approval, Final
+from nebula.language import explain
+from nebula.server.acp.commands import CommandsOf, EditorCommands
+from nebula.server.acp.options import SessionOptions
+from nebula.server.acp.peer import Peer, RequestRefused, RpcError
+from nebula.server.acp.permission import agreement, chosen_option, in_fence
+from nebula.server.acp.plan_view import PlanView
+from nebula.server.acp.prompts import EditorPrompt
+from nebula.server.acp.questions import Question
+from nebula.server.acp.tool_calls import ToolCalls
+from nebula.server.acp.view import EditorView, message
+from nebula.stage import StageOptions
+from nebula.tools.approval import Decision, allow_all
+
+if TYPE_CHECKING:
+    from nebula.attachments import Attachment
+
+STOP_REASONS = {"ok": "end_turn", "refused": "end_turn", "interrupted": "cancelled", "limit": "max_turn_requests"}
+
+
+class TurnFailed(RpcError):
+    """A turn that ended with an error; its sentence is the turn's remark."""
+
+    code = -32603
+
+
+class EditorSession:
+    """`session`, `commands` and `options` are set by `use`, before the first prompt."""
+
+    session: Session
+    commands: EditorCommands
+    options: SessionOptions
+
+    def __init__(self, peer: Peer) -> None:
+        self._peer = peer
+        self._work: asyncio.Task[None] | None = None
+        self._cancelled = False
+        self._final: Final | None = None
+        self._view: EditorView | None = None
+        self.calls = ToolCalls(self.update)
+        self.plan_reader = PlanView(self.update).read
+
+    def use(self, session: Session, commands_of: CommandsOf) -> None:
+        """Hold this session from now on."""
+        self.session = session
+        self.commands = commands_of(self)
+        self.options = SessionOptions(session, self.update)
+
+    async def close(self) -> None:
+        async with AsyncExitStack() as closing:
+            closing.push_async_callback(self.session.close)
+            closing.push_async_callback(self.options.close)
+
+    def update(self, update: Mapping[str, Any]) -> None:
+        self._peer.notify("session/update", {"sessionId": self.session.id, "update": update})
+
+    # What the editor asks for
+
+    async def prompt(self, prompt: EditorPrompt) -> str:
+        """Run a command or a turn and return why it stopped, in the protocol's words. Raises TurnFailed."""
+        self.refuse_during_turn()
+        self._cancelled, self._final = False, None
+        work = self._work = asyncio.create_task(self.commands.prompt(prompt.text, prompt.attachments))
+        try:
+            await work
+        except asyncio.CancelledError:
+            if not work.cancelled():
+                raise  # the connection ends, not this turn alone
+        finally:
+            self._work = None
+            await self.options.turn_over()
+        if self._cancelled or work.cancelled():
+            return STOP_REASONS["interrupted"]
+        return self._stop_reason(self._final)
+
+    def _stop_reason(self, final: Final | None) -> str:
+        if final is None:
+            return STOP_REASONS["ok"]
+        if final.status not in STOP_REASONS:
+            said = self._view.last_remark if self._view is not None else ""
+            raise TurnFailed("{remark}", remark=said or explain(final.remark or ""))
+        return STOP_REASONS[final.status]
+
+    def cancel(self) -> None:
+        """Interrupt what is under way; it counts as cancelled even where a command goes on from there."""
+        if self._work is not None:
+            self._cancelled = True
+            self._work.cancel()
+
+    async def interrupted(self) -> None:
+        """Interrupt what is under way and wait until it has ended."""
+        self.cancel()
+        if self._work is not None:
+            await asyncio.wait([self._work])
+
+    def refuse_during_turn(self) -> None:
+        if self._work is not None:
+            raise RpcError("a turn is under way in this session; wait for its end, or cancel it")
+
+    def advertise(self) -> None:
+        """Tell the editor which commands there are, and ask the providers which models."""
+        listed = [each.to_json() for each in self.commands.listed()]
+        self.update({"sessionUpdate": "available_commands_update", "availableCommands": listed})
+        self.options.look_for_models()
+
+    # What commands may do
+
+    async def take_turn(self, prompt: str, attachments: Sequence[Attachment]) -> Final:
+        session, settings = self.session, self.session.settings
+        self.options.tell_changes()
+        stage = StageOptions(settings.lang, settings.curtain, settings.backstage)
+        view = self._view = EditorView(stage, self.update, self.calls, settings.root)
+        readers = [view.read, self.plan_reader]
+        self._final = await session.turn(prompt, readers, attachments=attachments, watchers=readers)
+        self.options.tell_usage(self._final)
+        return self._final
+
+    def show_output(self, text: str) -> None:
+        self.update(message("agent_message_chunk", in_fence(text) + "\n\n"))
+
+    def show_words(self, text: str) -> None:
+        self.update(message("agent_message_chunk", text + "\n\n"))
+
+    async def confirm(self, question: str) -> bool:
+        """Ask a question of a command that a yes or a no answers; no answer is a no."""
+        call = self.calls.announce(self.calls.new_id(), {"title": question, "kind": "other"}, "pending")
+        answer = await self._choose(call, agreement())
+        self.calls.end(call["toolCallId"], answer == "yes")
+        return answer == "yes"
+
+    # Questions of a turn
+
+    async def ask(self, asked: Approval) -> Decision:
+        """Put a question of the agent, in parts where the user wants that; a no is whatever is not understood."""
+        if asked.decision is not None:
+            return await allow_all(asked)
+        settings = self.session.settings
+        question = Question(asked, settings.root, settings.lang)
+        call_id = self.calls.find_id(asked.tool_use_id or asked.approval_id)
+        call = self.calls.announce(call_id, question.shown, "pending", is_question=True)
+
+        async def choose(shown: Mapping[str, Any], options: Sequence[Mapping[str, str]]) -> str:
+            return await self._choose({**call, **shown}, options)
+
+        answer = await question.decide(choose)
+        if answer.allowed:
+            self.calls.change(call_id, question.shown, "in_progress")
+        else:
+            self.calls.end(call_id, False)
+        return answer
+
+    async def _choose(self, call: Mapping[str, Any], options: Sequence[Mapping[str, str]]) -> str:
+        """Return the id of the chosen option; empty where the question was closed, or the answer is none."""
+        params = {"sessionId": self.session.id, "toolCall": call, "options": list(options)}
+        try:
+            return chosen_option(await self._peer.request("session/request_permission", params), options)
+        except RequestRefused:
+            return ""
