@@ -114,6 +114,16 @@ async def test_the_steps_of_a_plan_are_entries(bench: Bench) -> None:
     assert [(each["content"], each["status"]) for each in entries] == [("First", "pending"), ("do b", "pending")]
 
 
+async def test_the_models_own_list_of_steps_is_shown(bench: Bench) -> None:
+    steps = [{"content": "Look", "status": "completed"}, {"content": "Write", "status": "in_progress"}]
+    editor = Editor()
+    with ScriptedModel([Turn("", [Call("todo", {"items": steps})]), Turn("Done.")]) as server:
+        async with connected(bench, server, editor) as agent:
+            await agent.prompt(session_id=await opened(agent, bench), prompt=words("work"))
+    (told,) = editor.of_kind("plan")
+    assert [{"content": each["content"], "status": each["status"]} for each in told["entries"]] == steps
+
+
 async def test_the_model_is_chosen_in_the_editor(bench: Bench) -> None:
     editor = Editor()
     with ScriptedModel([Turn("One."), Turn("Two."), Turn("Three.")], models={"openai": ["small", "large"]}) as server:
@@ -141,7 +151,9 @@ async def test_the_model_is_chosen_in_the_editor(bench: Bench) -> None:
 
 
 async def test_a_model_chosen_during_a_turn_answers_the_next(bench: Bench) -> None:
-    with ScriptedModel([Turn("Slow.", fault=Fault.slow(1)), Turn("Two.")], models={"openai": ["small", "large"]}) as server:
+    with ScriptedModel(
+        [Turn("Slow.", fault=Fault.slow(1)), Turn("Two.")], models={"openai": ["small", "large"]}
+    ) as server:
         async with connected(bench, server, Editor()) as agent:
             session = await opened(agent, bench)
             turn = asyncio.create_task(agent.prompt(session_id=session, prompt=words("one")))

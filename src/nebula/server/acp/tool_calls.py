@@ -21,6 +21,8 @@ KINDS = {
     "editFile": "edit",
     "runCommand": "execute",
     "runCheck": "execute",
+    "fetchUrl": "fetch",
+    "todo": "think",
 }
 LONGEST_TITLE = 120
 
@@ -28,7 +30,7 @@ LONGEST_TITLE = 120
 def describe_call(name: str, args: Any, root: str) -> dict[str, Any]:
     """Return title, kind and files of a call of the tool `name`; paths in `args` are below `root`."""
     given = args if isinstance(args, Mapping) else {}
-    subject = next((given[key] for key in ("command", "path", "directory", "query") if key in given), "")
+    subject = next((given[key] for key in ("command", "path", "directory", "query", "url") if key in given), "")
     title = one_line(f"{name} {subject}" if isinstance(subject, str) and subject else name)
     body: dict[str, Any] = {"title": cut_title(title), "kind": KINDS.get(name, "other")}
     path, line = given.get("path"), given.get("start_line")
