@@ -105,6 +105,7 @@ async def open_session(
 def _take_up(session: Session, resume: str | None, from_nodes: Sequence[str]) -> None:
     """Bring a session to where its next turn begins."""
     assert session.memory is not None and session.lock is not None  # noqa: S101 - it was just opened with both
+    session.bench.takes_images = session.takes_images
     session.bench.look_up = lambda asked: look_up(session.conversation.turns, asked)
     if not session.lock.take():
         in_use = "Session {id} is in use by another process; what both say ends up in one history."

@@ -36,6 +36,7 @@ from nebula.llm.errors import ModelError
 from nebula.messages import (
     MAX_USER_MESSAGE_SIZE,
     AssistantToolUse,
+    ImageBlock,
     ToolSpec,
     ToolUseResult,
     UserMessage,
@@ -192,17 +193,18 @@ async def run_rounds(turn: Turn) -> TurnResult:
         uses = reply.message.tool_uses
         if not uses:
             return turn.result
-        said = ""
+        said, images = "", list[ImageBlock]()
         try:
             for use in uses:
-                await run_tool(turn, use, uses, reply.invalid_calls.get(use.id))
+                outcome = await run_tool(turn, use, uses, reply.invalid_calls.get(use.id))
+                images += outcome.images
             if said := strip_hidden_characters(turn.steering()):
                 turn.tell(Steering(said))
         finally:
             # Also when interrupted: what has run stays known to the model; the rest is answered as cancelled.
             if results := turn.result.rounds[-1].results:
                 kept = truncate_safe_tool_use_results(results, turn.room_for_results)
-                turn.history.append(UserMessage.new_steered_results(kept, said))
+                turn.history.append(UserMessage.new_steered_results(kept, said, images))
     raise TurnLimit("The turn reached its limit of model calls; what was said and done so far is kept.")
 
 
@@ -226,7 +228,8 @@ async def run_tool(
     try:
         outcome = turn.repeats.answer(use)
         if outcome is None:
-            outcome = await turn.tools.run(Call(use, turn.stream.emit, peers or (use,), room, invalid))
+            call = Call(use, turn.stream.emit, peers or (use,), room, invalid, turn.stream.show)
+            outcome = await turn.tools.run(call)
             turn.repeats.learn(use, outcome)
     except CancelledLate as cancelled:  # what was done is reported all the same
         outcome, late = cancelled.outcome, cancelled

@@ -295,11 +295,15 @@ class Session:
         files = self.bench.readable_files(trace_id)
         found = await asyncio.to_thread(gather, prompt, given, files, self.budget.attachment_bytes)
         found.teach(self.bench.ledger)
-        if any(each.kind == "image" for each in found.attachments):
-            with suppress(ModelError):  # the request itself meets the same problem, and reports it
-                if (await self.chosen.connector.describe(self.chosen.name)).images is False:
-                    found.leave_out_images(self.chosen.name)
+        if any(each.kind == "image" for each in found.attachments) and not await self.takes_images():
+            found.leave_out_images(self.chosen.name)
         return found
+
+    async def takes_images(self) -> bool:
+        """Return whether the model takes images, as far as its server says."""
+        with suppress(ModelError):  # the request itself meets the same problem, and reports it
+            return (await self.chosen.connector.describe(self.chosen.name)).images is not False
+        return True
 
     def preview(self) -> tuple[str, PastContext, int]:
         """Return the system prompt, the past, and the tools' tokens of a turn begun now."""

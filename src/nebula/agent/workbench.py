@@ -6,7 +6,7 @@ A conversation over the graph alone works at a `ChatBench`: no files, no project
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, ExitStack
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,7 @@ from nebula.events import Activity, Diff
 from nebula.language import Sentence
 from nebula.messages.redaction import Redactor
 from nebula.tools.approval import Approvals
-from nebula.tools.contract import Call
+from nebula.tools.contract import Call, Tool
 from nebula.tools.declaration import Checks, ToolKit
 from nebula.tools.ledger import ReadLedger
 from nebula.tools.registry import agent_tools, chat_tools, plan_tools
@@ -75,6 +75,10 @@ def _find_nothing(_: str) -> list[str]:
     return []
 
 
+async def _takes_images() -> bool:
+    return True
+
+
 @record
 class Workbench:
     """Project access, ledger and redactor, and the tools that are made of them."""
@@ -87,13 +91,15 @@ class Workbench:
     """Returns an earlier turn by its id; None where there are none to be read."""
     look_up: Callable[[str], list[str]] = _find_nothing
     """Lists earlier turns by their numbers, or by words in them."""
+    takes_images: Callable[[], Awaitable[bool]] = _takes_images
+    """Asks whether the model at hand takes images."""
     instructions_used: int = 0
     """Bytes of instructions in the newest system prompt."""
 
     def tools(self, trace_id: str, mode: str = "agent") -> ToolSet:
         """Make the tools of a mode, whose calls are recorded under `trace_id`. May block: it looks for layers."""
         project, plan = self.project, mode == "plan"
-        external = project.external.tools(project.approvals, plan=plan) if project.external is not None else {}
+        external = self._external_tools(plan=plan)
         kit = ToolKit(
             (project.read_only if plan else project.workspace).for_turn(trace_id),
             self.ledger,
@@ -113,6 +119,11 @@ class Workbench:
         else:
             tools = agent_tools(kit, project.approvals, audit=audit, after_change=(self.tell_index,))
         return replace(tools, beside=FolderInstructions(project.root, self.ledger, self.instructions_used))
+
+    def _external_tools(self, *, plan: bool) -> Mapping[str, Tool]:
+        if self.project.external is None:
+            return {}
+        return self.project.external.tools(self.project.approvals, plan=plan, takes_images=self.takes_images)
 
     def audit(self, trace_id: str) -> CallAudit | None:
         log = self.project.audit

@@ -12,7 +12,7 @@ from .context_text import (
 )
 from .environment import MAX_CURRENT_WORKING_DIRECTORY_LEN, EnvState, UserEnvContext
 from .history import MAX_HISTORY_MESSAGES, PLACEHOLDER_TOOL, GrowingHistory, Message, repair_history
-from .images import IMAGE_FORMATS, MAX_IMAGE_BYTES, MAX_IMAGES_PER_MESSAGE, ImageBlock
+from .images import IMAGE_FORMATS, MAX_IMAGE_BYTES, MAX_IMAGES_PER_MESSAGE, ImageBlock, recognise_image
 from .joining import EMPTY_PROMPT
 from .json_forms import MessageFormatError
 from .sanitize import clean_tool_arguments, strip_control_characters, strip_hidden_characters
@@ -75,6 +75,7 @@ __all__ = [
     "UserMessage",
     "UserMessageContent",
     "clean_tool_arguments",
+    "recognise_image",
     "repair_history",
     "strip_control_characters",
     "strip_hidden_characters",

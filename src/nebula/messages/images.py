@@ -57,6 +57,17 @@ class ImageBlock:
             raise MessageFormatError(str(error)) from None
 
 
+def recognise_image(data: bytes) -> str:
+    """Return the format of an image by its first bytes, whatever its name says; empty where it is none that we send."""
+    if data.startswith(b"\x89PNG\r\n\x1a\n"):
+        return "png"
+    if data.startswith(b"\xff\xd8\xff"):
+        return "jpeg"
+    if data.startswith((b"GIF87a", b"GIF89a")):
+        return "gif"
+    return "webp" if data.startswith(b"RIFF") and data[8:12] == b"WEBP" else ""
+
+
 def checked_images(images: Iterable[ImageBlock] | None) -> tuple[ImageBlock, ...] | None:
     if images is None:
         return None

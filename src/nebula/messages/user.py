@@ -55,11 +55,13 @@ class UserMessage:
         return cls("", UserEnvContext.generate_new(), ToolUseResults(tuple(results)))
 
     @classmethod
-    def new_steered_results(cls, results: Iterable[ToolUseResult], said: str) -> UserMessage:
-        """Results, and what the user said while the tools ran."""
-        if not said:
-            return cls.new_tool_use_results(results)
-        return cls("", UserEnvContext.generate_new(), CancelledToolUses(said, tuple(results)))
+    def new_steered_results(
+        cls, results: Iterable[ToolUseResult], said: str, images: Iterable[ImageBlock] = ()
+    ) -> UserMessage:
+        """Return a message of results, what the user said while the tools ran, and the images that they showed."""
+        kept = tuple(results)
+        content = CancelledToolUses(said, kept) if said else ToolUseResults(kept)
+        return cls("", UserEnvContext.generate_new(), content, None, tuple(images) or None)
 
     @classmethod
     def new_tool_use_results_with_images(

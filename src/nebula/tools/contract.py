@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from nebula.events import CheckRun, Diff, Event, Evidence
 from nebula.language import Sentence
-from nebula.messages import MAX_USER_MESSAGE_SIZE, AssistantToolUse, Json, Text, ToolResultStatus, ToolSpec
+from nebula.messages import MAX_USER_MESSAGE_SIZE, AssistantToolUse, ImageBlock, Json, Text, ToolResultStatus, ToolSpec
 from nebula.value import value
 
 
@@ -63,6 +63,8 @@ class Outcome:
     """Bytes of the file that was read or written."""
     evidence: tuple[Evidence, ...] = ()
     """The places of the project that it showed."""
+    images: tuple[ImageBlock, ...] = ()
+    """Pictures that the model is shown with the results; nobody records them."""
     seconds: float | None = None
     """How long it worked, where somebody was asked afterwards: to wait for an answer is no work."""
 
@@ -122,6 +124,8 @@ class Call:
     tool that must know what the model saw cuts by itself."""
     invalid: str | None = None
     """Why it cannot be run as the model wrote it."""
+    show: Callable[[Event], Any] = _silent
+    """Where it tells what is only shown, to those who watch: how far it is."""
 
 
 class Tool(Protocol):

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import json
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from nebula.events import Approval
-from nebula.messages import AssistantToolUse, Json, Text, ToolResultStatus
+from nebula.messages import AssistantToolUse, ImageBlock, Json, Text, ToolResultStatus
 from nebula.tools.approval import Approvals, Decision, allow_all
 from nebula.tools.contract import Call, Outcome, ToolFailure
 from nebula.tools.external.configured import ExternalServer
 from nebula.tools.external.connection import ServerConnection
-from nebula.tools.external.tool import DESCRIBED_ANEW, MAX_DESCRIPTION, MAX_RESULT, NOT_ALLOWED, ExternalTool
+from nebula.tools.external.content import MAX_RESULT
+from nebula.tools.external.progress import ProgressReport
+from nebula.tools.external.tool import DESCRIBED_ANEW, MAX_DESCRIPTION, NOT_ALLOWED, ExternalTool
 
 WELL = SimpleNamespace(content=[SimpleNamespace(type="text", text="well")], is_error=False, structured_content=None)
 
@@ -36,7 +40,7 @@ class Near(ServerConnection):
     async def open(self) -> None:
         return None
 
-    async def call(self, tool: str, args: dict[str, Any]) -> Any:
+    async def call(self, tool: str, args: dict[str, Any], report: Any = None) -> Any:
         self.calls.append((tool, args))
         return self.answer
 
@@ -168,7 +172,7 @@ def test_what_the_model_is_told_of_a_tool() -> None:
 
 def test_a_server_that_fails_is_an_error_of_the_call() -> None:
     class Broken(Near):
-        async def call(self, tool: str, args: dict[str, Any]) -> Any:
+        async def call(self, tool: str, args: dict[str, Any], report: Any = None) -> Any:
             raise self._failed("it is tired")
 
     connection = Broken(declared())
@@ -202,7 +206,7 @@ def test_what_a_server_answers() -> None:
     assert answered(text("a\U000e0041"), text("b")).content == (Text("a"), Text("b"))
     assert answered().content == (Text("(no output)"),)
     assert answered(structured_content={"n": 1}).content == (Json({"n": 1}),)
-    assert answered(text("said"), structured_content={"n": 1}).content == (Text("said"),)
+    assert answered(text("a\x1b[2Jb\x00\n")).content == (Text("a[2Jb\n"),), "no control bytes"
     resource = SimpleNamespace(text="of a\U000e0041 file", mime_type="text/plain")
     assert answered(SimpleNamespace(type="resource", resource=resource)).content == (Text("of a file"),)
     blob = SimpleNamespace(blob="AA", mime_type="image/png")
@@ -210,6 +214,78 @@ def test_what_a_server_answers() -> None:
     picture = SimpleNamespace(type="image", data="AA", mime_type="image/gif")
     assert answered(picture).content == (Text("(image/gif: not shown)"),)
     assert answered(SimpleNamespace(type="audio")).content == (Text("(audio: not shown)"),)
+
+
+def test_data_is_shown_once_and_never_lost() -> None:
+    data = {"n": 1, "name": "牛乳\U000e0041\x07"}
+    assert answered(text(json.dumps(data)), structured_content=data).content == (Text(json.dumps(data)),)
+    assert answered(text("2 lines"), structured_content=data).content == (
+        Text("2 lines"),
+        Json({"n": 1, "name": "牛乳"}),
+    )
+    assert answered(text("x" * MAX_RESULT), structured_content=data).content[1].as_text().startswith("[The result had")
+
+
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(60)
+
+
+def picture(data: bytes = PNG, kind: str = "image/png") -> Any:
+    return SimpleNamespace(type="image", data=base64.b64encode(data).decode(), mime_type=kind)
+
+
+def shown(*content: Any, peers: int = 1, takes: bool = True, **more: Any) -> Outcome:
+    """Return what comes of a call with such content, one of `peers` calls of a message."""
+
+    async def takes_images() -> bool:
+        return takes
+
+    answer = SimpleNamespace(**{"content": list(content), "is_error": False, "structured_content": None} | more)
+    connection = Near(declared(), answer=answer)
+    tool = ExternalTool(connection, connection.tools[0], Approvals(allow_all, "yes"), takes_images)
+    use = AssistantToolUse("call_1", tool.spec.name, tool.spec.name, {}, {})
+    return asyncio.run(tool.run({}, Call(use, peers=[use] * peers)))
+
+
+def test_images_reach_a_model_that_takes_them() -> None:
+    blob = SimpleNamespace(type="resource", resource=SimpleNamespace(blob=picture().data, mime_type="image/png"))
+    outcome = shown(text("Look:"), picture(kind="image/lies"), blob)
+    named = Text("(image/png, 68 bytes: shown below the results)")
+    assert outcome.content == (Text("Look:"), named, named)
+    assert outcome.images == (ImageBlock("png", PNG), ImageBlock("png", PNG))
+    assert shown(picture(), is_error=True).images == (ImageBlock("png", PNG),)
+
+
+def test_images_are_named_where_they_cannot_be_shown() -> None:
+    outcome = shown(picture(), takes=False)
+    assert outcome.images == ()
+    assert outcome.content == (Text("(image/png, 68 bytes: not shown, because this model takes no images)"),)
+    for odd in (picture(b"MZ\x90"), SimpleNamespace(type="image", data="A", mime_type="image/png")):
+        assert shown(odd).content == (Text("(image/png: not shown)"),)
+    assert shown(picture(PNG + bytes(10 * 1024 * 1024))).content == (Text("(image/png: not shown)"),)
+
+
+@pytest.mark.parametrize(("peers", "count"), [(1, 10), (3, 3), (11, 0)])
+def test_the_calls_of_a_message_share_the_images_that_it_takes(peers: int, count: int) -> None:
+    outcome = shown(*[picture()] * 12, peers=peers)
+    assert len(outcome.images) == count
+    assert outcome.content[-1].as_text().endswith("not shown, because a message takes 10 images)")
+
+
+def test_a_link_to_a_resource_is_named_so_that_it_can_be_read() -> None:
+    link = SimpleNamespace(type="resource_link", uri="notes://1", name="milk\x1b", mime_type=None)
+    assert shown(link).content == (Text("(a resource: notes://1 milk)"),)
+
+
+def test_how_far_a_call_is_is_shown_as_seldom_as_it_can_be_read() -> None:
+    said: list[str] = []
+    report = ProgressReport("notes__add", lambda event: said.append(str(event.sentence)))
+
+    async def flood() -> None:
+        for number in range(1_000):
+            await report(number, 1_000, "line\x1b one\n" + "x" * 500)
+
+    asyncio.run(flood())
+    assert said[0].startswith("notes__add: 0/1000 line one xxx") and len(said[0]) < 150 and len(said) < 10
 
 
 def test_what_a_server_calls_an_error_is_one() -> None:

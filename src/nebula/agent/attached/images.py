@@ -9,7 +9,7 @@ from nebula.attachments import Attachment
 from nebula.errors import NebulaError
 from nebula.files.beneath import FILE_FLAGS
 from nebula.files.reading import UnreadableFile, read_limited
-from nebula.messages import IMAGE_FORMATS, MAX_IMAGE_BYTES, ImageBlock
+from nebula.messages import IMAGE_FORMATS, MAX_IMAGE_BYTES, ImageBlock, recognise_image
 
 LONGEST_NAME = 200
 ENDINGS = (".png", ".jpg", ".jpeg", ".gif", ".webp")
@@ -20,7 +20,7 @@ class BadImage(NebulaError):
 
 
 def image_from_bytes(name: str, data: bytes) -> Attachment:
-    kind = _format(data)
+    kind = recognise_image(data)
     if not kind:
         raise BadImage("{name} is no image of these kinds: {kinds}", name=name, kinds=", ".join(IMAGE_FORMATS))
     if len(data) > MAX_IMAGE_BYTES:
@@ -51,13 +51,3 @@ def image_from_file(path: str) -> Attachment:
         raise BadImage.of(problem) from None
     finally:
         os.close(handle)
-
-
-def _format(data: bytes) -> str:
-    if data.startswith(b"\x89PNG\r\n\x1a\n"):
-        return "png"
-    if data.startswith(b"\xff\xd8\xff"):
-        return "jpeg"
-    if data.startswith((b"GIF87a", b"GIF89a")):
-        return "gif"
-    return "webp" if data.startswith(b"RIFF") and data[8:12] == b"WEBP" else ""

@@ -8,24 +8,31 @@ from __future__ import annotations
 import asyncio
 import logging
 import tempfile
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, suppress
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from nebula.errors import NebulaError
 from nebula.tools.external.border import Border
+from nebula.tools.external.resources import READ_RESOURCE, has_resources, read_resource, resource_tool
 
 if TYPE_CHECKING:
     from mcp import Client
-    from mcp.types import CallToolResult, Tool
+    from mcp.shared.dispatcher import ProgressFnT
+    from mcp.types import CallToolResult, GetPromptResult, Prompt, Tool
 
     from nebula.tools.external.configured import ExternalServer
 
 END_TIMEOUT_S = 30.0
 MAX_TOOLS = 200
+MAX_PROMPTS = 100
 MAX_REASON = 200
 logging.getLogger("mcp").addHandler(logging.NullHandler())
 """What a server does wrong is said by us in a sentence; the client's own log would print tracebacks."""
+
+
+T = TypeVar("T")
 
 
 class ServerFailed(NebulaError):
@@ -36,6 +43,11 @@ class ServerConnection:
     def __init__(self, server: ExternalServer) -> None:
         self.server = server
         self.tools: tuple[Tool, ...] = ()
+        """Those of the server, and one for its resources where it has any."""
+        self.prompts: tuple[Prompt, ...] = ()
+        self.problem = ""
+        """Why it could not be started the last time."""
+        self._own_tools: tuple[Tool, ...] = ()
         self.left_out: tuple[str, ...] = ()
         """Names of tools that cannot be offered, because of how the server describes them."""
         self._client: Client | None = None
@@ -53,7 +65,17 @@ class ServerConnection:
         async with self._opening:
             if not self.is_open:
                 await self.close()
-                await self._start()
+                self.problem = ""
+                try:
+                    await self._start()
+                except ServerFailed as failed:
+                    self.problem = str(failed.values["reason"])
+                    raise
+
+    async def restart(self) -> None:
+        """End the server, and start it again. Raises ServerFailed."""
+        await self.close()
+        await self.open()
 
     async def _start(self) -> None:
         self._stop, self._border = asyncio.Event(), Border()
@@ -68,15 +90,35 @@ class ServerConnection:
             await self.close()
             raise
 
-    async def call(self, tool: str, args: dict[str, Any]) -> CallToolResult:
-        """Return what the tool answers. Raises ServerFailed for whatever else the server does."""
+    async def call(self, tool: str, args: dict[str, Any], report: ProgressFnT | None = None) -> CallToolResult:
+        """Return what the tool answers; `report` is told how far it is. Raises ServerFailed."""
+        if tool == READ_RESOURCE and not self._has_own(READ_RESOURCE):
+            return await self._ask(lambda client: read_resource(client, args))
+        limit = self.server.timeout_s
+        return await self._ask(
+            lambda client: client.call_tool(tool, args, read_timeout_seconds=limit, progress_callback=report)
+        )
+
+    async def prompt(self, name: str, args: dict[str, str]) -> GetPromptResult:
+        """Return what the server's prompt of that name says. Raises ServerFailed."""
+        return await self._ask(lambda client: client.get_prompt(name, args))
+
+    def _has_own(self, name: str) -> bool:
+        return any(each.name == name for each in self._own_tools)
+
+    async def _ask(self, work: Callable[[Client], Awaitable[T]]) -> T:
+        """Return what `work` gets from the server. Raises ServerFailed for whatever else the server does."""
         from mcp import MCPError
         from mcp.types import REQUEST_TIMEOUT
 
         await self.open()
         assert self._client is not None  # noqa: S101 - it was opened
         try:
-            return await self._client.call_tool(tool, args, read_timeout_seconds=self.server.timeout_s)
+            # The client's own limit comes first, where it has one.
+            async with asyncio.timeout(self.server.timeout_s + 1):
+                return await work(self._client)
+        except TimeoutError:
+            raise self._failed(self._too_late()) from None
         except MCPError as problem:
             if self._border.ended:
                 raise self._failed("it ended during the call, and is started again at the next one") from None
@@ -104,7 +146,7 @@ class ServerConnection:
 
                 transport = self._border.guard(self._transport(said), keep_problems=bool(self.server.url))
                 async with Client(transport) as client:
-                    self.tools = await _all_tools(client)
+                    await self._learn_offers(client)
                     self.left_out = tuple(self._border.left_out)
                     self._client = client
                     ready.set_result(None)
@@ -112,6 +154,15 @@ class ServerConnection:
             except Exception as problem:  # noqa: BLE001 - a stranger's server, in any of the ways it can fail
                 if not ready.done():
                     ready.set_exception(self._failed(_last_line(said) or _reason(problem)))
+
+    async def _learn_offers(self, client: Client) -> None:
+        """Ask the server what it has: tools, resources, prompts."""
+        offers = client.server_capabilities
+        other = offers.resources is not None or offers.prompts is not None
+        self._own_tools = await _all_tools(client) if offers.tools is not None or not other else ()
+        reads = offers.resources is not None and not self._has_own(READ_RESOURCE) and await has_resources(client)
+        self.tools = (*self._own_tools, resource_tool()) if reads else self._own_tools
+        self.prompts = await _all_prompts(client) if offers.prompts is not None else ()
 
     def _transport(self, said: Any) -> AbstractAsyncContextManager[Any]:
         server = self.server
@@ -143,6 +194,13 @@ async def _all_tools(client: Client) -> tuple[Tool, ...]:
         if not cursor:
             break
     return tuple(found[:MAX_TOOLS])
+
+
+async def _all_prompts(client: Client) -> tuple[Prompt, ...]:
+    try:
+        return tuple((await client.list_prompts()).prompts[:MAX_PROMPTS])
+    except Exception:  # noqa: BLE001 - a stranger's list, wrong in any way; the tools work without it
+        return ()
 
 
 def _reason(problem: BaseException) -> str:

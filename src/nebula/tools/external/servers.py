@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
 from nebula.events import Activity
 from nebula.language import Sentence, sentence_of
@@ -12,7 +12,7 @@ from nebula.tools.approval import Approvals
 from nebula.tools.contract import Tool
 from nebula.tools.external.configured import ExternalServer
 from nebula.tools.external.connection import ServerConnection, ServerFailed
-from nebula.tools.external.tool import MAX_NAME, ExternalTool
+from nebula.tools.external.tool import MAX_NAME, ExternalTool, takes_images
 
 MOST_NAMED = 10
 
@@ -23,18 +23,18 @@ def _show_nobody(_: Activity) -> None:
 
 class ExternalServers:
     def __init__(self, servers: Sequence[ExternalServer]) -> None:
-        self._connections = [ServerConnection(server) for server in servers]
+        self.connections = [ServerConnection(server) for server in servers]
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        return tuple(each for connection in self._connections for each in connection.server.secrets)
+        return tuple(each for connection in self.connections for each in connection.server.secrets)
 
     async def open(self, show: Callable[[Activity], None] = _show_nobody) -> list[Sentence]:
         """Start those that do not run, all at once; return what there is to say of it.
 
         `show` is told which are still starting.
         """
-        starting = {each.server.name: None for each in self._connections if not each.is_open}
+        starting = {each.server.name: None for each in self.connections if not each.is_open}
 
         async def open_one(connection: ServerConnection) -> list[Sentence]:
             remarks = await _open(connection)
@@ -43,21 +43,27 @@ class ExternalServers:
             return remarks
 
         _show_starting(starting, show)
-        remarks = await asyncio.gather(*(open_one(each) for each in self._connections if not each.is_open))
+        remarks = await asyncio.gather(*(open_one(each) for each in self.connections if not each.is_open))
         return [remark for each in remarks for remark in each]
 
-    def tools(self, approvals: Approvals | None, *, plan: bool) -> Mapping[str, Tool]:
+    def tools(
+        self,
+        approvals: Approvals | None,
+        *,
+        plan: bool,
+        takes_images: Callable[[], Awaitable[bool]] = takes_images,
+    ) -> Mapping[str, Tool]:
         """Return what the servers offer by now; in plan mode only what the user says merely reads."""
         found: dict[str, Tool] = {}
-        for connection in self._connections:
+        for connection in self.connections:
             for declared in connection.tools if connection.is_open else ():
-                tool = ExternalTool(connection, declared, approvals)
+                tool = ExternalTool(connection, declared, approvals, takes_images)
                 if tool.reads_only or not plan:
                     found.setdefault(tool.spec.name, tool)
         return found
 
     async def close(self) -> None:
-        await asyncio.gather(*(each.close() for each in self._connections))
+        await asyncio.gather(*(each.close() for each in self.connections))
 
 
 def _show_starting(names: Iterable[str], show: Callable[[Activity], None]) -> None:

@@ -4,37 +4,35 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from nebula.events import Approval, new_trace_id
 from nebula.files.digest import digest
-from nebula.messages import Json, Text, ToolResultStatus, ToolSpec, strip_hidden_characters
+from nebula.messages import MAX_IMAGES_PER_MESSAGE, ImageBlock, ToolSpec
 from nebula.tools.approval import Approvals
 from nebula.tools.contract import Call, Outcome, ToolFailure, whole_characters
 from nebula.tools.external.connection import ServerConnection, ServerFailed
+from nebula.tools.external.content import MAX_RESULT, Block, clean_text, make_outcome, read_blocks
+from nebula.tools.external.progress import ProgressReport
 from nebula.tools.permissions import Permission
-from nebula.tools.result_limits import cut_middle
 
 if TYPE_CHECKING:
-    from mcp.types import CallToolResult
     from mcp.types import Tool as ServerTool
 
 SEPARATOR = "__"
 MAX_NAME = 64
 MAX_DESCRIPTION = 4_000
-MAX_RESULT = 100_000
-"""Bytes of one result that the model is shown."""
-ROOM_FOR_ADVICE = 500
-ASK_FOR_LESS = (
-    "[The result had {size} bytes, and its middle was left out. Ask for less: narrower arguments, a filter, a limit or "
-    "a page, as the tool offers it.]"
-)
 DESCRIBED_ANEW = (
     "The server of this tool was started again and describes it otherwise now. It can be called from the user's next "
     "prompt on; go on without it."
 )
 NOT_ALLOWED = "The user did not allow this call. Do not try it again; go on without it or ask what is wanted."
+
+
+async def takes_images() -> bool:
+    """Return that the model takes images, where nobody knows better."""
+    return True
 
 
 def offered_name(server: str, tool: str) -> str:
@@ -43,11 +41,18 @@ def offered_name(server: str, tool: str) -> str:
 
 
 class ExternalTool:
-    def __init__(self, connection: ServerConnection, tool: ServerTool, approvals: Approvals | None) -> None:
+    def __init__(
+        self,
+        connection: ServerConnection,
+        tool: ServerTool,
+        approvals: Approvals | None,
+        takes_images: Callable[[], Awaitable[bool]] = takes_images,
+    ) -> None:
         self._connection = connection
+        self._takes_images = takes_images
         self._tool = tool.name
         self._approvals = approvals
-        about = strip_hidden_characters(tool.description or tool.title or tool.name)[:MAX_DESCRIPTION]
+        about = clean_text(tool.description or tool.title or tool.name)[:MAX_DESCRIPTION]
         self.spec = ToolSpec(offered_name(connection.server.name, tool.name), about, dict(tool.input_schema))
         self._permission = Permission("call", self.spec.name, _describe(connection, tool))
 
@@ -63,10 +68,22 @@ class ExternalTool:
             self._require_same()
             if not self.reads_only:
                 await self._ask(said, call)
-            result = await self._connection.call(self._tool, dict(args))
+            result = await self._connection.call(self._tool, dict(args), ProgressReport(self.spec.name, call.show))
         except ServerFailed as problem:
             raise ToolFailure(str(problem), code=502) from None
-        return _outcome(result, min(MAX_RESULT, call.room))
+        blocks = read_blocks(result)
+        most, why_none = await self._most_images(blocks, call)
+        room = min(MAX_RESULT, call.room)
+        return make_outcome(blocks, is_error=bool(result.is_error), room=room, most_images=most, why_none=why_none)
+
+    async def _most_images(self, blocks: list[Block], call: Call) -> tuple[int, str]:
+        """Return how many images of a result the model is shown, and why no more."""
+        if not any(isinstance(each, ImageBlock) for each in blocks):
+            return 0, ""
+        if not await self._takes_images():
+            return 0, "because this model takes no images"
+        share = MAX_IMAGES_PER_MESSAGE // max(1, len(call.peers))
+        return share, f"because a message takes {MAX_IMAGES_PER_MESSAGE} images"
 
     def _require_same(self) -> None:
         """Refuse a tool that its server, started again meanwhile, describes otherwise than when it was offered."""
@@ -90,34 +107,3 @@ def _describe(connection: ServerConnection, tool: ServerTool) -> str:
     """Return a digest of all that the user and the model know of a tool."""
     known = [connection.server.name, tool.name, tool.title, tool.description, tool.input_schema]
     return digest(json.dumps(known, sort_keys=True).encode())
-
-
-def _outcome(result: CallToolResult, room: int) -> Outcome:
-    blocks: list[Text | Json] = [_block(each) for each in result.content]
-    if not blocks and result.structured_content is not None:
-        blocks = [Json(result.structured_content)]
-    blocks = _cut(blocks, room)
-    if result.is_error:
-        said = " ".join(block.as_text() for block in blocks) or "The tool failed without a word."
-        return Outcome((Json({"error": said}),), ToolResultStatus.Error, code=502)
-    return Outcome(tuple(blocks) or (Text("(no output)"),))
-
-
-def _cut(blocks: list[Text | Json], room: int) -> list[Text | Json]:
-    """Return a result of more than `room` bytes as both ends of its text, and how to ask for less."""
-    size = sum(len(block.as_text().encode("utf-8", "surrogatepass")) for block in blocks)
-    if size <= room:
-        return blocks
-    text, _ = cut_middle("\n".join(block.as_text() for block in blocks), max(0, room - ROOM_FOR_ADVICE))
-    return [Text(text), Text(ASK_FOR_LESS.format(size=size))]
-
-
-def _block(content: Any) -> Text:
-    """Return the text in it; of anything else, what it is."""
-    if content.type == "text":
-        return Text(strip_hidden_characters(content.text))
-    resource = getattr(content, "resource", None)
-    if resource is not None and getattr(resource, "text", None) is not None:
-        return Text(strip_hidden_characters(resource.text))
-    kind = getattr(content, "mime_type", None) or getattr(resource, "mime_type", None) or content.type
-    return Text(f"({kind}: not shown)")

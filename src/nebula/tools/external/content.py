@@ -1,0 +1,124 @@
+"""What a tool of an MCP server answers, as the model is shown it: text, data, and images where it takes them."""
+
+from __future__ import annotations
+
+import binascii
+import json
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from nebula.messages import (
+    MAX_IMAGE_BYTES,
+    ImageBlock,
+    Json,
+    Text,
+    ToolResultStatus,
+    recognise_image,
+    strip_control_characters,
+    strip_hidden_characters,
+)
+from nebula.messages.json_forms import map_json_text
+from nebula.tools.contract import Outcome
+from nebula.tools.result_limits import cut_middle
+
+if TYPE_CHECKING:
+    from mcp.types import CallToolResult
+
+MAX_RESULT = 100_000
+"""Bytes of one result that the model is shown."""
+ROOM_FOR_ADVICE = 500
+MAX_LABEL = 200
+ASK_FOR_LESS = (
+    "[The result had {size} bytes, and its middle was left out. Ask for less: narrower arguments, a filter, a limit or "
+    "a page, as the tool offers it.]"
+)
+
+Block = Text | Json | ImageBlock
+
+
+def clean_text(text: str) -> str:
+    """Return `text` without characters that no person sees."""
+    return strip_control_characters(strip_hidden_characters(text))
+
+
+def read_blocks(result: CallToolResult) -> list[Block]:
+    """Return the parts of `result`; structured content joins them where no text says the same."""
+    blocks: list[Block] = [_read_block(each) for each in result.content]
+    data = result.structured_content
+    if data is not None and not any(_says(block, data) for block in blocks):
+        blocks.append(Json(map_json_text(data, clean_text)))
+    return blocks
+
+
+def make_outcome(blocks: Iterable[Block], *, is_error: bool, room: int, most_images: int, why_none: str) -> Outcome:
+    """Return the outcome of a call that answered with `blocks`, in at most `room` bytes.
+
+    Images beyond the first `most_images` are named, with the reason `why_none`.
+    """
+    images: list[ImageBlock] = []
+    texts: list[Text | Json] = []
+    for block in blocks:
+        if isinstance(block, ImageBlock):
+            is_shown = len(images) < most_images
+            images += [block] if is_shown else []
+            texts.append(_name_image(block, "shown below the results" if is_shown else f"not shown, {why_none}"))
+        else:
+            texts.append(block)
+    texts = _cut(texts, room)
+    if is_error:
+        said = " ".join(block.as_text() for block in texts) or "The tool failed without a word."
+        return Outcome((Json({"error": said}),), ToolResultStatus.Error, code=502, images=tuple(images))
+    return Outcome(tuple(texts) or (Text("(no output)"),), images=tuple(images))
+
+
+def _name_image(image: ImageBlock, what: str) -> Text:
+    return Text(f"({image.media_type}, {len(image.data):,} bytes: {what})")
+
+
+def _cut(blocks: list[Text | Json], room: int) -> list[Text | Json]:
+    """Return a result of more than `room` bytes as both ends of its text, and how to ask for less."""
+    size = sum(len(block.as_text().encode("utf-8", "surrogatepass")) for block in blocks)
+    if size <= room:
+        return blocks
+    text, _ = cut_middle("\n".join(block.as_text() for block in blocks), max(0, room - ROOM_FOR_ADVICE))
+    return [Text(text), Text(ASK_FOR_LESS.format(size=size))]
+
+
+def _says(block: Block, data: Any) -> bool:
+    """Return whether a text is `data` as JSON, which servers send for clients that know nothing of data."""
+    if not isinstance(block, Text):
+        return False
+    try:
+        return bool(json.loads(block.text) == data)
+    except ValueError:
+        return False
+
+
+def _read_block(content: Any) -> Block:
+    """Return the text or the image in `content`; of anything else, what it is."""
+    if content.type == "text":
+        return Text(clean_text(content.text))
+    if content.type == "resource_link":
+        return Text(f"(a resource: {_label(content.uri)} {_label(content.name)})")
+    resource = getattr(content, "resource", None)
+    if resource is not None and getattr(resource, "text", None) is not None:
+        return Text(clean_text(resource.text))
+    kind = getattr(content, "mime_type", None) or getattr(resource, "mime_type", None) or content.type
+    encoded = getattr(content, "data", None) if content.type == "image" else getattr(resource, "blob", None)
+    return _read_image(encoded) or Text(f"({_label(kind)}: not shown)")
+
+
+def _label(text: Any) -> str:
+    return clean_text(str(text))[:MAX_LABEL]
+
+
+def _read_image(encoded: Any) -> ImageBlock | None:
+    """Return the image that a server sent in base64, known by its first bytes; None where it is none to be sent."""
+    if not isinstance(encoded, str) or len(encoded) > MAX_IMAGE_BYTES * 3 // 2:
+        return None
+    try:
+        data = binascii.a2b_base64(encoded)
+    except (binascii.Error, ValueError):
+        return None
+    kind = recognise_image(data)
+    return ImageBlock(kind, data) if kind and len(data) <= MAX_IMAGE_BYTES else None
