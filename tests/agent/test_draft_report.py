@@ -98,7 +98,7 @@ def test_without_anybody_who_watches_nothing_is_counted():
     stream = EventStream("s")
     report = DraftReport(stream)
     report.hear(TextDelta("word"))
-    assert not report._pieces
+    assert (report._pieces, report._text, report._words) == ([], [], 0)
 
 
 SECRET = "correct horse battery"

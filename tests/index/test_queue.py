@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import stat
 from pathlib import Path
 
 import pytest
 
 from index.project import Project, function
 from nebula.index.in_step.follow import Follower
+from nebula.index.in_step.queue import Change, Queue, parse_changes
 from nebula.index.values import Report
 
 
@@ -54,6 +56,47 @@ def test_an_entry_that_cannot_be_taken_in_stays(project: Project, monkeypatch: p
 
 def _fail(*_: object) -> Report:
     raise RuntimeError("killed here")
+
+
+RAW = b":100644 100644 1111111 2222222 "
+
+
+@pytest.mark.parametrize(
+    ("data", "changes"),
+    [
+        (b"", []),
+        (RAW + b"M\0a.py\0", [Change("a.py")]),
+        (RAW + b"M\0a.py\0" + RAW + b"D\0b c.py\0", [Change("a.py"), Change("b c.py")]),
+        (RAW + b"R100\0old.py\0new.py\0" + RAW + b"A\0x\0", [Change("new.py", "old.py"), Change("x")]),
+        (RAW + b"C75\0from.py\0copy.py\0" + RAW + b"A\0x\0", [Change("copy.py"), Change("x")]),
+        (RAW + b"M\0\xff.py\0", [Change("\udcff.py")]),
+        (RAW + b"R100\0cut.py", [Change("cut.py")]),
+        (RAW + b"M\0a.py\0" + RAW + b"M", [Change("a.py")]),
+        (RAW + b"\0a.py\0", []),
+        (b":100644 M\0a.py\0" + RAW + b"M\0b.py\0", []),
+        (RAW + b"M more\0a.py\0", []),
+    ],
+)
+def test_what_a_commit_hands_over_is_read(data: bytes, changes: list[Change]) -> None:
+    assert parse_changes(data) == changes
+
+
+def test_an_entry_is_private_whole_and_told_as_it_was_given(tmp_path: Path) -> None:
+    queue = Queue(str(tmp_path / "project"), str(tmp_path / "home"))
+    assert queue.entries() == []
+    queue.add(["a.py", "b c/\udcff.py"])
+    queue.add(["d.py"])
+    first, second = queue.entries()
+    assert queue.read(first) == [Change("a.py"), Change("b c/\udcff.py")]
+    assert queue.read(second) == [Change("d.py")]
+    assert stat.S_IMODE(Path(queue.folder).stat().st_mode) == 0o700
+    (Path(queue.folder) / ".new-1").write_bytes(b"half")
+    assert queue.entries() == [first, second]
+    queue.remove(first)
+    queue.remove(first)
+    assert queue.entries() == [second]
+    (Path(queue.folder) / "0").symlink_to("/etc/passwd")
+    assert (queue.read("0"), queue.read("gone")) == ([], [])
 
 
 def test_a_file_is_of_a_commit_by_its_content_not_by_its_path(project: Project) -> None:

@@ -16,9 +16,9 @@ def server():
         yield running
 
 
-async def chosen(tmp_path, environ, **overrides):
+async def chosen(tmp_path, environ, plans=True, **overrides):
     home = {"NEBULA_HOME": str(tmp_path / "home"), "OLLAMA_HOST": ""}
-    models = await choose_models(load_settings(str(tmp_path), home | environ, overrides))
+    models = await choose_models(load_settings(str(tmp_path), home | environ, overrides), plans=plans)
     await models.close()
     names = [f"{each.provider}/{each.name}" for each in (models.planner, models.executor)]
     return names, [str(remark) for remark in models.remarks]
@@ -70,3 +70,49 @@ async def test_the_gemini_command_only_where_the_user_names_it(tmp_path, server)
 async def test_an_ollama_that_was_named_must_answer(tmp_path):
     with pytest.raises(ModelError):
         await chosen(tmp_path, {"OLLAMA_HOST": refused_url()})
+
+
+PLANNER_STANDS_IN = "No planner is set up: {} plans as well (--planner chooses another)."
+EXECUTOR_STANDS_IN = "No executor is set up: {} executes as well (--executor chooses another)."
+
+
+@pytest.mark.parametrize(
+    ("wires", "overrides", "planner", "executor", "remarks"),
+    [
+        ("openai ollama", {"executor": "openai/gpt-4.1"}, "openai/gpt-4.1-nano", "openai/gpt-4.1", []),
+        ("ollama", {"executor": "ollama/qwen3:8b"}, "ollama/qwen3:8b", "ollama/qwen3:8b", [PLANNER_STANDS_IN]),
+        ("openai ollama", {"planner": "gpt-4.1-mini"}, "openai/gpt-4.1-mini", "ollama/hermes3:8b", []),
+        ("gemini openai ollama", {"model": "gpt-4.1"}, "openai/gpt-4.1", "ollama/hermes3:8b", []),
+        ("gemini openai ollama", {"provider": "ollama"}, "ollama/hermes3:8b", "ollama/hermes3:8b", []),
+        (
+            "gemini openai",
+            {"provider": "gemini"},
+            "gemini/gemini-2.5-flash",
+            "gemini/gemini-2.5-flash",
+            [EXECUTOR_STANDS_IN],
+        ),
+        ("openai ollama", {"planner": "gemini-cli/pro"}, "gemini-cli/pro", "ollama/hermes3:8b", []),
+        ("openai", {"planner": "gemini-cli", "provider": "openai"}, "gemini-cli/gemini-cli", "openai/gpt-4.1-nano", []),
+    ],
+)
+async def test_who_does_what(tmp_path, server, wires, overrides, planner, executor, remarks):
+    environ = {name: said for wire in wires.split() for name, said in server.env(wire).items()}
+    names, said = await chosen(tmp_path, environ, **overrides)
+    assert (names, said) == ([planner, executor], [each.format(executor.partition("/")[2]) for each in remarks])
+
+
+@pytest.mark.parametrize(
+    ("wires", "overrides", "executor", "stands_in"),
+    [
+        ("openai ollama", {"executor": "openai/gpt-4.1"}, "openai/gpt-4.1", False),
+        ("openai ollama", {}, "ollama/hermes3:8b", False),
+        ("openai", {"provider": "openai"}, "openai/gpt-4.1-nano", True),
+        ("openai", {"provider": "openai", "planner": "gpt-4.1-mini"}, "openai/gpt-4.1-mini", True),
+        ("openai", {"provider": "openai", "planner": "gemini-cli"}, "openai/gpt-4.1-nano", True),
+    ],
+)
+async def test_a_plan_that_is_there_needs_the_executor_alone(tmp_path, server, wires, overrides, executor, stands_in):
+    environ = {name: said for wire in wires.split() for name, said in server.env(wire).items()}
+    names, said = await chosen(tmp_path, environ, plans=False, **overrides)
+    assert names == [executor] * 2
+    assert said == ([EXECUTOR_STANDS_IN.format(executor.partition("/")[2])] if stands_in else [])

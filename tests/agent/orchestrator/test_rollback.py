@@ -9,7 +9,7 @@ import pytest
 
 from nebula.agent.plan.kept_plans import find_plan
 from nebula.agent.plan.rollbacks import NOTES, noted_rollback
-from nebula.events import Notice
+from nebula.events import Error, Notice
 from nebula.files.home import derived_folder
 from scripted_model.planned import say, step, write
 
@@ -42,6 +42,37 @@ async def failed_task(carry_out, root):
 def begin_rollback(derived, trace_id, done):
     with pytest.raises(Killed), noted_rollback(derived, trace_id, done):
         raise Killed
+
+
+async def test_a_task_that_fails_puts_its_files_back_and_says_which(carry_out, root):
+    (root / "old.py").write_text("old = 1\n")
+    planned = {"path": "old.py", "content": "new = 1\n", "mode": "overwrite"}
+    steps = step("0", tool="write_file", parameters=planned), step("1", files=["no"])
+    done = await carry_out([write("b/c.py", "c\n"), say("I wrote it.")], *steps, rollback=True)
+    assert (done.code, done.final.rolled_back, done.final.files_changed) == (1, True, ())
+    assert notices(done) == ["Rolled back: b/c.py, old.py"]
+    assert (root / "old.py").read_text() == "old = 1\n" and not (root / "b").exists()
+    again = await carry_out([say("I wrote nothing.")], step("1", files=["no"]), rollback=True)
+    assert (again.final.rolled_back, notices(again)) == (True, [])
+
+
+async def test_a_rollback_that_is_not_possible_is_an_error_that_says_why(carry_out, root):
+    (root / "old.py").write_text("old = 1\n")
+
+    def edited_meanwhile(_):
+        (root / "old.py").write_text("mine\n")
+        return say("I wrote it.")
+
+    planned = {"path": "old.py", "content": "new = 1\n", "mode": "overwrite"}
+    steps = step("0", tool="write_file", parameters=planned), step("1", files=["no"])
+    done = await carry_out([edited_meanwhile], *steps, rollback=True)
+    assert (done.code, done.final.rolled_back) == (1, False)
+    [problem] = [each for each in done.events if isinstance(each, Error)]
+    assert (problem.kind, str(problem.sentence)) == (
+        "rollback",
+        "The changes could not be rolled back: old.py: changed since; nothing was touched.",
+    )
+    assert (root / "old.py").read_text() == "mine\n"
 
 
 async def test_the_next_task_finishes_it_and_says_so(carry_out, root, derived):

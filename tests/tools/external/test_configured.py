@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from nebula.config import ConfigError, Settings, load_settings, remember_trust
-from nebula.tools.external.configured import configured_servers
+from nebula.tools.external.configured import ExternalServer, configured_servers
 from nebula.tools.external.tool import offered_name
 
 OWN = {"notes": {"command": "notes", "env": {"KEY": "${NOTES_KEY}"}, "read_only": ["search"]}}
@@ -38,6 +38,26 @@ def test_the_users_servers_take_keys_from_the_environment(places: Places) -> Non
     (server,) = configured_servers(places.settings(OWN), {"NOTES_KEY": "k-123"})
     assert (server.command, server.env, server.read_only) == ("notes", (("KEY", "k-123"),), {"search"})
     assert server.secrets == ("k-123",) and server.cwd == str(places.project)
+
+
+def test_an_entry_is_taken_as_it_is_written(places: Places) -> None:
+    said = {
+        "run": {"command": "go", "args": ["-k", "${A}${B}${NONE}."], "cwd": "/srv"},
+        "web": {"url": "http://h/mcp", "headers": {"Authorization": "Bearer ${A}", "X": "y"}, "timeout_s": 3},
+    }
+    assert configured_servers(places.settings(said), {"A": "a-1", "B": "b-2", "C": "c-3"}) == (
+        ExternalServer("run", command="go", args=("-k", "a-1b-2."), cwd="/srv", secrets=("a-1", "b-2")),
+        ExternalServer(
+            "web",
+            url="http://h/mcp",
+            headers=(("Authorization", "Bearer a-1"), ("X", "y")),
+            cwd=str(places.project),
+            timeout_s=3,
+            secrets=("a-1",),
+        ),
+    )
+    trusted = remember_trust(places.settings(None, {"theirs": {"command": "x"}}))
+    assert configured_servers(trusted, {})[0] == ExternalServer("theirs", command="x", cwd=str(places.project))
 
 
 def test_a_projects_servers_count_once_it_is_trusted(places: Places) -> None:

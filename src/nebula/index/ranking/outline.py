@@ -33,7 +33,7 @@ def outline(
     """
     scores: dict[str, float] = {}
     ids: dict[str, int] = {}
-    for number, path, referred in store.ranked_files(limit, recent):
+    for number, path, referred in store.ranked_files(2 * limit, recent):
         ids[path], scores[path] = number, referred
     hits = rank(store, question, OUTLINE_HITS) if question.strip() else []
     top = max((score for score, _ in hits), default=0.0)

@@ -1,0 +1,80 @@
+"""The outline of a project: which files count most, and what each is said to define."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from index.project import Project
+from nebula.index.constants import OUTLINE_SYMBOLS
+from nebula.index.ranking.outline import OutlinedFile, fitting
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    made = Project(tmp_path)
+    made.write("core.py", "def light_house():\n    return 1\n\n\ndef first_beacon():\n    return 2\n")
+    for name in ("one", "two", "three"):
+        made.write(f"{name}.py", f"from core import light_house\n\n\ndef {name}_harbour():\n    return light_house()\n")
+    made.write("apart.py", "def sea_gull():\n    return 'cookie'\n")
+    made.write("notes.txt", "nothing is defined here\n")
+    return made
+
+
+def paths(found: list[OutlinedFile]) -> list[str]:
+    return [each.path for each in found]
+
+
+def test_what_others_refer_to_stands_first_with_what_it_defines(project: Project) -> None:
+    with project.index() as index:
+        index.sync()
+        found = index.outline()
+        assert found[0] == OutlinedFile("core.py", "light_house, first_beacon")
+        assert found[0].line == "core.py: light_house, first_beacon"
+        assert sorted(paths(found)) == sorted(paths(index.outline(limit=100)))
+        assert OutlinedFile("notes.txt", "").line == "notes.txt"
+        assert paths(index.outline(limit=1)) == ["core.py"]
+        assert paths(index.outline("  ")) == paths(found)
+
+
+def test_a_question_and_what_was_read_bring_files_forward(project: Project) -> None:
+    with project.index() as index:
+        index.sync()
+        assert paths(index.outline("sea_gull cookie"))[:2] in (["apart.py", "core.py"], ["core.py", "apart.py"])
+        assert paths(index.outline("sea_gull cookie", ["apart.py"]))[0] == "apart.py"
+        assert paths(index.outline("", ["two.py"], limit=2)) == ["core.py", "two.py"]
+        assert paths(index.outline("three harbour", ["three.py"], limit=1)) == ["three.py"]
+        assert paths(index.outline("nothing of the kind zzz")) == paths(index.outline())
+
+
+def test_a_file_that_is_gone_leaves_its_place_to_the_next(project: Project) -> None:
+    with project.index() as index:
+        index.sync()
+        first, second, third = paths(index.outline(limit=3))
+        (project.root / first).unlink()
+        assert paths(index.outline(limit=2)) == [second, third]
+
+
+def test_names_are_told_once_in_the_order_of_the_file_and_not_without_end(project: Project) -> None:
+    names = [f"name{number}" for number in range(OUTLINE_SYMBOLS + 3)]
+    body = "\n\n".join(f"def {name}():\n" + "".join(f"    x{line} = {line}\n" for line in range(30)) for name in names)
+    project.write("many.py", body + f"\n\ndef {names[0]}():\n    return 1\n")
+    with project.index() as index:
+        index.sync()
+        [many] = [each for each in index.outline(limit=100) if each.path == "many.py"]
+        assert many.symbols == ", ".join(names[:OUTLINE_SYMBOLS]) + ", …"
+        exact = "\n\n".join(f"def {name}():\n    return 1" for name in names[:OUTLINE_SYMBOLS])
+        project.write("many.py", exact + "\n")
+        index.sync()
+        [many] = [each for each in index.outline(limit=100) if each.path == "many.py"]
+        assert many.symbols == ", ".join(names[:OUTLINE_SYMBOLS])
+
+
+def test_as_many_lines_as_there_is_room_for() -> None:
+    files = [OutlinedFile("a.py", "é"), OutlinedFile("b\x1b.py"), OutlinedFile("c.py")]
+    whole = len("a.py: é\n".encode()) + len("b\x1b.py\n") + len("c.py\n")
+    assert fitting(files, whole) == ["a.py: é", "c.py"]
+    assert fitting(files, whole - 1) == ["a.py: é"]
+    assert fitting(files, 8) == []
+    assert fitting([OutlinedFile("\udcff.py")], 100) == []
