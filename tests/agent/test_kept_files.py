@@ -11,7 +11,7 @@ from nebula.agent.past.kept_state import KeptState, SessionState
 from nebula.agent.plan.kept_plans import PLANS, NoSuchPlan, find_plan
 from nebula.config import load_settings
 from nebula.files.home import derived_folder
-from nebula.tools import code_outline
+from nebula.tools.code import code_outline
 
 DEEP = "[" * 100_000
 ID = "0" * 8 + "-0000-0000-0000-" + "0" * 12
