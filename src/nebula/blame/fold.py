@@ -7,12 +7,15 @@ belong to the content and not to the time. Only paths that a question needs are 
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from nebula.blame import text
 from nebula.blame.authors import BEFORE, YOU, Author
 from nebula.blame.inherit import Inheritance, Lost, inherit
+from nebula.files.digest import digest
 from nebula.value import field, record
 from nebula.workspace.journal.changes import RecordedChange
 from nebula.workspace.journal.states import parse_state
@@ -48,7 +51,10 @@ class History(Protocol):
 class _State:
     """A content with its authors, kept as the difference from another one: a long history holds few lines twice."""
 
-    content: bytes
+    content: bytes | None
+    """None: the journal has it under the name."""
+    name: str | None = None
+    """Of its content in the journal; None: it is in no journal, or not needed from there."""
     base: _State | None = None
     head: int = 0
     tail: int = 0
@@ -57,7 +63,7 @@ class _State:
     """Of the newest state of a course: the next one is worked out from it."""
 
     def owners(self) -> list[Author]:
-        """Return the author of each line; nobody may change the list."""
+        """Return the author of each line, in a list that is good until the next state is worked out."""
         chain = [self]
         while chain[-1]._owners is None and (base := chain[-1].base) is not None:
             chain.append(base)
@@ -71,9 +77,14 @@ class _State:
 
     def remember(self) -> None:
         """Keep the authors of all lines, in place of the state that this one was worked out from."""
-        self._owners = self.owners()
-        if self.base is not None:
-            self.base._owners = None
+        base = self.base
+        if base is None or base._owners is None:
+            self._owners = self.owners()
+            return
+        self._owners, base._owners = base._owners, None
+        if base.name is not None:
+            base.content = None  # a long history would fill the memory
+        self._owners[self.head : len(self._owners) - self.tail] = self.middle
 
 
 _NOTHING = _State(b"")
@@ -108,13 +119,13 @@ class Fold:
     def authors(self, path: str, content: bytes) -> list[Author]:
         """Return the author of each line of a file as it is now."""
         course = self._fold(path, _END)
-        return self._meet(path, course, content).owners()
+        return list(self._meet(path, course, content).owners())
 
     def authors_after(self, path: str, change: RecordedChange) -> list[Author]:
         """Return the author of each line of a file as a change left it."""
         course = self._fold(path, change.seq + 1)
         state = course.known.get(_file(change.after) or "")
-        return state.owners() if state is not None else []
+        return list(state.owners()) if state is not None else []
 
     def _fold(self, path: str, end: int) -> _Course:
         """Fold the changes of a path before a place in the journal."""
@@ -156,17 +167,14 @@ class Fold:
 
     def _meet(self, path: str, course: _Course, content: bytes, change: RecordedChange | None = None) -> _State:
         """Return a content that nobody of ours has written with its authors: between two turns, or now."""
-        if course.state is not None and course.state.content == content:
-            return course.state
-        for state in course.known.values():
-            if state.content == content:
-                return state
+        if course.known and (known := course.known.get(digest(content))) is not None:
+            return known
         base, author = course.state, YOU if course.is_known else BEFORE
         if base is None:
             base, author = self._find_heir(path, content, change) or _NOTHING, BEFORE
             if base is not _NOTHING:
                 author = YOU
-        heritage = inherit(base.content, base.owners(), content)
+        heritage = inherit(self._content(base), base.owners(), content)
         if not heritage.is_settled:
             heritage.claim_moved(self._lost_elsewhere(path, course, change))
         if not heritage.is_settled and self._history.was_carried(course.since, change.ts if change else None):
@@ -185,7 +193,7 @@ class Fold:
             state = _NOTHING
         if state is None:
             base = course.state or _NOTHING
-            heritage = inherit(base.content, base.owners(), content)
+            heritage = inherit(self._content(base), base.owners(), content)
             author = Author("turn", change.group) if change.kind == "write" and course.is_known else BEFORE
             if not heritage.is_settled and change.kind != "write":
                 _bring_back(course, heritage)
@@ -193,7 +201,7 @@ class Fold:
                 heritage.claim_moved(self._lost_in_turn(path, change))
             state = _settle(course, base, heritage, content, author)
         elif course.state is not None:
-            _note_lost(course, course.state, state)
+            self._note_lost(course, course.state, state)
         course.is_known = True
         _enter(course, state, name, change.ts)
 
@@ -208,7 +216,7 @@ class Fold:
             left = self._history.content(after) if after is not None else b""
             found = self._state_found(other, self._fold(other, own[0].seq), own[0])
             if found is not None and left is not None:
-                yield from inherit(found.content, found.owners(), left).lost
+                yield from inherit(self._content(found), found.owners(), left).lost
 
     def _lost_elsewhere(self, path: str, course: _Course, change: RecordedChange | None) -> Iterator[Lost[Author]]:
         """Yield the lines that other files lost, by nobody of ours, while this one changed by nobody of ours."""
@@ -221,8 +229,9 @@ class Fold:
             if found is None:
                 continue
             state, then = found
-            if then != state.content:
-                yield from inherit(state.content, state.owners(), then or b"").lost
+            content = self._content(state)
+            if then != content:
+                yield from inherit(content, state.owners(), then or b"").lost
 
     def _state_between(self, path: str, start: int) -> tuple[_State, bytes | None] | None:
         """Return the state of a path at a place in the journal, and what was found there next."""
@@ -239,6 +248,19 @@ class Fold:
         state = course.known.get(left)
         return (state, then) if state is not None else None
 
+    def _content(self, state: _State) -> bytes:
+        """Return the content of a state. Raises OSError for one that went from the journal since it was read."""
+        if state.content is None:
+            state.content = self._history.content(state.name or "")
+            if state.content is None:
+                raise OSError(errno.EIO, os.strerror(errno.EIO), state.name)
+        return state.content
+
+    def _note_lost(self, course: _Course, state: _State, after: _State) -> None:
+        for line in inherit(self._content(state), state.owners(), self._content(after)).lost:
+            if text.is_telling(line.key):
+                course.taken_out[line.key] = line.owner
+
     def _content_found(self, change: RecordedChange) -> bytes | None:
         name = _file(change.before)
         return self._history.content(name) if name is not None else None
@@ -251,7 +273,7 @@ class Fold:
         for other in self._history.paths():
             if other == path or (found := self._state_between(other, start - 1)) is None or found[1] is not None:
                 continue
-            telling = {line for line in map(text.key, text.split(found[0].content)) if text.is_telling(line)}
+            telling = {line for line in map(text.key, text.split(self._content(found[0]))) if text.is_telling(line)}
             shared = len(telling & keys)
             if shared > most and shared * _HEIR_SHARE >= len(telling):
                 best, most = found[0], shared
@@ -269,6 +291,7 @@ def _file(state: str | None) -> str | None:
 def _enter(course: _Course, state: _State, name: str | None, ts: str) -> None:
     course.state, course.name, course.since, course.is_known = state, name, ts, True
     if name is not None:
+        state.name = name
         course.known.setdefault(name, state)
 
 
@@ -279,15 +302,9 @@ def _settle(course: _Course, base: _State, heritage: Inheritance[Author], conten
         if text.is_telling(line.key):
             course.taken_out[line.key] = line.owner
     middle = [each for each in heritage.owners if each is not None]
-    state = _State(content, base, heritage.head, heritage.tail, middle)
+    state = _State(content, None, base, heritage.head, heritage.tail, middle)
     state.remember()
     return state
-
-
-def _note_lost(course: _Course, state: _State, after: _State) -> None:
-    for line in inherit(state.content, state.owners(), after.content).lost:
-        if text.is_telling(line.key):
-            course.taken_out[line.key] = line.owner
 
 
 def _bring_back(course: _Course, heritage: Inheritance[Author]) -> None:

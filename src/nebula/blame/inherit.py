@@ -59,9 +59,8 @@ class Inheritance(Generic[Owner]):
 def inherit(old: bytes, owners: Sequence[Owner], new: bytes) -> Inheritance[Owner]:
     """Return what the lines of `new` inherit from `old`, whose lines have these owners."""
     start, end = text.common_ends(old, new)
-    head = old.count(b"\n", 0, start)
-    tail = text.count_lines(old[len(old) - end :]) if end else 0
     before, after = text.split(old[start : len(old) - end]), text.split(new[start : len(new) - end])
+    head, tail = _count_ends(old, start, end, len(owners) - len(before))
     given = owners[head : len(owners) - tail]
     kept = _keep(before, after)
     found: list[Owner | None] = [None if number is None else given[number] for number in kept]
@@ -69,6 +68,17 @@ def inherit(old: bytes, owners: Sequence[Owner], new: bytes) -> Inheritance[Owne
     lost = [Lost(number, text.key(line), given[number]) for number, line in enumerate(before) if number not in stayed]
     rest = _claim_moved(after, found, lost)
     return Inheritance(head, tail, after, found, rest)
+
+
+def _count_ends(content: bytes, start: int, end: int, lines: int) -> tuple[int, int]:
+    """Return how many of so many lines stand in the first `start` bytes, and how many in the last `end` ones.
+
+    The shorter end is counted: most of the time of a long history goes into this."""
+    if start <= end:
+        head = content.count(b"\n", 0, start)
+        return head, lines - head
+    tail = content.count(b"\n", len(content) - end) + (end > 0 and not content.endswith(b"\n"))
+    return lines - tail, tail
 
 
 def _keep(before: Sequence[bytes], after: Sequence[bytes]) -> list[int | None]:

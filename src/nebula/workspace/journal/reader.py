@@ -75,6 +75,6 @@ class JournalReader:
         entries = replay_records(read_records(content, start)).values()
         return [entry for entry in entries if isinstance(entry, RecordedChange)]
 
-    def content(self, state: str) -> bytes | None:
-        """Return the content of a state; None where it was not kept."""
-        return read_object(self._objects_fd, content_name(state) or "") if self._objects_fd != -1 else None
+    def content(self, state: str, *, check: bool = True) -> bytes | None:
+        """Return the content of a state; None where it was not kept or, with `check`, is damaged."""
+        return read_object(self._objects_fd, content_name(state) or "", check=check) if self._objects_fd != -1 else None
