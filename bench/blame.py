@@ -36,18 +36,22 @@ def versions(lines: int, turns: int) -> list[str]:
     return found
 
 
-def as_turns(project: Path, contents: list[str], others: int) -> None:
+def as_turns(project: Path, contents: list[str]) -> None:
     (project / PATH).write_text(contents[0])
     with Graph(project / ".nebula/graph") as graph, open_workspace(str(project)) as files:
         for number, content in enumerate(contents[1:]):
-            node = graph.add_turn(texts=[Utterance("user", f"turn {number}"), Utterance("assistant", "done")])
-            files.for_turn(node.id).write_file(PATH, content, "overwrite")
-        write_elsewhere(files, others)
+            files.for_turn(new_turn(graph, number)).write_file(PATH, content, "overwrite")
 
 
-def write_elsewhere(files, turns: int) -> None:
-    for number in range(turns):
-        files.for_turn(f"other-{number}").write_file(f"other{number % 20}.py", f"value = {number}\n", "overwrite")
+def new_turn(graph: Graph, number: int) -> str:
+    return graph.add_turn(texts=[Utterance("user", f"turn {number}"), Utterance("assistant", "done")]).id
+
+
+def write_elsewhere(project: Path, turns: int) -> None:
+    with Graph(project / ".nebula/graph") as graph, open_workspace(str(project)) as files:
+        for number in range(turns):
+            turn = files.for_turn(new_turn(graph, number))
+            turn.write_file(f"other{number % 20}.py", f"value = {number}\n", "overwrite")
 
 
 def as_commits(repository: Path, contents: list[str]) -> None:
@@ -79,16 +83,15 @@ def main() -> int:
         for folder in (project, repository, home):
             folder.mkdir()
         contents = versions(options.lines, options.turns)
-        as_turns(project, contents, 0)
+        as_turns(project, contents)
         as_commits(repository, contents)
         blame = [str(BIN / "nebula"), "blame", PATH, "--json"]
         git = median([seconds(["git", "blame", "--porcelain", PATH], repository, home) for _ in range(3)])
         cold = seconds(blame, project, home)
-        again = median([seconds(blame, project, home) for _ in range(3)])
-        with open_workspace(str(project)) as files:
-            write_elsewhere(files, options.others)
+        again = median([seconds(blame, project, home) for _ in range(9)])
+        write_elsewhere(project, options.others)
         seconds(blame, project, home)
-        after = median([seconds(blame, project, home) for _ in range(3)])
+        after = median([seconds(blame, project, home) for _ in range(9)])
     rows = [("git blame", git), ("nebula blame, first", cold), ("again", again), ("after turns elsewhere", after)]
     title = f"Who wrote {options.lines:,} lines, after {options.turns:,} turns"
     table(title, ("", "seconds", "beside git"), [(name, f"{took:.3f}", f"{took / git:.2f}") for name, took in rows])

@@ -85,8 +85,8 @@ class MarkedProject:
 
     # What the fold asks
 
-    def paths(self) -> Sequence[str]:
-        return list(dict.fromkeys(change.path for change in self.log))
+    def paths(self, end: int) -> Sequence[str]:
+        return list(dict.fromkeys(change.path for change in self.log if change.seq < end))
 
     def changes(self, path: str) -> Sequence[RecordedChange]:
         return [change for change in self.log if change.path == path]

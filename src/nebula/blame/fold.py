@@ -28,8 +28,8 @@ _HEIR_SHARE = 2
 class History(Protocol):
     """What is known of the files of a project."""
 
-    def paths(self) -> Sequence[str]:
-        """Return every path that a turn changed."""
+    def paths(self, end: int) -> Sequence[str]:
+        """Return every path that a turn changed before a place in the journal."""
 
     def changes(self, path: str) -> Sequence[RecordedChange]:
         """Return the changes of a path, oldest first."""
@@ -222,7 +222,7 @@ class Fold:
         """Yield the lines that other files lost, by nobody of ours, while this one changed by nobody of ours."""
         changes = self._history.changes(path)
         start = changes[course.done - 1].seq if course.done else -1
-        for other in self._history.paths():
+        for other in self._history.paths(start + 1):
             if other == path:
                 continue
             found = self._state_between(other, start)
@@ -270,7 +270,7 @@ class Fold:
         start = change.seq if change is not None else _END
         keys = {text.key(line) for line in text.split(content)}
         best, most = None, 0
-        for other in self._history.paths():
+        for other in self._history.paths(start):
             if other == path or (found := self._state_between(other, start - 1)) is None or found[1] is not None:
                 continue
             telling = {line for line in map(text.key, text.split(self._content(found[0]))) if text.is_telling(line)}

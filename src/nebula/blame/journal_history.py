@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from functools import cached_property
 
-from nebula.blame.reflog import carried_times, seconds
+from nebula.blame.evidence import Evidence
 from nebula.workspace.errors import WorkspaceError
 from nebula.workspace.journal.changes import RecordedChange
 from nebula.workspace.journal.objects import KEPT_BYTES
-from nebula.workspace.journal.reader import JournalReader
+from nebula.workspace.journal.reader import JournalReader, name_turn
 from nebula.workspace.reading import ReadingWorkspace
 
 MOST_OF_FILE = KEPT_BYTES
@@ -17,19 +18,26 @@ MOST_OF_FILE = KEPT_BYTES
 
 
 class JournalHistory:
-    """Implements `blame.fold.History`. Reads only; what is not asked for is not read."""
+    """Implements `blame.fold.History`. Reads only; what is not asked for is not read, and what is, is noted in
+    `evidence`."""
 
-    def __init__(self, workspace: ReadingWorkspace, journal: JournalReader) -> None:
+    def __init__(self, workspace: ReadingWorkspace, journal: JournalReader, evidence: Evidence) -> None:
         self._workspace = workspace
         self._journal = journal
+        self._evidence = evidence
+        self._end = 0
 
-    def paths(self) -> Sequence[str]:
-        return list(self._by_path)
+    def paths(self, end: int) -> Sequence[str]:
+        found = [path for path, changes in self._by_path.items() if changes[0].seq < end]
+        if end > self._end:  # one more may come
+            self._evidence.journal_end = self._end
+        return found
 
     def changes(self, path: str) -> Sequence[RecordedChange]:
         return self._by_path.get(path, ())
 
     def changes_of(self, group: str) -> Sequence[RecordedChange]:
+        self._note_touched(name_turn(group), self._by_group.get(group, ()))
         return self._by_group.get(group, ())
 
     def content(self, state: str) -> bytes | None:
@@ -38,6 +46,8 @@ class JournalHistory:
 
     def now(self, path: str) -> bytes | None:
         """Return a file as it is; None where there is none, and for what is secret or reached through a link."""
+        self._note_touched(path, self.changes(path))
+        self._evidence.look_at(os.path.join(self._workspace.root, path))
         try:
             if self._workspace.resolve(path) != path:
                 return None
@@ -45,7 +55,12 @@ class JournalHistory:
         except WorkspaceError:
             return None
 
+    def _note_touched(self, name: str, changes: Sequence[RecordedChange]) -> None:
+        self._evidence.touched[name] = changes[-1].seq if changes else -1
+
     def was_carried(self, since: str, until: str | None) -> bool:
+        from nebula.blame.reflog import seconds
+
         if not since:
             return False
         first = int(seconds(since))  # git counts whole seconds
@@ -54,10 +69,14 @@ class JournalHistory:
 
     @cached_property
     def _carried(self) -> list[int]:
+        from nebula.blame.reflog import carried_times, find_logs
+
+        self._evidence.look_at(*find_logs(self._workspace.root))
         return carried_times(self._workspace.root)
 
     @cached_property
     def _changes(self) -> list[RecordedChange]:
+        self._end = self._journal.end()
         return self._journal.changes()
 
     @cached_property

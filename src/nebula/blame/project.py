@@ -1,4 +1,5 @@
-"""Who wrote the lines of a project's files: the journal, the graph and git asked together. Nothing is written."""
+"""Who wrote the lines of a project's files: the journal, the graph and git asked together. Nothing is written but
+what helps to answer the same question again (`cache`)."""
 
 from __future__ import annotations
 
@@ -10,18 +11,21 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Self
 
 from nebula.blame import text
-from nebula.blame.authors import BEFORE, YOU, Author
-from nebula.blame.commits import LineCommit, content_at, find_commits, own_email
-from nebula.blame.fold import Fold
+from nebula.blame.authors import BEFORE, YOU, Author, pack_authors, unpack_authors
+from nebula.blame.cache import BlameCache
+from nebula.blame.evidence import Evidence, own_address
 from nebula.blame.journal_history import MOST_OF_FILE, JournalHistory
-from nebula.blame.node_lines import TurnLines, find_writers
-from nebula.blame.runs import LineRun, join_runs
+from nebula.blame.runs import LineRun, join_runs, read_runs
 from nebula.errors import EXIT_USAGE, NebulaError
+from nebula.files.digest import digest
 from nebula.graph.errors import GraphError
 from nebula.workspace.journal.reader import JournalReader
 from nebula.workspace.local import open_workspace
 
 if TYPE_CHECKING:
+    from nebula.blame.commits import LineCommit
+    from nebula.blame.fold import Fold
+    from nebula.blame.node_lines import TurnLines
     from nebula.graph.graph import Graph
     from nebula.graph.values import Node
 
@@ -46,17 +50,22 @@ class ProjectBlame:
         self._current = current
         self._workspace = open_workspace(root, read_only=True)
         self._journal = JournalReader(root)
-        self._history = JournalHistory(self._workspace, self._journal)
-        self._fold = Fold(self._history)
+        self._evidence = Evidence()
+        """Of the authors, as the journal tells them."""
+        self._more_evidence = Evidence()
+        """Of what is told of them: the graph and git."""
+        self._cache = BlameCache(root, self._journal)
+        self._history = JournalHistory(self._workspace, self._journal, self._evidence)
         self._nodes: dict[str, Node | None] = {}
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._cache.close()
         self._journal.close()
         self._workspace.close()
-        if self._graph is not None:
+        if "_graph" in self.__dict__ and self._graph is not None:
             self._graph.close()
 
     def read(self, path: str, revision: str = "") -> tuple[str, bytes]:
@@ -65,6 +74,8 @@ class ProjectBlame:
         Raises BlameRefused, and WorkspaceError for what the guard refuses."""
         real = self._workspace.resolve(path)
         if revision:
+            from nebula.blame.commits import content_at
+
             content = content_at(self._root, revision, real)
             if content is None:
                 raise BadTarget("{path}: is not in {revision}.", path=real, revision=revision)
@@ -81,9 +92,23 @@ class ProjectBlame:
 
     def runs(self, path: str, content: bytes, revision: str = "") -> list[LineRun]:
         """Return who wrote each line of a content that a file has, or had."""
+        if revision or self._current:
+            return self._work_out(path, content, revision)
+        lines = text.count_lines(content)
+        kept = self._cache.find(path, "runs", digest(content), lambda packed: read_runs(packed, lines))
+        if kept is not None:
+            return kept[1]
+        runs = self._work_out(path, content)
+        if self._graph is not None:
+            self._more_evidence.look_at(*self._graph.find_files({run.node_id for run in runs if run.node_id}))
+        self._more_evidence.rest_on(self._evidence)
+        self._cache.keep(path, "runs", self._more_evidence, [run.to_json() for run in runs])
+        return runs
+
+    def _work_out(self, path: str, content: bytes, revision: str = "") -> list[LineRun]:
         authors = self.authors(path, content)
         open_lines = [number for number, author in enumerate(authors) if author.kind in ("you", "before")]
-        commits = find_commits(self._root, path, content, open_lines, revision or "HEAD") if open_lines else {}
+        commits = self._find_commits(path, content, open_lines, revision or "HEAD") if open_lines else {}
         told, number = [], 0
         for (author, commit), own in groupby((each, commits.get(place)) for place, each in enumerate(authors)):
             end = number + sum(1 for _ in own)
@@ -91,10 +116,29 @@ class ProjectBlame:
             number = end
         return join_runs(told)
 
+    def _find_commits(self, path: str, content: bytes, lines: list[int], revision: str) -> dict[int, LineCommit]:
+        from nebula.blame.commits import find_commits
+        from nebula.blame.reflog import find_state
+
+        self._more_evidence.look_at(*find_state(self._root))
+        self._more_evidence.email = own_address()
+        return find_commits(self._root, path, content, lines, revision)
+
     def authors(self, path: str, content: bytes) -> list[Author]:
         """Return the author of each line, as far as turns are concerned; git is not asked."""
-        authors = self._with_records(path, content, self._fold.authors(path, content))
+        authors = self._with_records(path, content, self._folded(path, content))
         return [self._with_node(author) for author in authors]
+
+    def _folded(self, path: str, content: bytes) -> list[Author]:
+        """Return the author of each line, as far as the journal knows it."""
+        lines = text.count_lines(content)
+        kept = self._cache.find(path, "authors", digest(content), lambda packed: unpack_authors(packed, lines))
+        if kept is not None:
+            self._evidence.rest_on(kept[0])
+            return kept[1]
+        authors = self._fold.authors(path, content)
+        self._cache.keep(path, "authors", self._evidence, pack_authors(authors))
+        return authors
 
     def nodes(self) -> list[Node]:
         """Return all nodes of the project's graph, oldest first."""
@@ -117,8 +161,15 @@ class ProjectBlame:
         return self._graph.shortest_unique_ids(wanted) if self._graph is not None and wanted else {}
 
     @cached_property
+    def _fold(self) -> Fold:
+        from nebula.blame.fold import Fold  # what was worked out before needs none of it
+
+        return Fold(self._history)
+
+    @cached_property
     def _graph(self) -> Graph | None:
         folder = os.path.join(self._root, ".nebula", "graph")
+        self._more_evidence.look_into(os.path.join(folder, "nodes"))
         if not os.path.isdir(folder):
             return None
         from nebula.graph.graph import Graph
@@ -127,12 +178,16 @@ class ProjectBlame:
 
     @cached_property
     def _own_email(self) -> str | None:
+        from nebula.blame.commits import own_email
+
         return own_email(self._root)
 
     def _with_records(self, path: str, content: bytes, authors: list[Author]) -> list[Author]:
         """Return the authors, with turns of which only the node's own record is known: in a clone, or of others."""
         if all(author.kind == "turn" for author in authors) or not self._records:
             return authors
+        from nebula.blame.node_lines import find_writers
+
         writers = find_writers(path, content, self._records, self._history.now)
         return [
             Author("turn", writer) if writer is not None and author.kind in ("you", "before") else author
@@ -142,6 +197,8 @@ class ProjectBlame:
     @cached_property
     def _records(self) -> list[TurnLines]:
         """Return what nodes record whose turns are not in the journal, oldest first."""
+        from nebula.blame.node_lines import TurnLines
+
         return [
             TurnLines(node.id, file.path, file.wrote, file.removed)
             for node in self.nodes()

@@ -11,6 +11,8 @@ from nebula.files.reading import UnreadableFile, read_below
 from nebula.git import MOST_OF_LINK, find_repository
 
 _MOST: Final = 64 << 20
+_HEAD_LOG: Final = "logs/HEAD"
+_STASH_LOG: Final = "logs/refs/stash"
 _ENTRY = re.compile(rb"> (\d{1,12}) [+-]\d{4}(?:\t(.*))?$", re.MULTILINE)
 _PLAIN: Final = re.compile(rb"commit(?: \((?:initial|amend)\))?:|clone:|Branch: ")
 """Entries of what leaves the files as they are."""
@@ -22,8 +24,33 @@ def carried_times(root: str) -> list[int]:
     if place is None:
         return []
     own, common = _git_folders(*place)
-    heads = [int(time) for time, message in _entries(own, "logs/HEAD") if not _PLAIN.match(message)]
-    return sorted([*heads, *(int(time) for time, _ in _entries(common, "logs/refs/stash"))])
+    heads = [int(time) for time, message in _entries(own, _HEAD_LOG) if not _PLAIN.match(message)]
+    return sorted([*heads, *(int(time) for time, _ in _entries(common, _STASH_LOG))])
+
+
+def find_logs(root: str) -> list[str]:
+    """Return the files that tell it; where there is no repository, what would be one."""
+    place = find_repository(root)
+    if place is None:
+        return [os.path.join(root, ".git")]
+    own, common = _git_folders(*place)
+    return [os.path.join(own, _HEAD_LOG), os.path.join(common, _STASH_LOG)]
+
+
+def find_state(root: str) -> list[str]:
+    """Return the files that change where git names another commit, author or history than before."""
+    place = find_repository(root)
+    if place is None:
+        return [os.path.join(root, ".git")]
+    own, common = _git_folders(*place)
+    try:
+        head = read_below(own, "HEAD", MOST_OF_LINK, follow=False) or b""
+    except (UnreadableFile, OSError):
+        head = b""
+    reference = os.fsdecode(head.removeprefix(b"ref:").strip()) if head.startswith(b"ref: refs/") else "HEAD"
+    names = [os.path.join(own, name) for name in ("HEAD", _HEAD_LOG, "config.worktree")]
+    shared = [reference, "packed-refs", "config", "shallow", "refs/replace"]
+    return names + [os.path.join(common, name) for name in shared]
 
 
 def seconds(moment: str) -> float:

@@ -28,8 +28,7 @@ class LineRun:
 
     def to_json(self) -> dict[str, Any]:
         """Return the run as `nebula blame --json` prints it: only what is known."""
-        told = {name: getattr(self, name) for name in self.__match_args__}
-        return {name: fact for name, fact in told.items() if fact}
+        return {name: fact for name in self.__match_args__ if (fact := getattr(self, name))}
 
     def is_like(self, other: LineRun) -> bool:
         """Return True if the same is told of both."""
@@ -47,10 +46,21 @@ def join_runs(parts: Sequence[LineRun]) -> list[LineRun]:
     return runs
 
 
+def read_runs(told: Sequence[dict[str, Any]], lines: int) -> list[LineRun]:
+    """Return runs from their JSON. Raises TypeError or ValueError where they do not cover so many lines."""
+    runs = [LineRun(**run) for run in told]
+    ends = [0, *(run.end_line for run in runs)]
+    if ends[-1] != lines or any(run.start_line != end + 1 for run, end in zip(runs, ends, strict=False)):
+        raise ValueError("it does not cover the file")
+    return runs
+
+
 def cut_runs(runs: Sequence[LineRun], first: int, last: int) -> list[LineRun]:
     """Return what of the runs lies between two lines, both included."""
     return [
-        replace(run, start_line=max(run.start_line, first), end_line=min(run.end_line, last))
+        run
+        if first <= run.start_line and run.end_line <= last
+        else replace(run, start_line=max(run.start_line, first), end_line=min(run.end_line, last))
         for run in runs
         if run.start_line <= last and run.end_line >= first
     ]

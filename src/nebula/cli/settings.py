@@ -15,11 +15,12 @@ if TYPE_CHECKING:
 
 def open_settings(prog: str, root: str | None = None, overrides: Mapping[str, Any] | None = None) -> Settings:
     from nebula.config import load_settings
-    from nebula.stage import one_line
 
     settings = load_settings(root, overrides=overrides)
     use_language(settings.lang)
     for remark in settings.remarks:
+        from nebula.stage import one_line  # mostly there is none, and many a command needs no stage
+
         print_remark(f"{prog}: {one_line(explain(remark))}")
     return settings
 

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from nebula.graph import events
+from nebula.graph.disk.node_files import FOLDER as NODES
 from nebula.graph.errors import AmbiguousId, BadFile, NotFound
 from nebula.graph.flows.chain_map import draw_map
 from nebula.graph.flows.topology import history
@@ -76,6 +77,12 @@ class GraphReader:
         """The node as its file says now. Raises NotFound, or BadFile when the file cannot be read."""
         with self._store.reading():
             return self._store.read(node_id)
+
+    def find_files(self, node_ids: Iterable[str]) -> list[str]:
+        """Return the absolute paths of the files that hold these nodes; of those that are none, none."""
+        with self._store.reading():
+            found = [path for node_id in node_ids for path in self._store.node_index.locate(node_id)]
+        return [os.path.join(self.data_dir, NODES, path) for path in found]
 
     def list_candidates(self, node_id: str) -> list[Node]:
         """Return every node whose file has that id, the one that counts first (seed §4.4); unreadable files are

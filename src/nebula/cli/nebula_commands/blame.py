@@ -9,17 +9,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from nebula.blame import text
-from nebula.blame.agent_trace import trace_file
 from nebula.blame.project import ProjectBlame
 from nebula.blame.runs import cut_runs
 from nebula.cli.arguments import Parser, UsageError, checked_root, flag, root_option
 from nebula.cli.printing import fit_to_print, print_json
 from nebula.cli.settings import open_settings
-from nebula.cli.terminal.output.screen import screen_on
-from nebula.cli.terminal.output.width import cut, display_width, pad
 from nebula.errors import EXIT_POLICY
 from nebula.language import explain, translate
-from nebula.stage import one_line
 from nebula.workspace.errors import Forbidden, MalformedRequest, PathRefused
 
 if TYPE_CHECKING:
@@ -44,6 +40,8 @@ def main(argv: Sequence[str]) -> int:
         first, last = _range(options.lines, len(lines))
         runs = cut_runs(blame.runs(path, content, options.rev), first, last)
         if options.format == "agent-trace":
+            from nebula.blame.agent_trace import trace_file
+
             print_json(trace_file(root, path, runs, options.rev or "HEAD"))
         elif options.json or options.format == "json":
             print_json([run.to_json() for run in runs])
@@ -80,6 +78,10 @@ def _range(asked: str | None, total: int) -> tuple[int, int]:
 
 def _print_lines(runs: Sequence[LineRun], lines: Sequence[bytes], short: dict[str, str]) -> None:
     """Print each line behind what is told of it; the columns are as wide as what stands in them."""
+    from nebula.cli.terminal.output.screen import screen_on
+    from nebula.cli.terminal.output.width import cut, display_width, pad
+    from nebula.stage import one_line
+
     screen = screen_on(sys.stdout)
     rows = []
     for run in runs:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import Self
+from typing import Final, Self
 
 from nebula.files.beneath import FILE_FLAGS, FOLDER_FLAGS, best_opener
+from nebula.files.digest import digest
 from nebula.files.reading import read_all
 from nebula.workspace.journal.changes import (
     CHANGES_FILE,
@@ -18,6 +19,14 @@ from nebula.workspace.journal.changes import (
 from nebula.workspace.journal.objects import read_object
 from nebula.workspace.journal.states import content_name
 from nebula.workspace.state_folder import STATE_DIR
+
+_ANCHOR: Final = 256
+_LONGEST_RECORD: Final = 1 << 16
+
+
+def name_turn(group: str) -> str:
+    """Return a name for a turn that no path has."""
+    return f"\0{group}"
 
 
 class JournalReader:
@@ -74,6 +83,32 @@ class JournalReader:
         content = read_all(self._changes_fd, max(0, self.end() - start))
         entries = replay_records(read_records(content, start)).values()
         return [entry for entry in entries if isinstance(entry, RecordedChange)]
+
+    def touched_since(self, start: int) -> tuple[dict[str, int], int]:
+        """Return each path of which the journal says anything at `start` or behind it, and each turn (`name_turn`),
+        with the place where it does so last, and where the next record will begin. A change that was taken back is
+        said of its path, too."""
+        if self._changes_fd == -1:
+            return {}, 0
+        content = os.pread(self._changes_fd, max(0, self.end() - start), start)
+        found: dict[str, int] = {}
+        for place, record in read_records(content, start):
+            of = record.get("of")
+            told = self._record_at(of) if record.get("kind") == "abort" and isinstance(of, int) else record
+            if isinstance(path := told.get("path"), str):
+                found[path] = found[name_turn(str(told.get("group", "")))] = place
+        return found, start + content.rfind(b"\n") + 1
+
+    def anchor(self, place: int) -> str:
+        """Return what tells the journal before a place from any other one."""
+        if self._changes_fd == -1:
+            return ""
+        before = os.pread(self._changes_fd, _ANCHOR, max(0, place - _ANCHOR))[: place if place < _ANCHOR else _ANCHOR]
+        return f"{os.fstat(self._changes_fd).st_ino} {digest(before)}"
+
+    def _record_at(self, place: int) -> dict[str, object]:
+        line = os.pread(self._changes_fd, _LONGEST_RECORD, place) if 0 <= place < self.end() else b""
+        return next((record for _, record in read_records(line[: line.find(b"\n") + 1])), {})
 
     def content(self, state: str, *, check: bool = True) -> bytes | None:
         """Return the content of a state; None where it was not kept or, with `check`, is damaged."""
