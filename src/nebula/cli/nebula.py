@@ -43,6 +43,8 @@ COMMANDS = {
     "doctor": Sentence("which models can be reached, and where each setting comes from"),
     "commit": Sentence("a message for what is staged, from the turns behind it; then git commits"),
     "blame": Sentence("who wrote each line of a file, and for which prompt"),
+    "race": Sentence("the same task tried several times side by side"),
+    "take": Sentence("what a try of a race did, into the project"),
     "trace": Sentence("what happened in a task, and its replies played once more"),
     "kpi": Sentence("how well tasks go and what they cost"),
     "demo": Sentence("a recorded conversation on a sample project; no key and no network needed"),

@@ -172,6 +172,14 @@ class LocalWorkspace(ReadingWorkspace):
         done, failed = self._set_writer().apply(allowed, [*beside, *git])
         return AppliedSet(tuple(done), (*refused, *others, *changed, *failed), len(beside) + len(git))
 
+    def state(self, path: str) -> str | None:
+        """Return the journal's name of what stands at `path`, its mode included; None: nothing."""
+        return self._writing.get().state(normal_path(path))
+
+    def keep_content(self, content: bytes) -> None:
+        """Keep a content in the journal for whoever names it later, though no file has it."""
+        self._writing.get().keep(content)
+
     def take_back_half_applied(self) -> TakenBack | None:
         """Take back a set whose process was killed while it applied it; None where there is none."""
         return self._set_writer().take_back_half_applied()

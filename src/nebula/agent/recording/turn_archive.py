@@ -139,6 +139,8 @@ class NodeWriter:
     flow: FlowChoice | None = None
     branch: str | None = None
     lines: LineRecorder | None = None
+    files: Callable[[], list[FileState]] | None = None
+    """Returns what the turn did to files, where its events do not say it: of a try."""
     _turn: TurnResult = field(default_factory=TurnResult)
     _changes: list[Diff] = field(default_factory=list)
 
@@ -186,6 +188,8 @@ class NodeWriter:
     def _files(self) -> list[FileState]:
         from nebula.graph.values import FileState
 
+        if self.files is not None:
+            return self.files()
         told = self.lines.record(self._changes) if self.lines is not None and self._changes else {}
         return [
             FileState(

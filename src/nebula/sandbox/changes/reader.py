@@ -36,12 +36,14 @@ def read_changes(
     hidden: Collection[str],
     started_ns: int,
     limit: int,
+    whole: bool = False,
 ) -> ChangeSet:
-    """Return what the command changed. `names` are those in each folder when it began. Raises LeftTooMuch when the
-    files are larger than `limit` together."""
+    """Return what the command changed. `names` are those in each folder when it began. `whole`: the upper side is a
+    copy of the lower one, so what it does not have is deleted. Raises LeftTooMuch when the files are larger than
+    `limit` together."""
     reader = _Reader(masks, names, hidden, started_ns, limit)
     os.fchmod(layer.upper, 0o700)  # it may be closed even to us
-    reader.walk(_Folder(layer.upper, layer.lower))
+    reader.walk(_Folder(layer.upper, layer.lower, opaque=whole))
     git_files = git.without_refreshed_indexes(layer, reader.git_files)
     return ChangeSet(
         changes=tuple(pair_renames(layer, _in_order(reader.changes))),

@@ -19,9 +19,23 @@ NEW_IPC, NEW_UTS, NEW_CGROUP = 0x08000000, 0x04000000, 0x02000000
 def enter(*, network: bool) -> None:
     """Enter new namespaces: the caller's next child is the first process of the PID namespace. Users keep their
     numbers."""
+    _enter(NEW_USER | NEW_MOUNT | NEW_PID | NEW_IPC | NEW_UTS | NEW_CGROUP | (0 if network else NEW_NETWORK))
+
+
+def enter_for_mounts() -> None:
+    """Enter a user namespace in which the caller, who must have one thread alone, may mount. Users keep their
+    numbers."""
+    _enter(NEW_USER | NEW_MOUNT)
+
+
+def leave_shared_mounts() -> None:
+    """Give the caller mounts of its own, a copy of those that it has now."""
+    call("namespaces", "unshare", NEW_MOUNT)
+
+
+def _enter(flags: int) -> None:
     uid, gid = os.geteuid(), os.getegid()
     write_maps = _writer_of_all_ids() if uid == 0 else None
-    flags = NEW_USER | NEW_MOUNT | NEW_PID | NEW_IPC | NEW_UTS | NEW_CGROUP | (0 if network else NEW_NETWORK)
     call("namespaces", "unshare", flags)
     if write_maps is not None:
         write_maps()

@@ -44,6 +44,7 @@ def build(config: dict[str, Any]) -> tuple[int, int, MemorySpace | DiskSpace]:
     _put_own_folders(stage, layer, config)
     readable = sources.pop("readable")
     _put_readable(stage, {path: tree for path, tree in readable.items() if _holds(path, config["root"])})
+    _cover(stage, [path for path in config["covered"] if _holds(path, config["root"])])  # not what is in them
     place = _below(stage, config["root"])
     os.makedirs(place, exist_ok=True)
     options = "userxattr,xino=off,index=off,volatile"  # nothing of it has to outlive a crash
@@ -52,8 +53,7 @@ def build(config: dict[str, Any]) -> tuple[int, int, MemorySpace | DiskSpace]:
     _put_readable(stage, {path: tree for path, tree in readable.items() if not _holds(path, config["root"])})
     os.close(project)
     _put_processes(stage)
-    for path in config["covered"]:
-        masks.cover(_below(stage, path), f"{stage}/dev/null")
+    _cover(stage, [path for path in config["covered"] if not _holds(path, config["root"])])
     mounts.make_read_only(stage)
     mounts.enter_root(stage)
     os.chdir(config["root"])
@@ -154,6 +154,11 @@ def _put_readable(stage: str, trees: dict[str, int]) -> None:
     for path, tree in trees.items():
         _make_place(_below(stage, path), os.fstat(tree))
         mounts.attach(tree, _below(stage, path), READ_ONLY | _SAFE)
+
+
+def _cover(stage: str, paths: list[str]) -> None:
+    for path in paths:
+        masks.cover(_below(stage, path), f"{stage}/dev/null")
 
 
 def _holds(folder: str, path: str) -> bool:

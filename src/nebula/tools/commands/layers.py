@@ -85,10 +85,9 @@ class CommandLayers:
     def _command(self, line: str, timeout_s: float, network: bool, hosts: tuple[str, ...]) -> Command:
         from nebula.sandbox.contract import MIB, Command, Limits
         from nebula.sandbox.launcher import Launchers
-        from nebula.sandbox.secrets import SecretFinder
 
-        if self._secrets is None:
-            self._secrets = SecretFinder(self._is_secret)
+        secrets = self.secret_finder
+        if self._launchers is None:
             self._launchers = Launchers()
             self._git_user = _git_user(self.settings.root)
             self._on_disk = recall(self.settings.home) == (ON_DISK, 0)
@@ -108,10 +107,19 @@ class CommandLayers:
             hosts,
             (*self.readable, *self.toolchains.folders),
             self.toolchains.covered,
-            secrets=self._secrets,
+            secrets=secrets,
             disk=said.home if self._on_disk else None,
             git_user=self._git_user,
         )
+
+    @property
+    def secret_finder(self) -> SecretFinder:
+        """Finds the files that commands see empty; it remembers, for as long as this is open."""
+        if self._secrets is None:
+            from nebula.sandbox.secrets import SecretFinder
+
+            self._secrets = SecretFinder(self._is_secret)
+        return self._secrets
 
     @property
     def readable(self) -> tuple[str, ...]:

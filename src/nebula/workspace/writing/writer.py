@@ -174,12 +174,13 @@ class FileWriter:
             being_written = open_for_writing_elsewhere(fd)
             content = read_all(fd, KEPT_BYTES + 1)
             if digest(content) != found.sha256 or being_written:
-                self._keep(content)
+                self.keep(content)
                 raise Taken
 
         return inspect
 
-    def _keep(self, content: bytes) -> None:
+    def keep(self, content: bytes) -> None:
+        """Keep a content that no change names, unless it is too large or kept already."""
         if len(content) <= KEPT_BYTES and self.objects.get(digest(content)) is None:
             self.log.append(KeptContent(self.objects.put(content, durable=True)))
 
@@ -216,7 +217,7 @@ class FileWriter:
         """Keep what a writer that died left: its own half-written file, or the one that it was replacing."""
         if os.fstat(fd).st_size > KEPT_BYTES:
             raise BlockingIOError  # left where it is: too large to keep, and not ours to throw away
-        self._keep(read_all(fd, KEPT_BYTES))
+        self.keep(read_all(fd, KEPT_BYTES))
 
     def _unlink_litter(self, path: str) -> None:
         with suppress(FileNotFoundError, WorkspaceError):  # gone, or a path we would never have noted

@@ -1,0 +1,126 @@
+"""One try: a turn in its place, told to the race as it happens, and at its end what it changed."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from typing import TYPE_CHECKING
+
+from nebula.agent.assembly import open_workbench
+from nebula.agent.past.background import BackgroundSummaries
+from nebula.agent.race.wire import KeptChange, KeptContent, RaceOrder, TryChanges, send
+from nebula.agent.recording.turn_archive import TurnArchive
+from nebula.agent.session import Session
+from nebula.config import Settings
+from nebula.events import Final, Reader, Stamped
+from nebula.files.digest import digest
+from nebula.llm.choose import choose_model
+from nebula.sandbox.contract import Entry, LayerChange
+from nebula.tools.approval import Approvals, allow_all
+from nebula.tools.commands.ignored import folders_above, split_ignored
+from nebula.value import replace
+from nebula.workspace.journal.objects import KEPT_BYTES
+from nebula.workspace.journal.states import EntryState
+from nebula.workspace.state_folder import prepare_state_folder
+
+if TYPE_CHECKING:
+    from nebula.graph.graph import Graph
+    from nebula.sandbox.layer import Layer
+    from nebula.sandbox.tries.places import TryPlace
+
+
+def run_attempt(order: RaceOrder, number: int, settings: Settings, place: TryPlace, line: socket.socket) -> None:
+    """Run the turn of one try; whatever comes on `line`, and its end, interrupts it."""
+    asyncio.run(_run(order, number, settings, place, line))
+
+
+async def _run(order: RaceOrder, number: int, settings: Settings, place: TryPlace, line: socket.socket) -> None:
+    rounds = settings.repair_rounds if settings.repair else 0
+    settings = replace(settings, repair=True, repair_rounds=rounds)
+    task = asyncio.current_task()
+    assert task is not None  # noqa: S101 - asyncio.run made it
+    asyncio.get_running_loop().add_reader(line.fileno(), _stop, line, task)
+    last: list[Stamped] = []
+
+    def tell(stamped: Stamped) -> None:
+        if isinstance(stamped.event, Final):
+            last.append(stamped)
+        else:
+            send(line, stamped)
+
+    session = await open_try(settings, order, place, tell)
+    await session.turn(order.prompt, parents=order.parents, trace_id=order.trace_ids[number - 1])
+    asyncio.get_running_loop().remove_reader(line.fileno())
+    await session.close()
+    for said in read_kept_changes(place):
+        send(line, said)
+    send(line, last[0])
+
+
+def _stop(line: socket.socket, task: asyncio.Task[None]) -> None:
+    asyncio.get_running_loop().remove_reader(line.fileno())
+    task.cancel()
+
+
+async def open_try(settings: Settings, order: RaceOrder, place: TryPlace, tell: Reader) -> Session:
+    """Open the session of a try: it reads the conversation and adds nothing to it, and remembers nothing."""
+    from nebula.graph.graph import Graph as KeptGraph
+
+    def open_graph() -> Graph:
+        return KeptGraph(place.graph)
+
+    archive = TurnArchive(open_graph if place.has_graph else None, read_only=True)
+    chosen = await choose_model(settings)
+    approvals = Approvals(allow_all, "yes")
+    bench = open_workbench(settings, approvals, order.allow, prepare_state_folder(settings.root), order.mode)
+    bench.project.code = None  # the index belongs to the project, and what a try writes is nobody's yet
+    bench.find_node = archive.find_by_beginning
+    background = BackgroundSummaries(archive)
+    session = Session(order.session_id, settings, chosen, bench, archive, (tell,), background, mode=order.mode)
+    if order.parents:
+        await asyncio.to_thread(session.continue_from, order.parents)
+    return session
+
+
+def read_kept_changes(place: TryPlace) -> list[TryChanges | KeptContent]:
+    """Return what the try changed, without what git ignores and what is git's own, and the contents of it."""
+    split = split_ignored(place.root, place.changes().changes, place.layer)
+    contents: dict[str, KeptContent] = {}
+    merged: dict[str, list[LayerChange]] = {}
+    for change in split.proposed:
+        entry = change.after or change.before
+        if not change.secret and (entry is None or entry.size <= KEPT_BYTES) and _is_text(change.path):
+            merged.setdefault(change.path, []).append(change)
+    above = {folder for path in merged for folder in folders_above(path)}
+    kept = []
+    for path, changes in merged.items():
+        before = _keep(place.layer, path, changes[0].before, contents, old=True)
+        after = _keep(place.layer, path, changes[-1].after, contents, old=False)
+        is_implied = before is None and path in above and changes[-1].is_folder
+        if before != after and not is_implied:
+            kept.append(KeptChange(path, before, after))
+    return [*contents.values(), TryChanges(tuple(kept))]
+
+
+def _is_text(path: str) -> bool:
+    """Return whether a node can name the path: bytes that are no text have no name there."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _keep(layer: Layer, path: str, entry: Entry | None, contents: dict[str, KeptContent], *, old: bool) -> str | None:
+    if entry is None:
+        return None
+    if entry.kind == "folder":
+        return EntryState("folder", mode=entry.mode).name
+    if entry.kind == "link":
+        content = os.fsencode(entry.target or "")
+    else:
+        content = layer.read_before(path) if old else layer.read(path)
+    name = digest(content)
+    contents[name] = KeptContent(content)
+    return EntryState("link", name).name if entry.kind == "link" else EntryState("file", name, entry.mode).name

@@ -1,0 +1,107 @@
+"""The process that makes the places of a race and forks into its tries.
+
+It has one thread, and has loaded whatever a try needs before it forks: so a try begins in milliseconds. It ends when
+its standard input is closed, as it is when nebula is killed, and every try ends with it.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import select
+import signal
+import socket
+import sys
+from typing import Final
+
+from nebula.agent.race.attempt import run_attempt
+from nebula.agent.race.wire import HeldStill, RaceOrder, TryFailed, send
+from nebula.config import Settings, load_settings
+from nebula.files.beneath import FOLDER_FLAGS
+from nebula.sandbox.disk import make_layer_folder
+from nebula.sandbox.errors import SandboxError
+from nebula.sandbox.git_settings import cleaned_git_settings
+from nebula.sandbox.inside.kernel import prctl
+from nebula.sandbox.remembered import AVAILABLE, recall
+from nebula.sandbox.tries.places import HIDDEN, Copies, Overlays, Places
+from nebula.tools.commands.layers import CommandLayers
+from nebula.value import replace
+
+_PARENT_DEATH_SIGNAL: Final = 1
+_TICK_MS: Final = 200
+
+
+def main() -> None:
+    """Carry out the order that stands on the standard input; the arguments are the sockets of the tries."""
+    lines = [socket.socket(fileno=int(number)) for number in sys.argv[2].split(",")]
+    order: RaceOrder = pickle.load(sys.stdin.buffer)  # noqa: S301 - written by nebula itself
+    root = os.path.realpath(order.root)
+    settings = [
+        load_settings(root, overrides=dict(order.overrides) | ({"model": model} if model else {}))
+        for model in order.models
+    ]
+    try:
+        places, copies = _make_places(root, settings[0], order)
+    except (SandboxError, OSError) as problem:
+        for line in lines:
+            send(line, TryFailed(str(problem)))
+        return
+    for line in lines:
+        send(line, HeldStill(places.held_still, copies))
+    running = {}
+    for number, line in enumerate(lines, 1):
+        child = os.fork()
+        if child == 0:
+            _be_try(number, lines, places, settings[number - 1], order)
+        running[child] = line
+    for line in lines:
+        line.close()
+    _wait(set(running))
+    places.close()
+
+
+def _make_places(root: str, settings: Settings, order: RaceOrder) -> tuple[Places, bool]:
+    layers = CommandLayers(settings, order.allow)
+    found = layers.secret_finder.find(root, HIDDEN)
+    project = os.open(root, FOLDER_FLAGS)
+    try:
+        shown = dict.fromkeys(found.masked, b"") | cleaned_git_settings(project, found.settings)
+        known = recall(settings.home)
+        if not order.plain_copies and layers.available and (known is None or known[0] == AVAILABLE):
+            return Overlays(root, shown, project), False
+        return Copies(root, shown, project, make_layer_folder(settings.home, root)), True
+    finally:
+        os.close(project)
+
+
+def _be_try(number: int, lines: list[socket.socket], places: Places, settings: Settings, order: RaceOrder) -> None:
+    """Carry out one try in this process, and end it."""
+    line = lines[number - 1]
+    try:
+        prctl("parent", _PARENT_DEATH_SIGNAL, signal.SIGKILL)
+        os.setpgid(0, 0)  # a Ctrl-C at the terminal is nebula's to hear
+        for other in lines:
+            if other is not line:
+                other.close()
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        place = places.enter(number)
+        run_attempt(order, number, replace(settings, root=place.root), place, line)
+    except BaseException as problem:  # noqa: BLE001 - this process ends here, and the race is told why
+        send(line, TryFailed(f"{type(problem).__name__}: {problem}"))
+    finally:
+        line.close()
+        os._exit(0)
+
+
+def _wait(running: set[int]) -> None:
+    """Wait until every try has ended; where nebula is gone end them."""
+    waiting = select.poll()
+    waiting.register(0, select.POLLIN)
+    gone = False
+    while running:
+        if not gone and waiting.poll(_TICK_MS):
+            gone = True
+            for child in running:
+                os.kill(child, signal.SIGKILL)
+        pid, _ = os.waitpid(-1, 0 if gone else os.WNOHANG)
+        running.discard(pid)

@@ -1,0 +1,52 @@
+"""What became of the tries of a race."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from nebula.agent.race.wire import KeptChange
+from nebula.events import Final
+from nebula.value import value
+
+
+@value
+class TryOutcome:
+    number: int
+    trace_id: str
+    model: str
+    final: Final
+    changes: tuple[KeptChange, ...] = ()
+    """What it left, by the journal's names of states."""
+    rounds: int = 0
+    """Model calls."""
+
+    @property
+    def node_id(self) -> str | None:
+        return self.final.node_id
+
+    @property
+    def passed(self) -> bool:
+        return self.final.status == "ok" and self.final.verified is True
+
+    def to_json(self) -> dict[str, Any]:
+        final = self.final.to_json()
+        return {
+            "try": self.number,
+            "node_id": self.node_id,
+            "model": self.model,
+            "status": self.final.status,
+            "verified": self.final.verified,
+            "files_changed": final["files_changed"],
+            "usage": final["usage"],
+            "cost": self.final.cost,
+            "duration_s": self.final.duration_s,
+            "rounds": self.rounds,
+            "trace_id": self.trace_id,
+            "remark": final["remark"],
+        }
+
+
+def first_passing(tries: Sequence[TryOutcome]) -> TryOutcome | None:
+    """Return the first try, in order, whose checks passed."""
+    return next((each for each in tries if each.passed and each.node_id), None)

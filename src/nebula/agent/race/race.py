@@ -1,0 +1,218 @@
+"""A race, seen from the process that began it: starts the tries, hears them, makes each that answered a node."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pickle
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+import nebula
+from nebula.agent.race.outcome import TryOutcome
+from nebula.agent.race.wire import HeldStill, KeptContent, RaceOrder, TryChanges, TryFailed, receive
+from nebula.agent.recording.turn_archive import NodeWriter, TurnArchive
+from nebula.errors import EXIT_FAILED
+from nebula.events import Error, Message, Reader, RecordingFailed, Stamped, Task, TurnNotKept, now
+from nebula.events import Final as LastEvent
+from nebula.language import Sentence, sentence_of
+from nebula.value import field, record, replace
+from nebula.workspace.local import LocalWorkspace
+
+if TYPE_CHECKING:
+    from nebula.graph.values import FileState
+
+FEWEST, MOST = 2, 8
+_START: Final = "import sys; sys.path.append(sys.argv[1]); from nebula.agent.race.host import main; main()"
+_SOURCE: Final = os.path.dirname(os.path.dirname(os.path.abspath(nebula.__file__)))
+_END_TIMEOUT_S: Final = 10.0
+
+Hear = Callable[[int, Stamped], None]
+"""(number of the try, event)."""
+
+
+@record
+class _Running:
+    """One try under way."""
+
+    number: int
+    trace_id: str
+    model: str
+    line: socket.socket
+    node: Reader
+    """Makes it a node at its end."""
+    writer: asyncio.StreamWriter | None = None
+    changes: TryChanges = TryChanges()
+    rounds: int = 0
+    seq: int = 0
+    task: Task | None = None
+    final: LastEvent | None = None
+
+
+@record
+class Race:
+    """The tries of one order. `run` runs them to their ends; `stop` ends one of them, or all."""
+
+    order: RaceOrder
+    archive: TurnArchive
+    workspace: LocalWorkspace
+    recorders: tuple[Reader, ...]
+    """They write down what every try does."""
+    hear: Hear
+    remark: Callable[[Sentence], None]
+    _tries: list[_Running] = field(default_factory=list)
+    _place_told: bool = False
+    _keeping: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def run(self) -> list[TryOutcome]:
+        """Run all tries; cancelled, it stops them, and they still become nodes as far as they came."""
+        process = self._start()
+        hearing = asyncio.gather(*(self._follow(each) for each in self._tries))
+        try:
+            try:
+                await asyncio.shield(hearing)
+            except asyncio.CancelledError:
+                self.stop()
+                await hearing
+        finally:
+            await asyncio.to_thread(_end, process)
+        return [self._outcome(each) for each in self._tries]
+
+    def stop(self, number: int | None = None) -> None:
+        """End one try, or all of them: each still tells how far it came."""
+        for each in self._tries:
+            if number in (None, each.number) and each.writer is not None and each.final is None:
+                each.writer.write(b"x")
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        theirs = []
+        for number, (model, trace_id) in enumerate(zip(self.order.models, self.order.trace_ids, strict=True), 1):
+            ours, other = socket.socketpair()
+            self._tries.append(self._new_try(number, trace_id, model, ours))
+            theirs.append(other)
+        numbers = [each.fileno() for each in theirs]
+        process = subprocess.Popen(
+            [sys.executable, "-I", "-c", _START, _SOURCE, ",".join(map(str, numbers))],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            pass_fds=numbers,
+            cwd=self.order.root,
+        )
+        for each in theirs:
+            each.close()
+        assert process.stdin is not None  # noqa: S101 - it was opened as a pipe
+        process.stdin.write(pickle.dumps(self.order))
+        process.stdin.flush()  # and it stays open: its end is ours
+        return process
+
+    def _new_try(self, number: int, trace_id: str, model: str, line: socket.socket) -> _Running:
+        def files() -> list[FileState]:
+            from nebula.graph.values import FileState
+
+            kept = running.changes.changes
+            return [FileState(each.path, each.before or "", each.after or "") for each in kept]
+
+        running = _Running(number, trace_id, model, line, NodeWriter(self.archive, self.order.session_id, files=files))
+        return running
+
+    async def _follow(self, each: _Running) -> None:
+        reader, each.writer = await asyncio.open_unix_connection(sock=each.line)
+        problem = Sentence("Its process ended before the try did.")
+        try:
+            while (said := await receive(reader)) is not None:
+                match said:
+                    case Stamped():
+                        await self._take_in(each, said)
+                    case KeptContent():
+                        await self._keep(said.content)
+                    case TryChanges():
+                        each.changes = said
+                    case HeldStill():
+                        self._tell_place(said)
+                    case TryFailed():
+                        problem = Sentence("{problem}", problem=said.problem)
+        except RecordingFailed as failure:
+            problem = sentence_of(failure)
+        finally:
+            each.writer.close()
+        if each.final is None:
+            await self._end_badly(each, problem)
+
+    async def _keep(self, content: bytes) -> None:
+        async with self._keeping:
+            await asyncio.to_thread(self.workspace.keep_content, content)
+
+    def _tell_place(self, said: HeldStill) -> None:
+        if self._place_told:
+            return
+        self._place_told = True
+        if said.copies:
+            self.remark(Sentence("This machine has no overlays: each try works in a copy of the project."))
+        elif not said.held_still:
+            self.remark(
+                Sentence("The project is too large to be held still: what you change meanwhile may be seen by a try.")
+            )
+
+    async def _take_in(self, each: _Running, stamped: Stamped) -> None:
+        event = stamped.event
+        each.seq = stamped.seq
+        if isinstance(event, Task):
+            each.task = event
+            each.model = event.model
+        elif isinstance(event, Message):
+            each.rounds += 1
+        elif isinstance(event, LastEvent):
+            await self._finish(each, stamped, event)
+            return
+        self._hand_on(each, stamped)
+
+    async def _finish(self, each: _Running, stamped: Stamped, final: LastEvent) -> None:
+        """Make the try a node, if it said or changed something, and hand its last event on."""
+        if self.archive.keeps_turns and (final.text.strip() or final.files_changed):
+            final = replace(final, node_id=each.trace_id)
+            try:
+                async with self._keeping:
+                    await asyncio.to_thread(each.node, replace(stamped, event=final))
+            except TurnNotKept as problem:
+                self.remark(sentence_of(problem))
+                final = replace(final, node_id=None)
+        each.final = final
+        self._hand_on(each, replace(stamped, event=final))
+
+    def _hand_on(self, each: _Running, stamped: Stamped) -> None:
+        if not isinstance(stamped.event, LastEvent):
+            each.node(stamped)
+        for recorder in self.recorders:
+            recorder(stamped)
+        self.hear(each.number, stamped)
+
+    async def _end_badly(self, each: _Running, problem: Sentence) -> None:
+        trace, session = each.trace_id, self.order.session_id
+
+        def stamp(event: Any) -> Stamped:
+            each.seq += 1
+            return Stamped(event, trace, session, each.seq, now().isoformat())
+
+        if each.task is None:
+            each.task = Task(self.order.prompt, self.order.mode, each.model, "", self.order.parents)
+            self._hand_on(each, stamp(each.task))
+        self._hand_on(each, stamp(Error("try", problem)))
+        each.final = LastEvent("", "error", EXIT_FAILED, remark=problem)
+        self._hand_on(each, stamp(each.final))
+
+    def _outcome(self, each: _Running) -> TryOutcome:
+        assert each.final is not None  # noqa: S101 - whatever happened, it was given one
+        return TryOutcome(each.number, each.trace_id, each.model, each.final, each.changes.changes, each.rounds)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    assert process.stdin is not None  # noqa: S101 - it was opened as a pipe
+    process.stdin.close()
+    try:
+        process.wait(_END_TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

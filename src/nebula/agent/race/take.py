@@ -1,0 +1,151 @@
+"""Taking what tries did: one change set, against the project as it is now.
+
+A path is taken only where the project still has what it had at the start of the race; what has the try's own result
+already needs nothing. Anything else is a conflict: named, and left as it is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from nebula.agent.undo import difference
+from nebula.errors import EXIT_USAGE, NebulaError
+from nebula.events import Approval, Diff, ProposedChange, new_trace_id
+from nebula.language import Sentence
+from nebula.tools.approval import Approvals, Decision
+from nebula.value import value
+from nebula.workspace.contract import PathChange
+from nebula.workspace.errors import AlreadyExists, Stale, WorkspaceError
+from nebula.workspace.journal.states import same_state
+from nebula.workspace.local import LocalWorkspace
+
+if TYPE_CHECKING:
+    from nebula.graph.values import FileState, Node
+    from nebula.workspace.file_history import FileHistory
+
+TAKE = "take"
+
+
+class CannotTake(NebulaError):
+    """Raised when a try, or a path of it, is not there to be taken."""
+
+    exit_code = EXIT_USAGE
+
+
+@value
+class Wanted:
+    """A try, and the files and folders of it that are wanted; none: all of it."""
+
+    node: Node
+    paths: tuple[str, ...] = ()
+
+
+@value
+class Taken:
+    decision: Decision = Decision(True)
+    applied: tuple[Diff, ...] = ()
+    conflicts: tuple[str, ...] = ()
+    """Changed in the project since the start of the race."""
+    left_out: tuple[str, ...] = ()
+    """Sentences on what the policy does not allow."""
+
+    @property
+    def is_whole(self) -> bool:
+        return self.decision.allowed and not self.conflicts and not self.left_out
+
+
+def choose_files(wanted: Sequence[Wanted]) -> list[FileState]:
+    """Return the changes that are wanted, by path. Raises CannotTake where a path is no change of its try, or is
+    wanted from two tries that did not do the same."""
+    chosen: dict[str, FileState] = {}
+    for each in wanted:
+        for state in _matching(each):
+            known = chosen.setdefault(state.path, state)
+            if (known.before, known.after) != (state.before, state.after):
+                raise CannotTake("{path} is wanted from two tries; name it for one of them.", path=state.path)
+    return [chosen[path] for path in sorted(chosen)]
+
+
+def _matching(wanted: Wanted) -> list[FileState]:
+    if not wanted.paths:
+        return list(wanted.node.files)
+    found = []
+    for path in wanted.paths:
+        name = path.strip("/").removeprefix("./")
+        below = [state for state in wanted.node.files if f"{state.path}/".startswith(f"{name}/")]
+        if not below:
+            raise CannotTake("{path} is no change of {node}.", path=path, node=wanted.node.id)
+        found += below
+    return list({state.path: state for state in found}.values())
+
+
+async def take(wanted: Sequence[Wanted], workspace: LocalWorkspace, approvals: Approvals) -> Taken:
+    """Propose what is wanted as one set, and apply what was allowed. Raises CannotTake."""
+    chosen = choose_files(wanted)
+    group = wanted[0].node.id if len({each.node.id for each in wanted}) == 1 else new_trace_id()
+    files = workspace.for_turn(group)
+    proposed, changes, conflicts = await asyncio.to_thread(_compare, chosen, files)
+    if not changes:
+        return Taken(conflicts=tuple(conflicts))
+    remarks: tuple[Sentence, ...] = ()
+    if conflicts:
+        said = Sentence("Left out, because it changed in the project meanwhile: {paths}.", paths=", ".join(conflicts))
+        remarks = (said,)
+    name = " ".join((TAKE, *(each.node.id for each in wanted)))
+    question = Approval(
+        new_trace_id(), "command", TAKE, tuple(proposed), name, remarks=remarks, decision=approvals.by_rule
+    )
+    decision = await approvals.approver(question)
+    if not decision.allowed:
+        return Taken(decision, conflicts=tuple(conflicts))
+    if decision.paths:
+        changes = [change for change in changes if change.path in decision.paths]
+    done = await asyncio.shield(asyncio.to_thread(files.apply_changes, changes))
+    shown = {each.path: each for each in proposed}
+    applied = tuple(
+        Diff(each.path, seen.diff, seen.added, seen.removed, each.before or "", each.after or "")
+        for each in done.applied
+        if (seen := shown.get(each.path)) is not None
+    )
+    late = [path for path, problem in done.left_out if isinstance(problem, Stale | AlreadyExists)]
+    refused = [str(problem) for path, problem in done.left_out if path not in late]
+    return Taken(decision, applied, (*conflicts, *late), tuple(refused))
+
+
+def _compare(
+    chosen: Sequence[FileState], files: LocalWorkspace
+) -> tuple[list[ProposedChange], list[PathChange], list[str]]:
+    """Return what is to be asked, what is to be applied, and the conflicts."""
+    history = files.history
+    proposed, changes, conflicts = [], [], []
+    for each in chosen:
+        before, after = each.before or None, each.after or None
+        try:
+            found = files.state(each.path)
+        except WorkspaceError:
+            conflicts.append(each.path)
+            continue
+        if same_state(found, after):
+            continue
+        content = b"" if after is None else history.content(after)
+        if not same_state(found, before) or (content is None and not (after or "").startswith("folder:")):
+            conflicts.append(each.path)
+            continue
+        proposed.append(_describe(history, each))
+        still = partial(_is_still, files, each.path, before)
+        changes.append(PathChange(each.path, after, partial(bytes, content or b""), still))
+    return proposed, changes, conflicts
+
+
+def _is_still(files: LocalWorkspace, path: str, before: str | None) -> bool:
+    return same_state(files.state(path), before)
+
+
+def _describe(history: FileHistory, state: FileState) -> ProposedChange:
+    before, after = state.before or None, state.after or None
+    kind = "created" if before is None else "deleted" if after is None else "changed"
+    diff = difference(history, state.path, before, after)
+    return ProposedChange(state.path, kind, diff.added, diff.removed, diff.text)

@@ -1,0 +1,78 @@
+"""nebula race: the same task tried several times side by side, each try in a place of its own."""
+
+from __future__ import annotations
+
+import asyncio
+from argparse import Namespace
+from collections.abc import Sequence
+
+from nebula.agent.race.entrants import name_entrants
+from nebula.cli.arguments import (
+    Parser,
+    UsageError,
+    allow_option,
+    check_allowed,
+    checked_root,
+    flag,
+    model_options,
+    network_option,
+    repeatable,
+    root_option,
+    trust_option,
+)
+from nebula.cli.headless.prompt import read_prompt
+from nebula.cli.race.run import FIRST_PASSING, make_wish, run_race
+from nebula.cli.settings import open_settings, session_overrides
+from nebula.language import translate
+
+
+def main(argv: Sequence[str]) -> int:
+    options = _parser().parse_args(argv)
+    check_allowed(options.allow)
+    root = checked_root(options.root)
+    tries = name_entrants(options.tries, options.models.split(",") if options.models is not None else None)
+    _check_take(options, len(tries))
+    prompt, _ = read_prompt(options.task)
+    settings = open_settings("nebula", root, session_overrides(options))
+    return asyncio.run(run_race(options, settings, make_wish(options, prompt)))
+
+
+def _check_take(options: Namespace, tries: int) -> None:
+    named = options.take
+    if named is None or named == FIRST_PASSING:
+        return
+    if not named.isdecimal() or not 1 <= int(named) <= tries:
+        raise UsageError("--take names a try from 1 to {most}, or {first}", most=tries, first=FIRST_PASSING)
+
+
+def _number(text: str) -> int:
+    if not text.isdecimal():
+        raise UsageError("--tries needs a number, not {text}", text=text)
+    return int(text)
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        "nebula race",
+        translate("Tries the same task several times side by side; the project is not touched until one is taken."),
+        about=translate(
+            "Each try works in a place of its own over the project as it is now, and becomes a node of the graph.\n"
+            "Compare them when they are done, and take one whole or in parts, now or later (nebula take)."
+        ),
+    )
+    parser.add_argument("task", metavar="TASK", help=translate("what to do; - reads it from standard input"))
+    parser.add_argument("--tries", type=_number, metavar="N", help=translate("how often the configured model tries it"))
+    parser.add_argument("--models", metavar="A,B", help=translate("one try for each of these models"))
+    repeatable(parser, "--from", "NODE", translate("continue from this node (repeatable)"), dest="from_nodes")
+    parser.add_argument("--judge", metavar="MODEL", help=translate("ask this model for its opinion of the tries"))
+    parser.add_argument("--take", metavar="N", help=translate("take this try at the end, or first-passing"))
+    flag(parser, "--yes", translate("take without a question"))
+    parser.add_argument(
+        "--output-format", choices=("text", "json", "stream-json"), default="text", help=translate("how to print it")
+    )
+    root_option(parser)
+    model_options(parser)
+    trust_option(parser)
+    allow_option(parser)
+    network_option(parser)
+    return parser

@@ -1,0 +1,85 @@
+"""nebula take: what tries of a race did, whole or in parts, into the project."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Sequence
+
+from nebula.agent.assembly import graph_opener
+from nebula.agent.race.take import CannotTake, Taken, Wanted, take
+from nebula.agent.recording.turn_archive import TurnArchive
+from nebula.cli.arguments import Parser, allow_option, check_allowed, checked_root, flag, root_option
+from nebula.cli.printing import print_json, print_remark
+from nebula.cli.race.taking import ask_at_terminal, report_taken, take_exit_code
+from nebula.cli.settings import open_settings
+from nebula.config import Settings
+from nebula.errors import EXIT_POLICY
+from nebula.graph.errors import GraphError
+from nebula.language import translate
+from nebula.tools.approval import Approvals, allow_all
+from nebula.workspace import Policy, open_workspace
+
+
+def main(argv: Sequence[str]) -> int:
+    parser = Parser("nebula take", translate("Takes what tries of a race did, whole or in parts."))
+    parser.add_argument(
+        "nodes", nargs="+", metavar="NODE[:PATH]", help=translate("a try by its node, and a file or folder of it")
+    )
+    root_option(parser)
+    allow_option(parser)
+    flag(parser, "--yes", translate("take without a question"))
+    parser.add_argument("--output-format", choices=("text", "json"), default="text", help=translate("how to print it"))
+    options = parser.parse_args(argv)
+    check_allowed(options.allow)
+    settings = open_settings("nebula", checked_root(options.root))
+    archive = TurnArchive(graph_opener(settings), read_only=True)
+    try:
+        wanted = find_wanted(archive, options.nodes)
+        if not options.yes and not sys.stdin.isatty():
+            print_remark(f"nebula: {translate('Nobody is there to ask: add --yes to take it.')}")
+            return EXIT_POLICY
+        done = asyncio.run(_take(settings, wanted, options.allow, yes=options.yes))
+    finally:
+        archive.close()
+    report_taken(done)
+    if options.output_format == "json":
+        print_json(taken_json(done))
+    return take_exit_code(done)
+
+
+def find_wanted(archive: TurnArchive, words: Sequence[str]) -> list[Wanted]:
+    """Return the tries and paths that words of the form NODE[:PATH] name. Raises CannotTake."""
+    paths: dict[str, list[str]] = {}
+    whole: set[str] = set()
+    for word in words:
+        named, colon, path = word.partition(":")
+        try:
+            node_id = archive.known([named])[0]
+        except GraphError as problem:
+            raise CannotTake(problem.sentence, **problem.values) from problem
+        paths.setdefault(node_id, [])
+        if colon and path:
+            paths[node_id].append(path)
+        else:
+            whole.add(node_id)
+    wanted = []
+    for node_id, named_paths in paths.items():
+        node = archive.find(node_id)
+        if node is None:
+            raise CannotTake("There is no node {node}.", node=node_id)
+        wanted.append(Wanted(node, () if node_id in whole else tuple(named_paths)))
+    return wanted
+
+
+async def _take(settings: Settings, wanted: Sequence[Wanted], allow: Sequence[str], *, yes: bool) -> Taken:
+    workspace = open_workspace(settings.root, Policy(max_bytes=settings.max_bytes, allowed=frozenset(allow)))
+    try:
+        return await take(wanted, workspace, Approvals(allow_all, "yes") if yes else Approvals(ask_at_terminal))
+    finally:
+        workspace.close()
+
+
+def taken_json(done: Taken) -> dict[str, object]:
+    files = [{"path": each.path, "added": each.added, "removed": each.removed} for each in done.applied]
+    return {"applied": files, "conflicts": list(done.conflicts), "left_out": list(done.left_out)}

@@ -1,0 +1,101 @@
+"""The tries as they go: every event as JSON, or one live line each."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from nebula.agent.race.race import Race
+from nebula.cli.printing import print_json, print_remark
+from nebula.cli.race.keys import reading_keys
+from nebula.cli.terminal.output.width import cut
+from nebula.events import Final, Message, Stamped, Step, Task
+from nebula.language import translate
+from nebula.stage import one_line
+from nebula.value import record
+
+
+@record
+class _Line:
+    model: str = ""
+    doing: str = ""
+    rounds: int = 0
+    tokens: int = 0
+    started: float = 0.0
+    ended: str = ""
+
+
+class Progress:
+    """Hears every try of a race."""
+
+    def __init__(self, output_format: str) -> None:
+        self._stream = output_format == "stream-json"
+        self._live = output_format == "text" and sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+        self._text = output_format == "text"
+        self._lines: dict[int, _Line] = {}
+        self._drawn = 0
+        self._typed = ""
+
+    def hear(self, number: int, stamped: Stamped) -> None:
+        if self._stream:
+            print_json(stamped.to_json() | {"try": number})
+        line, event = self._lines.setdefault(number, _Line(started=time.monotonic())), stamped.event
+        if isinstance(event, Task):
+            line.model = event.model
+        elif isinstance(event, Step):
+            line.doing = " ".join((event.name, str(event.args.get("path") or event.args.get("command") or "")))
+        elif isinstance(event, Message):
+            line.rounds += 1
+            line.tokens += event.usage.input_tokens + event.usage.output_tokens
+        elif isinstance(event, Final):
+            line.ended = event.status
+            if self._text and not self._live:
+                print_remark(self._format(number, line))
+        self._draw()
+
+    def remark(self, text: str) -> None:
+        self._clear()
+        print_remark(text)
+        self._draw()
+
+    @contextmanager
+    def watching(self, race: Race) -> Iterator[None]:
+        """For the length of a race at a terminal: Esc ends all tries, `stop 2` and Enter one."""
+        if not (self._live and sys.stdin.isatty()):
+            yield
+            return
+        with reading_keys(race, self._show_typed):
+            yield
+
+    def end(self) -> None:
+        self._clear()
+        self._live = False
+
+    def _show_typed(self, typed: str) -> None:
+        self._typed = typed
+        self._draw()
+
+    def _draw(self) -> None:
+        if not self._live:
+            return
+        self._clear()
+        lines = [self._format(number, self._lines[number]) for number in sorted(self._lines)]
+        lines.append(f"> {self._typed}" if self._typed else translate("Esc ends all · stop N ends one"))
+        width = os.get_terminal_size(2).columns
+        sys.stderr.write("".join(f"{cut(line, width - 1)}\n" for line in lines))
+        sys.stderr.flush()
+        self._drawn = len(lines)
+
+    def _clear(self) -> None:
+        if self._drawn:
+            sys.stderr.write(f"\x1b[{self._drawn}A\x1b[J")
+            sys.stderr.flush()
+            self._drawn = 0
+
+    def _format(self, number: int, line: _Line) -> str:
+        doing = line.ended or line.doing or translate("asking the model")
+        figures = translate("{rounds} rounds · {tokens} tokens", rounds=line.rounds, tokens=f"{line.tokens:,}")
+        return one_line(f"{number} {line.model}: {doing} · {figures} · {time.monotonic() - line.started:.0f} s")

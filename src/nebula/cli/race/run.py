@@ -1,0 +1,138 @@
+"""nebula race: runs the tries, shows them in the chosen format, and takes one where that was asked for."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from typing import Any
+
+from nebula.agent.race.begin import RaceWish, prepare_race
+from nebula.agent.race.outcome import TryOutcome, first_passing
+from nebula.agent.race.race import Race
+from nebula.agent.race.take import Taken, Wanted, take
+from nebula.cli.headless.run import interruptible
+from nebula.cli.printing import print_json, print_line, print_remark, print_words
+from nebula.cli.race.progress import Progress
+from nebula.cli.race.taking import ask_at_terminal, report_taken, take_exit_code
+from nebula.cli.race.view import comparison, result_table
+from nebula.cli.settings import remark_on_trust, session_overrides
+from nebula.config import Settings
+from nebula.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_POLICY
+from nebula.events import Stamped, new_trace_id, now
+from nebula.language import Sentence, explain, translate
+from nebula.llm.choose import choose_model
+from nebula.llm.errors import ModelError
+from nebula.messages.redaction import Redactor
+from nebula.tools.approval import Approvals, allow_all
+
+FIRST_PASSING = "first-passing"
+
+
+async def run_race(options: argparse.Namespace, settings: Settings, wish: RaceWish) -> int:
+    """Run a race to its end; return the exit code."""
+    remark_on_trust("nebula", settings)
+    show = Progress(options.output_format)
+
+    def remark(sentence: Sentence) -> None:
+        show.remark(f"nebula: {explain(sentence)}")
+
+    race = await prepare_race(settings, wish, show.hear, remark)
+    try:
+        with interruptible(settings, _ignore), show.watching(race):
+            task = asyncio.current_task()
+            tries = await race.run()
+            interrupted = task is not None and task.cancelling() > 0
+        show.end()
+        code = EXIT_OK if any(each.final.status == "ok" for each in tries) else EXIT_FAILED
+        if interrupted:
+            code = EXIT_INTERRUPTED
+        if options.output_format == "text":
+            _print_results(tries)
+        opinion = await _judge(settings, wish, race, tries) if wish.judge and not interrupted else ""
+        if opinion and options.output_format == "text":
+            print_words(f"{translate('Opinion of {model}:', model=wish.judge)}\n{opinion}")
+        taken: int | None = None
+        if options.take and not interrupted:
+            taken, code = await _take(options, race, tries, code)
+        if options.output_format != "text":
+            print_json(_final(race, tries, taken) | ({"opinion": opinion} if wish.judge else {}))
+        return code
+    finally:
+        race.workspace.close()
+        race.archive.close()
+
+
+def _ignore(_: Stamped) -> None:
+    pass
+
+
+def _print_results(tries: list[TryOutcome]) -> None:
+    for line in result_table(tries):
+        print_line(line)
+    for line in comparison(tries):
+        print_line(line)
+    for each in tries:
+        if each.final.remark is not None:
+            print_remark(f"{each.number}: {explain(each.final.remark)}")
+    if any(each.changes for each in tries):
+        print_remark(translate("To take one of them: nebula take NODE[:PATH]…"))
+
+
+async def _judge(settings: Settings, wish: RaceWish, race: Race, tries: list[TryOutcome]) -> str:
+    """Return what the judge thinks; nothing where it could not be asked, which is told."""
+    from nebula.agent.race.judge import ask_judge
+
+    try:
+        chosen = await choose_model(settings, wish.judge)
+        try:
+            return await ask_judge(chosen, wish.prompt, tries, race.workspace.history, Redactor(settings.secrets))
+        finally:
+            await chosen.connector.aclose()
+    except ModelError as problem:
+        print_remark(f"nebula: {explain(problem)}")
+        return ""
+
+
+async def _take(options: argparse.Namespace, race: Race, tries: list[TryOutcome], code: int) -> tuple[int | None, int]:
+    """Take the try that `--take` names; return its number, if anything of it was taken, and the exit code."""
+    chosen = first_passing(tries) if options.take == FIRST_PASSING else tries[int(options.take) - 1]
+    if chosen is None:
+        print_remark(f"nebula: {translate('No try passed the checks; nothing was taken.')}")
+        return None, EXIT_FAILED
+    node = await asyncio.to_thread(race.archive.find, chosen.node_id) if chosen.node_id else None
+    if node is None:
+        print_remark(f"nebula: {translate('Try {number} left nothing to take.', number=chosen.number)}")
+        return None, EXIT_FAILED
+    if not options.yes and not sys.stdin.isatty():
+        print_remark(f"nebula: {translate('Nobody is there to ask: add --yes to take it.')}")
+        return None, EXIT_POLICY
+    approvals = Approvals(allow_all, "yes") if options.yes else Approvals(ask_at_terminal)
+    done: Taken = await take([Wanted(node)], race.workspace, approvals)
+    report_taken(done)
+    return (chosen.number if done.decision.allowed else None), take_exit_code(done) or code
+
+
+def _final(race: Race, tries: list[TryOutcome], taken: int | None) -> dict[str, Any]:
+    return {
+        "type": "final",
+        "trace_id": new_trace_id(),
+        "session_id": race.order.session_id,
+        "seq": 1,
+        "ts": now().isoformat(),
+        "tries": [each.to_json() for each in tries],
+        "taken": taken,
+    }
+
+
+def make_wish(options: argparse.Namespace, prompt: str) -> RaceWish:
+    models = tuple(options.models.split(",")) if options.models is not None else None
+    return RaceWish(
+        prompt,
+        options.tries,
+        models,
+        tuple(options.from_nodes),
+        session_overrides(options),
+        tuple(options.allow),
+        options.judge or "",
+    )

@@ -1,0 +1,58 @@
+"""What came of a race, as text: a table of the tries, and what each did to the files."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from nebula.agent.race.outcome import TryOutcome
+from nebula.cli.figures.tables import NOT_MEASURED, table
+from nebula.language import translate
+from nebula.stage import one_line
+
+
+def result_table(tries: Sequence[TryOutcome]) -> list[str]:
+    """Return one line for each try, and one above them."""
+    said = (translate("model"), translate("ended"), translate("checks"), translate("files"), translate("lines"))
+    head = ("", *said, translate("rounds"), translate("seconds"), translate("cost"), translate("node"))
+    return table([head, *map(_row, tries)], "><<<>>>>><")
+
+
+def _row(each: TryOutcome) -> tuple[str, ...]:
+    final = each.final
+    checks = {True: translate("passed"), False: translate("failed"), None: NOT_MEASURED}[final.verified]
+    added = sum(change.added for change in final.files_changed)
+    removed = sum(change.removed for change in final.files_changed)
+    cost = NOT_MEASURED if final.cost is None else f"${final.cost:.4f}"
+    return (
+        str(each.number),
+        one_line(each.model),
+        final.status,
+        checks,
+        str(len(final.files_changed)),
+        f"+{added} −{removed}",
+        str(each.rounds),
+        f"{final.duration_s:.1f}",
+        cost,
+        (each.node_id or NOT_MEASURED),
+    )
+
+
+def comparison(tries: Sequence[TryOutcome]) -> list[str]:
+    """Return what all tries did alike, what some did, and what only one did, a line for each file."""
+    results: dict[str, dict[str | None, list[int]]] = {}
+    for each in tries:
+        for change in each.changes:
+            results.setdefault(change.path, {}).setdefault(change.after, []).append(each.number)
+    answered = Counter(each.node_id is not None for each in tries)[True]
+    lines = []
+    for path, by_state in sorted(results.items()):
+        groups = sorted(by_state.values())
+        if len(groups) == 1 and len(groups[0]) == answered:
+            said = translate("all alike")
+        elif sum(map(len, groups)) == 1:
+            said = translate("only {number}", number=groups[0][0])
+        else:
+            said = " | ".join(" = ".join(map(str, numbers)) for numbers in groups)
+        lines.append(f"  {one_line(path)}: {said}")
+    return lines
