@@ -43,7 +43,7 @@ def test_each_front_door_has_what_is_declared_for_it(tmp_path):
 def test_the_dialect_offers_what_the_tools_declare(tmp_path):
     offer = make_offer(agent_tools(kit(tmp_path), Approvals(allow_all)).specs)
     readers, writers = ["list_files", "read_file", "search_in_directory", "search_code"], ["write_file", "edit_file"]
-    names = [*readers, *writers, "run_check", "read_node", "why_lines", "todo", "fetch_url"]
+    names = [*readers, *writers, "run_check", "read_node", "why_lines", "fetch_url", "todo"]
     assert [spec.name for spec in offer.specs] == names
     assert offer.readers.isdisjoint({"write_file", "edit_file", "run_check", "writeFile", "editFile", "runCheck"})
     written = {"path": "a", "content": "x"}
