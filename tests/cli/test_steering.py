@@ -201,3 +201,33 @@ def test_a_long_rate_limit_is_told_by_the_clock() -> None:
     limited = Retry(Sentence("slow down"), 2, 600, attempts=4, kind="limit")
     assert asked_again(limited, 30) == "rate limited, again in 30 s, 2 of 4"
     assert asked_again(limited, 600).startswith("rate limited until ")
+
+
+@pytest.mark.parametrize(
+    ("lang", "so_far", "context"),
+    [
+        ("en", "This turn so far: 100 tokens in, 20 out", "What the next request sends"),
+        ("ja", "このターンのここまで: ", "次のリクエストで"),
+    ],
+)
+def test_commands_that_only_tell_do_not_wait_for_the_turn(bench: Bench, lang: str, so_far: str, context: str) -> None:
+    def person(screen: Person) -> None:
+        screen.prompt()
+        screen.line("look")
+        screen.wait("Looking.")
+        screen.line("/cost")
+        screen.wait(so_far)
+        screen.line("/context")
+        screen.wait(context)
+        screen.line("/undo")
+        screen.wait("› /undo")
+        assert not screen.sees("Done.")
+        answer.set()
+        screen.wait("Done.")
+        screen.prompt(times=3)  # /undo came after the turn
+        screen.send(CTRL_D)
+
+    answer = threading.Event()
+    with ScriptedModel([Turn("Looking.", [LOOK]), Turn("Done.", until=answer)]) as server:
+        sit_down_here(bench, person, NEBULA_LANG=lang, **server.env())
+        assert len(server.turns) == 2

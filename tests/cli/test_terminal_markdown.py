@@ -75,6 +75,6 @@ def test_the_live_line_never_wraps_and_leaves_nothing_behind():
     screen = Screen(out, capable=True)
     screen.live("星雲" * 200 + "\n\x1b[2J")
     screen.line("next")
-    drawn, _, rest = re.sub(r"\x1b\[[0-9]*m", "", out.getvalue()).partition("\x1b[K")
+    drawn, _, rest = re.sub(r"\x1b\[[0-9]*m", "", out.getvalue()).partition("\x1b[J")
     assert drawn.startswith("\r") and display_width(drawn[1:]) < screen.columns
-    assert rest == "\r\x1b[Knext\n"
+    assert rest == "\r\r\x1b[Jnext\n"

@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import os
 import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
 from nebula import __version__
@@ -13,7 +14,7 @@ from nebula.cli.arguments import checked_root
 from nebula.cli.printing import short_path
 from nebula.cli.settings import open_settings, session_overrides
 from nebula.cli.terminal.commands.sessions import show_resumed
-from nebula.cli.terminal.commands.table import BARE, obey, slash_words
+from nebula.cli.terminal.commands.table import BARE, obey, obey_at_once, slash_words
 from nebula.cli.terminal.dialogs.session_choice import Choice, choose_session, mention_sessions, spoken_sessions
 from nebula.cli.terminal.dialogs.trust import ask_trust
 from nebula.cli.terminal.input.contract import EndOfInput, Interrupted
@@ -38,6 +39,7 @@ def run_interactive(options: argparse.Namespace) -> int:
 def new_terminal(options: argparse.Namespace, settings: Settings) -> TerminalSession:
     """With an editor where the terminal has what it takes, else line by line."""
     terminal = TerminalSession(options, settings, screen_on(sys.stdout, sys.stdin))
+    terminal.obey_at_once = partial(obey_at_once, terminal)
     if terminal.screen.capable:
         terminal.input = _editor(terminal)
     else:

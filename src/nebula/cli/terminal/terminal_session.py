@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from nebula.agent.assembly import open_session
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from nebula.cli.terminal.input.contract import TerminalInput
     from nebula.cli.terminal.output.turn_view import TurnView
     from nebula.cli.terminal.usage_report import TurnUsage
-    from nebula.events import Final, Reader
+    from nebula.events import Final, Reader, Usage
     from nebula.graph.values import Node
     from nebula.llm.choose import ChosenModel
     from nebula.workspace.file_history import FilePlan
@@ -64,6 +64,12 @@ class TerminalSession:
         self.gone_already: set[str] = set()
         """Turns of which /undo has found nothing left; the next one goes on to the turn before."""
         self.context_used = 0
+        self.running_usage: Usage | None = None
+        """Tokens of the turn that runs, so far; None between two turns."""
+        self.obey_at_once: Callable[[str], bool] = lambda _: False
+        """Carries out a line typed while a turn runs, where that need not wait for the turn."""
+        self.telling: set[asyncio.Task[None]] = set()
+        """Commands that tell something while a turn runs."""
         self.own_output: dict[str, Attachment] = {}
         """What commands of the user's own said since the last prompt, by name: it goes with the next one."""
         self.take_turn_elsewhere: TakeTurn | None = None

@@ -12,13 +12,14 @@ from nebula.cli.terminal.input.contract import Watch
 from nebula.cli.terminal.output.live_line import LiveLine
 from nebula.cli.terminal.output.turn_view import TurnView
 from nebula.cli.terminal.usage_report import TurnUsage
+from nebula.events import Message, Usage
 from nebula.language import explain, translate
 from nebula.stage import one_line
 
 if TYPE_CHECKING:
     from nebula.attachments import Attachment
     from nebula.cli.terminal.terminal_session import TerminalSession
-    from nebula.events import Final
+    from nebula.events import Final, Reader, Stamped
 
 
 async def take_turn(terminal: TerminalSession, prompt: str, attachments: Sequence[Attachment] = ()) -> Final:
@@ -45,23 +46,35 @@ async def _take_turn_here(terminal: TerminalSession, prompt: str, attachments: S
     attached = [*attachments, *(each for each in pasted if each not in attachments), *terminal.own_output.values()]
     terminal.own_output.clear()
     steering = terminal.typed.take_steering
-    readers = [view.read]
-    turn = terminal.session.turn(prompt, readers, attachments=attached, steering=steering, watchers=readers)
+    readers = [view.read, _count_tokens(terminal)]
+    turn = terminal.session.turn(prompt, readers, attachments=attached, steering=steering, watchers=[view.read])
     task = asyncio.create_task(turn)
     terminal.work = task
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, terminal.stop)
     try:
-        with terminal.input.watching(Watch(terminal.interrupt, terminal.toggle_backstage, terminal.typed.steer)):
+        keys = terminal.interrupt, terminal.toggle_backstage, terminal.typed.steer, terminal.obey_at_once
+        with terminal.input.watching(Watch(*keys)):
             return await task
     finally:
         for number in (signal.SIGTERM, signal.SIGHUP):
             loop.remove_signal_handler(number)
         view.end()
         terminal.typed.turn_over()
-        terminal.work = None
+        terminal.work = terminal.running_usage = None
         await warming
+
+
+def _count_tokens(terminal: TerminalSession) -> Reader:
+    """Return a reader that adds up what the running turn has cost."""
+    terminal.running_usage = Usage()
+
+    def read(stamped: Stamped) -> None:
+        if isinstance(stamped.event, Message) and terminal.running_usage is not None:
+            terminal.running_usage += stamped.event.usage
+
+    return read
 
 
 def _afterwards(terminal: TerminalSession, final: Final) -> None:

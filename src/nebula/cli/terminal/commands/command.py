@@ -27,3 +27,5 @@ class SessionCommand:
     """Without the slash it may have one word behind it; more words make it a prompt."""
     alone: bool = False
     """Takes nothing behind it: somebody who types more means something that it does not do."""
+    at_once: bool = False
+    """Typed while a turn runs it does not wait: it only tells, and asks nobody."""

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 async def cost(terminal: TerminalSession, _: str = "") -> None:
     summaries = _summaries(terminal)
-    if not terminal.usage and summaries is None:
+    if terminal.running_usage is not None:
+        running = _figures(TurnUsage(terminal.session.chosen.name, terminal.running_usage, None))
+        terminal.screen.line(translate("This turn so far: {used}", used=running.partition(" · ")[0]))
+    elif not terminal.usage and summaries is None:
         terminal.screen.line(translate("Nothing was asked in this session yet."))
         return
     for each in by_model(terminal.usage).values():
@@ -34,6 +37,8 @@ async def cost(terminal: TerminalSession, _: str = "") -> None:
             translate_count(count, "{count} summary", "{count} summaries") if count else translate("No usable summary")
         )
         terminal.screen.line(f"{made}: {_figures(summaries)}")
+    if not terminal.usage:
+        return
     turns = translate_count(len(terminal.usage), "This session: {count} turn", "This session: {count} turns")
     used = _figures(total([*terminal.usage, *([summaries] if summaries else [])]))
     terminal.screen.line(translate("{turns}, {used}", turns=turns, used=used))
@@ -122,9 +127,11 @@ def _first_sentence(text: str) -> str:
 
 
 COMMANDS = (
-    SessionCommand("cost", "tokens and dollars of this session", cost, ("usage", "stats"), alone=True),
-    SessionCommand("context", "what is sent with the next prompt, and what it costs", context, alone=True),
-    SessionCommand("tools", "what the model may call in this mode", tools, alone=True),
+    SessionCommand("cost", "tokens and dollars of this session", cost, ("usage", "stats"), alone=True, at_once=True),
+    SessionCommand(
+        "context", "what is sent with the next prompt, and what it costs", context, alone=True, at_once=True
+    ),
+    SessionCommand("tools", "what the model may call in this mode", tools, alone=True, at_once=True),
     SessionCommand(
         "compact",
         "send all turns but the newest as summaries; /compact FOCUS keeps that in sight",

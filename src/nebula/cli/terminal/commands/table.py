@@ -5,6 +5,7 @@ Whatever begins with a slash never reaches the model unless it is plainly not a 
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -44,7 +45,7 @@ async def show_help(terminal: TerminalSession, _: str = "") -> None:
 
 
 TABLE: tuple[SessionCommand, ...] = (
-    SessionCommand("help", "this list", show_help, ("?", "h", "commands")),
+    SessionCommand("help", "this list", show_help, ("?", "h", "commands"), at_once=True),
     *modes.COMMANDS,
     MODEL,
     plans.ACCEPT,
@@ -131,6 +132,26 @@ async def obey(terminal: TerminalSession, text: str) -> None:
         await remember(terminal, line)
     else:
         await take_turn(terminal, text.strip())
+
+
+def obey_at_once(terminal: TerminalSession, text: str) -> bool:
+    """Carry out a line typed while a turn runs and return True, where it is a command that only tells."""
+    found = find(text.strip())
+    if found is None or not found[0].at_once or found[1]:
+        return False
+    command, _ = found
+    terminal.screen.line(f"› {text.strip()}", "bold")
+    telling = asyncio.create_task(_tell(terminal, command))
+    terminal.telling.add(telling)
+    telling.add_done_callback(terminal.telling.discard)
+    return True
+
+
+async def _tell(terminal: TerminalSession, command: SessionCommand) -> None:
+    try:
+        await command.run(terminal, "")
+    except NebulaError as problem:
+        terminal.screen.line(one_line(explain(problem)), "yellow")
 
 
 def unknown(word: str) -> str:

@@ -29,6 +29,8 @@ class Watch:
     toggle_backstage: Callable[[], None]
     steer: Callable[[], None] = lambda: None
     """What was typed goes into the running turn."""
+    obey_at_once: Callable[[str], bool] = lambda _: False
+    """Carry out a finished line at once and return True, where it is a command that need not wait for the turn."""
 
 
 class TerminalInput(Protocol):

@@ -226,7 +226,7 @@ class TurnKeys:
             Keys.Escape: watch.interrupt,
             Keys.ControlO: watch.toggle_backstage,
             Keys.ControlI: watch.steer,
-            Keys.ControlM: self._typed.entered,
+            Keys.ControlM: lambda: self._enter(watch),
             Keys.ControlJ: lambda: self._typed.typed("\n"),
             Keys.ControlH: self._typed.erased,
             Keys.ControlD: self._typed.leave,
@@ -238,6 +238,12 @@ class TurnKeys:
                 self._typed.typed(self._pastes.fold(press.data))
             elif _is_text(press):
                 self._typed.typed(press.data)
+
+    def _enter(self, watch: Watch) -> None:
+        if watch.obey_at_once(self._typed.text):
+            self._typed.text = ""
+        else:
+            self._typed.entered()
 
 
 def _is_text(press: KeyPress) -> bool:

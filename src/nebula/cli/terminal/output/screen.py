@@ -11,8 +11,12 @@ from nebula.cli.terminal.output.width import BETWEEN, cut, wrap, wrap_parts
 from nebula.stage import neutralise, one_line
 from nebula.value import record
 
-CLEAR_TO_END = "\x1b[K"
+CLEAR_BELOW = "\x1b[J"
+"""From the cursor to the end of the screen. Nothing of ours is ever below the live line but what a narrower window has
+made of it."""
 _STYLES: Mapping[str, str] = {"dim": "2", "bold": "1", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
+_MARK = "4"
+"""Underlined, beside its colour: `red mark`."""
 _WITHOUT_COLOUR = frozenset({"dim", "bold"})
 _LONGEST_SET = 200_000
 """Characters that are set as Markdown. Setting takes half a second for so many, and more than twice as long for twice
@@ -59,9 +63,15 @@ class Screen:
         self.out.write("".join(self.styled(line, style) + "\n" for line in lines))
         self.out.flush()
 
+    def pieces(self, pieces: Sequence[tuple[str, str]]) -> None:
+        """A verbatim line of several pieces, each with its style."""
+        self._write(["".join(self.styled(neutralise(text), style) for text, style in pieces)], "")
+
     def styled(self, text: str, style: str) -> str:
-        wanted = style and text and self.capable and (self.colour or style in _WITHOUT_COLOUR)
-        return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if wanted else text
+        name, _, mark = style.partition(" ")
+        codes = [_STYLES[name]] if name and (self.colour or name in _WITHOUT_COLOUR) else []
+        codes += [_MARK] if mark else []
+        return f"\x1b[{';'.join(codes)}m{text}\x1b[0m" if codes and text and self.capable else text
 
     def say(self, text: str) -> None:
         """The model's words: set as Markdown on a terminal; elsewhere, and where there are too many, as written."""
@@ -81,16 +91,21 @@ class Screen:
         self.out.flush()
 
     def live(self, text: str) -> None:
-        """Redraws the one live line: cut, so that it never wraps, and cleared last, so that it never flickers."""
+        """Redraw the one live line: cut, so that it never wraps, and cleared last, so that it never flickers.
+
+        The cursor waits at its beginning. A window that gets narrower breaks the line, and the terminal keeps the
+        cursor with its character: so what is cleared below it is all that the break has made.
+        """
         if self.capable:
-            self.out.write("\r" + self.styled(cut(one_line(text), self.columns - 1), "dim") + CLEAR_TO_END)
+            drawn = self.styled(cut(one_line(text), self.columns - 1), "dim")
+            self.out.write(f"\r{drawn}{CLEAR_BELOW}\r")
             self.out.flush()
             self._live = True
 
     def end_live(self) -> None:
         if self._live:
             self._live = False
-            self.out.write("\r" + CLEAR_TO_END)
+            self.out.write("\r" + CLEAR_BELOW)
             self.out.flush()
 
 
