@@ -21,7 +21,7 @@ from nebula.tools.permissions import EVERY_FILE, NETWORK, YES_TO_ALL, Permission
 from nebula.value import replace
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable
 
     from nebula.agent.session import Session
     from nebula.attachments import Attachment
