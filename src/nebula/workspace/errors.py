@@ -13,6 +13,7 @@
     ├── NotKept               404  the journal has no such content, and no such change to take back
     ├── AlreadyExists         409  mode "create" on something that is there
     ├── Stale                 409  the file is not what the caller saw
+    ├── Unsaved               409  an editor has changes of the file that it has not saved
     ├── TooLarge              413
     ├── NotUtf8               415
     └── StorageFailed         500  the disk failed; the old content is untouched
@@ -101,6 +102,11 @@ class AlreadyExists(WorkspaceError):
 
 class Stale(WorkspaceError):
     code = "changed_since_read"
+    status = 409
+
+
+class Unsaved(WorkspaceError):
+    code = "unsaved_in_editor"
     status = 409
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from nebula.server.acp.peer import INVALID_REQUEST, PARSE_ERROR, Peer
+from nebula.server.acp.peer import CANCELLED, INVALID_REQUEST, PARSE_ERROR, Peer
 
 LIMIT = 4096
 
@@ -64,6 +64,28 @@ async def test_a_number_too_large_for_json_is_not_echoed() -> None:
 async def test_a_lone_surrogate_goes_back_as_it_came() -> None:
     (answer,) = await answers_to(b'{"id":"\\ud800","method":"echo","params":{"a":"\\udfff"}}')
     assert answer["id"] == "\ud800" and answer["result"] == {"a": "\udfff"}
+
+
+async def test_a_request_is_given_up_and_answered_so() -> None:
+    sent: list[bytes] = []
+    began = asyncio.Event()
+
+    async def wait(_: Any) -> None:
+        began.set()
+        await asyncio.Event().wait()
+
+    peer = Peer(sent.append, {"wait": wait})
+    reader = asyncio.StreamReader(limit=LIMIT)
+    reading = asyncio.create_task(peer.read(reader))
+    reader.feed_data(b'{"id":"a","method":"wait"}\n')
+    await began.wait()
+    for params in (b'{"requestId":"b"}', b'{"requestId":["a"]}', b"[]", b'{"requestId":"a"}', b'{"requestId":"a"}'):
+        reader.feed_data(b'{"method":"$/cancel_request","params":' + params + b"}\n")
+    reader.feed_eof()
+    await reading
+    await peer.finish()
+    (answer,) = map(json.loads, sent)
+    assert answer["id"] == "a" and answer["error"]["code"] == CANCELLED
 
 
 async def test_a_line_without_an_end_is_still_read() -> None:

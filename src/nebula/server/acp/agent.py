@@ -12,6 +12,7 @@ from nebula.agent.assembly import open_session
 from nebula.config import Settings
 from nebula.language import use_language
 from nebula.memory.sessions import Sessions
+from nebula.server.acp.buffers import FileAccess
 from nebula.server.acp.commands import CommandsOf
 from nebula.server.acp.editor_session import EditorSession
 from nebula.server.acp.peer import Handler, Peer, RpcError
@@ -32,6 +33,7 @@ class AcpAgent:
         self._peer = Peer(send, self._handlers())
         self._open: dict[str, EditorSession] = {}
         self._loading = asyncio.Lock()
+        self._files = FileAccess()
 
     async def serve(self, lines: asyncio.StreamReader) -> None:
         """Serve until the editor goes; what is under way then is interrupted, and recorded so."""
@@ -60,7 +62,8 @@ class AcpAgent:
             "session/set_config_option": self._set_option,
         }
 
-    async def _initialize(self, _: Mapping[str, Any]) -> dict[str, Any]:
+    async def _initialize(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        self._files = FileAccess.read(params)
         return {
             "protocolVersion": PROTOCOL_VERSION,
             "agentCapabilities": {
@@ -122,6 +125,8 @@ class AcpAgent:
         if resume is not None:
             await self._leave(resume)
         opened.use(await open_session(settings, approver=opened.ask, resume=resume), self._commands_of)
+        if self._files.reads:
+            opened.use_files(self._files, _editors_root(_folder(params), settings.root))
         self._open[opened.session.id] = opened
         return opened
 
@@ -181,6 +186,11 @@ def _folder(params: Mapping[str, Any]) -> str:
     if not os.path.isabs(folder) or not os.path.isdir(folder):
         raise RpcError("'cwd' must be the absolute path of a folder")
     return folder
+
+
+def _editors_root(folder: str, root: str) -> str:
+    """Return the root by the name that the editor has for it: a link to it is opened there under the link's name."""
+    return folder if os.path.realpath(folder) == os.path.realpath(root) else root
 
 
 def _text(params: Mapping[str, Any], name: str) -> str:

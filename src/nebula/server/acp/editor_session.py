@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from nebula.agent.session import Session
 from nebula.events import Approval, Final
 from nebula.language import explain
+from nebula.server.acp.buffers import EditorBuffers, FileAccess
 from nebula.server.acp.commands import CommandsOf, EditorCommands
 from nebula.server.acp.options import SessionOptions
 from nebula.server.acp.peer import Peer, RequestRefused, RpcError
@@ -21,6 +22,7 @@ from nebula.server.acp.tool_calls import ToolCalls
 from nebula.server.acp.view import EditorView, message
 from nebula.stage import StageOptions
 from nebula.tools.approval import Decision, allow_all
+from nebula.workspace.wrapped.buffered import with_buffers
 
 if TYPE_CHECKING:
     from nebula.attachments import Attachment
@@ -55,6 +57,13 @@ class EditorSession:
         self.session = session
         self.commands = commands_of(self)
         self.options = SessionOptions(session, self.update)
+
+    def use_files(self, access: FileAccess, folder: str) -> None:
+        """Read the editor's unsaved texts from now on, and hand it what is written; it knows the root as `folder`."""
+        project = self.session.project
+        buffers = EditorBuffers(self._peer, self.session.id, folder, access)
+        project.workspace = with_buffers(project.workspace, buffers)
+        project.read_only = with_buffers(project.read_only, buffers)
 
     async def close(self) -> None:
         async with AsyncExitStack() as closing:

@@ -17,6 +17,8 @@ from nebula.errors import NebulaError
 from nebula.language import explain
 
 PARSE_ERROR, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS, INTERNAL = -32700, -32600, -32601, -32602, -32603
+CANCELLED = -32800
+CANCEL = "$/cancel_request"
 _log = logging.getLogger(__name__)
 
 Handler = Callable[[Mapping[str, Any]], Awaitable[Any]]
@@ -39,6 +41,7 @@ class Peer:
         self._ids = count(1)
         self._waiting: dict[int, asyncio.Future[Any]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._by_id: dict[Any, asyncio.Task[None]] = {}
 
     async def read(self, lines: asyncio.StreamReader) -> None:
         """Until the other side has nothing more to say."""
@@ -79,12 +82,33 @@ class Peer:
             self._fail(None, INVALID_REQUEST, "expected an object")
         elif not _is_id(message.get("id")):
             self._fail(None, INVALID_REQUEST, "'id' must be a text, a finite number or null")
+        elif message.get("method") == CANCEL:
+            self._cancel(message.get("params"))
         elif "method" in message:
-            task = asyncio.get_running_loop().create_task(self._answer(message))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            self._begin(message)
         else:
             self._take_answer(message)
+
+    def _begin(self, message: Mapping[str, Any]) -> None:
+        number = message.get("id")
+        task = asyncio.get_running_loop().create_task(self._answer(message))
+        self._tasks.add(task)
+        if number is not None:
+            self._by_id[number] = task
+
+        def end(ended: asyncio.Task[None]) -> None:
+            self._tasks.discard(ended)
+            if self._by_id.get(number) is ended:
+                del self._by_id[number]
+
+        task.add_done_callback(end)
+
+    def _cancel(self, params: Any) -> None:
+        """Give up a request of the other side; one that is over is passed over."""
+        number = params.get("requestId") if isinstance(params, dict) else None
+        task = self._by_id.get(number) if isinstance(number, str | int) else None
+        if task is not None:
+            task.cancel()
 
     def _take_answer(self, message: Mapping[str, Any]) -> None:
         waiting = self._waiting.get(message["id"]) if isinstance(message.get("id"), int) else None
@@ -108,6 +132,8 @@ class Peer:
             result = await handler(params)
             if number is not None:
                 self._send({"id": number, "result": result if result is not None else {}})
+        except asyncio.CancelledError:
+            self._fail(number, CANCELLED, "the request was cancelled")
         except RpcError as problem:
             self._fail(number, problem.code, explain(problem))
         except NebulaError as problem:

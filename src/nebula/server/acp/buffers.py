@@ -1,0 +1,73 @@
+"""The files of an editor, asked for by the threads that read and write ours."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Mapping
+from concurrent.futures import CancelledError
+from typing import Any
+
+from nebula.server.acp.peer import Peer, RequestRefused
+from nebula.value import value
+
+ANSWER_S = 10.0
+"""An editor that has not answered by then is not asked for texts again: the disk has them."""
+
+
+@value
+class FileAccess:
+    """What an editor says it can do with files."""
+
+    reads: bool = False
+    writes: bool = False
+
+    @classmethod
+    def read(cls, params: Mapping[str, Any]) -> FileAccess:
+        """Return what `initialize` says; what is not understood is not there."""
+        capabilities = params.get("clientCapabilities")
+        files = capabilities.get("fs") if isinstance(capabilities, Mapping) else None
+        if not isinstance(files, Mapping):
+            return cls()
+        return cls(files.get("readTextFile") is True, files.get("writeTextFile") is True)
+
+
+class EditorBuffers:
+    """Made on the event loop; used from any other thread. On the loop's own there is nothing to wait with."""
+
+    def __init__(self, peer: Peer, session_id: str, folder: str, access: FileAccess) -> None:
+        self._peer = peer
+        self._session_id = session_id
+        self._folder = folder
+        self._access = access
+        self._loop = asyncio.get_running_loop()
+        self._thread = threading.get_ident()
+        self._answers = True
+
+    @property
+    def writes(self) -> bool:
+        return self._access.writes and self._answers
+
+    def read(self, path: str) -> str | None:
+        answer = self._ask("fs/read_text_file", path) if self._access.reads else None
+        text = answer.get("content") if isinstance(answer, Mapping) else None
+        return text if isinstance(text, str) else None
+
+    def write(self, path: str, content: str) -> None:
+        if self._access.writes:
+            self._ask("fs/write_text_file", path, content=content)
+
+    def _ask(self, method: str, path: str, **more: str) -> Any:
+        if not self._answers or threading.get_ident() == self._thread:
+            return None
+        params = {"sessionId": self._session_id, "path": os.path.join(self._folder, path), **more}
+        asked = asyncio.run_coroutine_threadsafe(self._peer.request(method, params), self._loop)
+        try:
+            return asked.result(ANSWER_S)
+        except TimeoutError:
+            asked.cancel()
+            self._answers = False
+        except (RequestRefused, CancelledError):
+            pass  # it has no such file, or is gone: the disk counts
+        return None
