@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nebula.llm.dialect.reader import DialectReply, read_reply
@@ -196,6 +196,7 @@ def test_a_write_in_a_careless_wrapping_is_read_back_exactly(wrap: Wrap, path: s
 
 @pytest.mark.parametrize("wrap", OTHER_NOTATIONS.values(), ids=OTHER_NOTATIONS)
 @given(path=TEXTS, content=TEXTS | st.just(EVIL))
+@example(path="</think>", content=EVIL)
 def test_calls_in_another_notation_are_refused_whatever_they_hold(wrap: Wrap, path: str, content: str) -> None:
     with pytest.raises(FormatFailure):
         read(wrap("write_file", {"path": path, "content": content}))

@@ -11,8 +11,9 @@ TEMPLATE_MARK = r"<[|｜][\w ▁]{1,40}[|｜]>"
 _THINK = re.compile(
     rf"\s*(?:<({THOUGHT})>.*?(?:</\1>|\Z)|\[THINK\].*?(?:\[/THINK\]|\Z)|◁think▷.*?(?:◁/think▷|\Z))", re.S
 )
-_LATE_THINK = re.compile(r"[^{<\[`]*?</(?:think|thinking)>", re.S)
-"""The end of a thought whose beginning stood in the prompt: prose before it."""
+_LATE_THINK = re.compile(r"(?!\s*(?:call:)?[A-Za-z_][\w.:-]{0,99}\s*\()[^{<\[`]*?</(?:think|thinking)>", re.S)
+"""The end of a thought whose beginning stood in the prompt: prose before it. A call written as code is no prose: its
+arguments may hold the mark, and behind it an object that looks like another call."""
 _TOKENS_BEFORE = re.compile(rf"(?:[\s\ufeff]+|{TEMPLATE_MARK}(?:assistant\b)?|<s>)*")
 _TOKEN_AT_END = re.compile(rf"(?:{TEMPLATE_MARK}|</s>)\Z")
 _LONGEST_TOKEN = 44
