@@ -14,6 +14,7 @@ from nebula.agent.code.project_map import map_readers
 from nebula.agent.past.background import BackgroundSummaries
 from nebula.agent.past.chapters import look_up
 from nebula.agent.past.kept_state import KeptState
+from nebula.agent.past.session_names import find_by_name
 from nebula.agent.place import Place
 from nebula.agent.recording.session_nodes import SessionNodes
 from nebula.agent.recording.turn_archive import TurnArchive
@@ -86,7 +87,7 @@ async def open_session(
         opened.push_async_callback(bench.close)
         # A chat belongs to its graph: a session of the project that is resumed does not pick it up.
         home = archive.graph.data_dir if mode == CHAT and archive.graph else settings.root
-        session_id = _session_id(memory, home, bench.redactor.text(chosen.name), resume)
+        session_id = _session_id(memory, home, bench.redactor.text(chosen.name), resume, settings)
         opened.callback(memory.end, session_id)
         lock = SessionLock(folder, session_id)
         opened.callback(lock.release)
@@ -268,11 +269,11 @@ def _open_memory(settings: Settings, folder: str) -> tuple[Sessions, list[Senten
         return Sessions(os.path.join(folder, "memory.db")), [remark]
 
 
-def _session_id(memory: Sessions, place: str, model: str, resume: str | None) -> str:
+def _session_id(memory: Sessions, place: str, model: str, resume: str | None, settings: Settings) -> str:
     if resume is None:
         return memory.start(place, model)
     if resume:
-        found = memory.find(resume, place)
+        found = find_by_name(memory.of_project(place), resume, settings) or memory.find(resume, place)
         if found.project_path != os.path.realpath(place):
             raise UnknownSession(
                 "session {id} belongs to {path}; go there to resume it", id=found.id, path=found.project_path

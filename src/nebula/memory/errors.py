@@ -8,7 +8,7 @@ RecordError
 
 from __future__ import annotations
 
-from nebula.errors import NebulaError
+from nebula.errors import EXIT_USAGE, NebulaError
 
 
 class RecordError(NebulaError):
@@ -20,7 +20,7 @@ class MemoryFileError(RecordError):
 
 
 class UnknownSession(RecordError):
-    pass
+    exit_code = EXIT_USAGE
 
 
 class UnreadableRow(RecordError):

@@ -39,6 +39,8 @@ SELECT s.id, s.started_at, s.ended_at, s.model_used, s.project_path,
        (SELECT substr(m.content, 1, {LAST_WORDS_LENGTH}) FROM messages m
          WHERE m.session_id = s.id AND m.role = 'user' AND trim(m.content) <> '' ORDER BY m.id LIMIT 1),
        (SELECT count(*) FROM messages m WHERE m.session_id = s.id),
+       (SELECT m.role = 'assistant' AND m.tool_calls IS NULL FROM messages m WHERE m.session_id = s.id
+         ORDER BY m.id DESC LIMIT 1),
        (SELECT max(m.id) FROM messages m WHERE m.session_id = s.id) AS last_message
   FROM sessions s
 """  # noqa: S608  the one inserted value is a number of ours
@@ -58,10 +60,16 @@ class SessionInfo:
     messages: int
     first_prompt: str = ""
     """In the same way: what the talk is about."""
+    answered: bool = True
+    """The last prompt got its answer; it did not where the turn failed or was interrupted."""
+    name: str = ""
+    """What the user calls it."""
 
     @property
-    def status(self) -> Literal["active", "completed"]:
-        return "active" if self.ended_at is None else "completed"
+    def status(self) -> Literal["active", "completed", "unfinished"]:
+        if self.ended_at is None:
+            return "active"
+        return "completed" if self.answered else "unfinished"
 
 
 class Sessions:
@@ -228,8 +236,9 @@ class Sessions:
                 last_words=_on_one_line(words),
                 messages=count,
                 first_prompt=_on_one_line(prompt),
+                answered=answered != 0,
             )
-            for session_id, started, ended, model, path, words, prompt, count, _ in self._rows(
+            for session_id, started, ended, model, path, words, prompt, count, answered, _ in self._rows(
                 _INFO + condition, values
             )
         ]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
-from nebula.agent.attached.images import ENDINGS, BadImage, image_from_bytes
+from nebula.agent.attached.images import ENDINGS, BadImage, image_from_bytes, image_from_file
 from nebula.agent.attached.mentions import Mention, mentioned_files
 from nebula.attachments import Attachment, shared_room
 from nebula.events import Notice
@@ -87,6 +88,9 @@ class Gathered:
             if all(each.name != mention.name for each in self.attachments):
                 self._attach(mention, files, folder=kind == "directory")
             return
+        if isinstance(refused, PathEscape) and (image := _image_of_this_machine(readings)) is not None:
+            self._attach_image(image)
+            return
         if any(mention.is_surely_meant for mention in readings):
             shown = next(mention for mention in readings if mention.is_surely_meant).name
             self._not_attached(shown, _why_not(refused))
@@ -105,6 +109,15 @@ class Gathered:
                 self.problems.append(Sentence("Not attached: {reason}", reason=reason))
             else:
                 self._not_attached(mention.name, reason)
+
+    def _attach_image(self, path: str) -> None:
+        try:
+            image = image_from_file(path)
+        except BadImage as problem:
+            self.problems.append(Sentence("Not attached: {reason}", reason=sentence_of(problem)))
+        else:
+            if image not in self.attachments:
+                self.attachments.append(image)
 
     def _attach_text(self, mention: Mention, files: Workspace) -> None:
         if mention.has_no_lines:
@@ -163,6 +176,12 @@ def gather(prompt: str, given: Sequence[Attachment], files: Workspace | None, ro
             found.read(readings, files)
     found.fit(room)
     return found
+
+
+def _image_of_this_machine(readings: Sequence[Mention]) -> str | None:
+    """Return the image outside the project that a word is the whole path of: named so, it is meant by the user."""
+    paths = (os.path.expanduser(each.path) for each in readings if each.path.lower().endswith(ENDINGS))
+    return next((path for path in paths if os.path.isabs(path) and os.path.isfile(path)), None)
 
 
 def _why_not(refused: WorkspaceError | None) -> Sentence:

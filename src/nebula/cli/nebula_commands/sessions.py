@@ -36,7 +36,7 @@ def main(argv: Sequence[str]) -> int:
             print_line(listed_session(info, shutil.get_terminal_size().columns - 1))
         else:
             # Scripts read this line: the last words stand where they always stood, and --json has all of it.
-            print_line(f"{info.id}  {session_line(replace(info, first_prompt=''), _UNCUT)}")
+            print_line(f"{info.id}  {session_line(replace(info, first_prompt='', name=''), _UNCUT)}")
     return 0
 
 
@@ -48,6 +48,7 @@ def _as_json(info: SessionInfo) -> dict[str, Any]:
         "status": info.status,
         "model": info.model,
         "project_path": info.project_path,
+        "name": info.name,
         "first_prompt": info.first_prompt,
         "last_words": info.last_words,
         "messages": info.messages,

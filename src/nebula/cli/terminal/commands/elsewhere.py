@@ -30,6 +30,5 @@ ELSEWHERE: Mapping[str, str] = {
     "/editor": "Press Ctrl+G.",
     "/vim": "Press Ctrl+G to write in $EDITOR.",
     "/add-dir": "Start nebula with --root DIR.",
-    "/rename": "Sessions go by their time: /sessions.",
     "/bug": "Look into .nebula/trace.jsonl.",
 }

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import TYPE_CHECKING
 
+from nebula.agent.past.session_names import find_by_name, name_session, with_names
 from nebula.cli.terminal.commands.command import SessionCommand
 from nebula.cli.terminal.dialogs.session_choice import choose_session, listed_session
 from nebula.cli.terminal.input.contract import EndOfInput, Interrupted
 from nebula.cli.terminal.turns import take_turn
-from nebula.language import translate, translate_count
+from nebula.language import sentence_of, translate, translate_count
+from nebula.messages import strip_hidden_characters
+from nebula.stage import one_line
 
 if TYPE_CHECKING:
     from nebula.cli.terminal.terminal_session import TerminalSession
@@ -55,7 +59,9 @@ async def resume(terminal: TerminalSession, argument: str) -> None:
 
 async def _go_to(terminal: TerminalSession, session_id: str) -> None:
     memory = terminal.session.memory
-    found = memory.find(session_id, terminal.settings.root) if memory else None
+    found = find_by_name(_others(terminal, all_of_them=True), session_id, terminal.settings)
+    if found is None and memory:
+        found = memory.find(session_id, terminal.settings.root)
     await terminal.reopen(found.id if found else session_id)
     show_resumed(terminal)
 
@@ -82,11 +88,33 @@ def show_resumed(terminal: TerminalSession) -> None:
 def _others(terminal: TerminalSession, *, all_of_them: bool = False) -> list[SessionInfo]:
     memory = terminal.session.memory
     found = memory.of_project(terminal.settings.root) if memory else []
-    return [info for info in found if info.messages and (all_of_them or info.id != terminal.session.id)]
+    others = (info for info in found if info.messages and (all_of_them or info.id != terminal.session.id))
+    return with_names(others, terminal.settings)
+
+
+async def name(terminal: TerminalSession, argument: str) -> None:
+    """Give the session a name, by which lists show it and /resume and --resume find it."""
+    session = terminal.session
+    wanted = session.redactor.text(strip_hidden_characters(argument))
+    try:
+        given = name_session(terminal.settings, session.id, wanted)
+    except OSError as problem:
+        said = translate("The name could not be kept: {problem}", problem=sentence_of(problem))
+        terminal.screen.line(one_line(said), "yellow")
+        return
+    if given:
+        shown = one_line(given)
+        said = translate(
+            "This session is called {name}. Resume it with: nebula --resume {quoted}", name=shown, quoted=quote(shown)
+        )
+    else:
+        said = translate("This session has no name. /name NAME gives it one.")
+    terminal.screen.line(said)
 
 
 COMMANDS = (
     SessionCommand("sessions", "list the sessions of this directory", list_them, alone=True),
+    SessionCommand("name", "call this session something; /resume NAME finds it", name, ("rename",)),
     SessionCommand("resume", "go on with another session", resume, ("continue",)),
     SessionCommand("clear", "begin a new session", clear, ("new", "reset"), alone=True),
     SessionCommand("exit", "leave", leave, ("quit", "q", "bye"), bare=True),

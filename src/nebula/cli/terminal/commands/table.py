@@ -68,6 +68,7 @@ KEYS = (
     ("Tab", "complete commands, words, @files, @turns and #tags"),
     ("↑ ↓ Ctrl+R", "earlier prompts"),
     ("Ctrl+O", "backstage"),
+    ("Ctrl+V", "attach the image in the clipboard"),
     ("Ctrl+G", "write the prompt in $EDITOR"),
     ("Esc, Ctrl+C", "interrupt the running turn; Ctrl+C clears the line, twice leaves"),
     ("Enter, Tab", "while a turn runs: Enter keeps what you typed for after it, Tab sends it into the turn"),

@@ -6,8 +6,9 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from nebula.agent.past.session_names import with_names
 from nebula.cli.terminal.output.width import cut, display_width, pad
-from nebula.language import translate
+from nebula.language import Sentence, explain, translate
 from nebula.llm.catalog import short_name
 from nebula.memory.sessions import SessionInfo, Sessions
 from nebula.stage import one_line
@@ -19,6 +20,11 @@ if TYPE_CHECKING:
     from nebula.config import Settings
 
 SHOWN = 9
+_STATUS = {
+    "active": Sentence("active"),
+    "completed": Sentence("completed"),
+    "unfinished": Sentence("unfinished"),
+}
 MENTIONED = 3
 
 
@@ -36,7 +42,7 @@ def spoken_sessions(settings: Settings) -> list[SessionInfo]:
     if not os.path.exists(settings.memory_path):
         return []
     with Sessions(settings.memory_path) as memory:
-        return [info for info in memory.of_project(settings.root) if info.messages]
+        return with_names((info for info in memory.of_project(settings.root) if info.messages), settings)
 
 
 def mention_sessions(sessions: Sequence[SessionInfo], screen: Screen) -> None:
@@ -83,20 +89,20 @@ def read_choice(answer: str, sessions: Sequence[SessionInfo]) -> Choice | None:
         number = int(word)
         return Choice(sessions[number - 1].id) if 1 <= number <= len(sessions) else None
     for info in sessions:
-        if info.id == answer:
+        if answer in (info.id, info.name):
             return Choice(info.id)
     return Choice(first_prompt=answer) if len(answer) > 3 or not answer.isascii() else None
 
 
 def listed_session(info: SessionInfo, columns: int) -> str:
     """Id, time and what it is about, on one line; behind that the last words, where there is room."""
-    said = one_line(" · ".join(filter(None, (info.first_prompt, info.last_words))))
+    said = one_line(" · ".join(filter(None, (info.name, info.first_prompt, info.last_words))))
     return cut(f"{info.id}  {info.started_at:%Y-%m-%d %H:%M}  {said or translate('(nothing said yet)')}", columns)
 
 
 def session_line(info: SessionInfo, columns: int) -> str:
-    """Time, status, model, first prompt and last words on one line of the terminal."""
-    status = pad(translate("active") if info.status == "active" else translate("completed"), len("completed"))
+    """Time, status, model, name or first prompt, and last words on one line of the terminal."""
+    status = pad(explain(_STATUS[info.status]), len("unfinished"))
     model = pad(cut(one_line(short_name(info.model)), 18), 18)
     head = f"{info.started_at:%Y-%m-%d %H:%M}  {status}  {model}  "
     return head + _begun_and_ended(info, max(10, columns - display_width(head)))
@@ -104,7 +110,7 @@ def session_line(info: SessionInfo, columns: int) -> str:
 
 def _begun_and_ended(info: SessionInfo, columns: int) -> str:
     """Describe a session by its first and last prompt: each has half of the room at least, or what it needs."""
-    first, last = one_line(info.first_prompt), one_line(info.last_words)
+    first, last = one_line(info.name or info.first_prompt), one_line(info.last_words)
     if not first or not last or first == last:
         return cut(first or last or translate("(nothing said yet)"), columns)
     between = " · "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 
@@ -59,7 +60,8 @@ class AttachedSize:
                 listed = self._files().list_files(mention.path).files
                 return sum(len(entry.name) + 1 for entry in listed) // BYTES_PER_TOKEN
         except WorkspaceError:
-            return None
+            is_image = mention.path.lower().endswith(ENDINGS) and mention.path.startswith(("/", "~/"))
+            return TOKENS_PER_IMAGE if is_image and os.path.isfile(os.path.expanduser(mention.path)) else None
         if state.kind != "file" or state.size is None:
             return None
         if mention.path.lower().endswith(ENDINGS):

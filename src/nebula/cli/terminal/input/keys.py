@@ -18,6 +18,7 @@ from prompt_toolkit.keys import Keys
 from nebula.cli.terminal.input.contract import EndOfInput, Interrupted, Watch
 from nebula.cli.terminal.input.paste import Pastes
 from nebula.cli.terminal.input.typed_ahead import TypedAhead
+from nebula.language import translate
 from nebula.value import value
 
 ESCAPE_WAIT_S = 0.1
@@ -85,7 +86,29 @@ def _bind_text(keys: KeyBindings, pastes: Pastes) -> None:
 
     @keys.add(Keys.BracketedPaste)
     def paste(event: KeyPressEvent) -> None:
-        event.current_buffer.insert_text(pastes.fold(event.data))
+        if event.data:
+            event.current_buffer.insert_text(pastes.fold(event.data))
+        else:  # some terminals send this for a clipboard without text
+            image(event)
+
+    @keys.add("c-v")
+    def image(event: KeyPressEvent) -> None:
+        event.app.create_background_task(_insert_image(event, pastes))
+
+
+async def _insert_image(event: KeyPressEvent, pastes: Pastes) -> None:
+    """Insert the mark of the image in the clipboard, or tell that there is none."""
+    from prompt_toolkit.application import run_in_terminal
+
+    from nebula.cli.terminal.input.clipboard import clipboard_image
+
+    data = await asyncio.to_thread(clipboard_image)
+    if data is not None:
+        event.current_buffer.insert_text(pastes.add_image(data))
+        event.app.invalidate()
+        return
+    said = translate("No image in the clipboard (read by wl-paste, xclip or pngpaste).")
+    await run_in_terminal(lambda: print(said))
 
 
 def _bind_leaving(keys: KeyBindings, editing: Callable[[], bool]) -> None:

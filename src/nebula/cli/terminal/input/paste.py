@@ -11,7 +11,7 @@ import re
 from functools import lru_cache
 from urllib.parse import unquote
 
-from nebula.agent.attached.images import ENDINGS, BadImage, image_from_file
+from nebula.agent.attached.images import ENDINGS, BadImage, image_from_bytes, image_from_file
 from nebula.agent.context.tokens import TOKENS_PER_IMAGE
 from nebula.attachments import Attachment, is_large
 from nebula.graph.tokens import estimate_tokens
@@ -28,6 +28,8 @@ class Pastes:
         self._folded: dict[str, str] = {}
         self._images: dict[str, str] = {}
         """Mark → path."""
+        self._copied: dict[str, Attachment] = {}
+        """Mark → image from the clipboard."""
 
     def fold(self, text: str) -> str:
         """Return what to insert for a paste: the text itself, or a mark that stands for it."""
@@ -49,6 +51,14 @@ class Pastes:
         self._folded[mark] = text
         return mark
 
+    def add_image(self, data: bytes) -> str:
+        """Keep an image from the clipboard and return the mark that stands for it. Raises BadImage."""
+        number = len(self._copied) + 1
+        name = f"clipboard-{number}.png"
+        mark = translate("[image {name}]", name=name)
+        self._copied[mark] = image_from_bytes(name, data)
+        return mark
+
     def fold_prompt(self, prompt: str) -> str:
         """A prompt of an earlier session: its first line, and the rest folded where that is long."""
         first, line_break, rest = prompt.partition("\n")
@@ -65,12 +75,13 @@ class Pastes:
     def tokens(self, prompt: str) -> list[int]:
         """Count the tokens of each large paste and image whose mark stands in a prompt."""
         large = [_tokens(text) for mark, text in self._folded.items() if is_large(text) and mark in prompt]
-        return large + [TOKENS_PER_IMAGE for mark in self._images if mark in prompt]
+        return large + [TOKENS_PER_IMAGE for mark in (*self._images, *self._copied) if mark in prompt]
 
     def attachments(self, prompt: str) -> tuple[list[Attachment], list[Sentence]]:
         """Return what the marks in a prompt stand for, and what is wrong with an image."""
         large = {mark: text for mark, text in self._folded.items() if is_large(text)}
         found = [Attachment.of_text(mark, "paste", text) for mark, text in large.items() if mark in prompt]
+        found += [image for mark, image in self._copied.items() if mark in prompt]
         problems = []
         for mark, path in self._images.items():
             if mark not in prompt:

@@ -1,0 +1,57 @@
+"""What users call their sessions: one small file each, beside the session's trail."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from nebula.files.folder import Folder
+from nebula.files.home import derived_folder
+from nebula.files.reading import UnreadableFile, read_below
+from nebula.value import replace
+
+if TYPE_CHECKING:
+    from nebula.config import Settings
+    from nebula.memory.sessions import SessionInfo
+
+LONGEST = 100
+"""Characters of a name."""
+_MAX_BYTES = 4 * LONGEST
+
+
+def name_session(settings: Settings, session_id: str, name: str) -> str:
+    """Call a session of the project `name` from now on, and return that; an empty one takes the name away.
+
+    Raises OSError where it cannot be kept.
+    """
+    name = " ".join(name.split())[:LONGEST]
+    folder = _folder(settings)
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    with Folder.at(folder) as here:
+        here.replace(f"{session_id}.name", name.encode("utf-8", "replace"), perm=0o600)
+    return name
+
+
+def with_names(sessions: Iterable[SessionInfo], settings: Settings) -> list[SessionInfo]:
+    """Return the sessions of a project, each with its name."""
+    folder = _folder(settings)
+    return [replace(each, name=_read(folder, each.id)) for each in sessions]
+
+
+def find_by_name(sessions: Iterable[SessionInfo], name: str, settings: Settings) -> SessionInfo | None:
+    """Return the newest session that is called `name`, whatever the case of its letters."""
+    wanted = " ".join(name.split()).casefold()
+    return next((each for each in with_names(sessions, settings) if each.name.casefold() == wanted != ""), None)
+
+
+def _folder(settings: Settings) -> str:
+    return os.path.join(derived_folder(settings.root, settings.home), "sessions")
+
+
+def _read(folder: str, session_id: str) -> str:
+    try:
+        kept = read_below(folder, f"{session_id}.name", _MAX_BYTES)
+    except (UnreadableFile, OSError):
+        return ""
+    return (kept or b"").decode("utf-8", "replace")

@@ -1,0 +1,88 @@
+"""Images by their whole path, and from the clipboard."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+
+import pytest
+
+from conftest import Bench
+from in_process import run_here, sit_down_here
+from nebula.cli.terminal.input.clipboard import clipboard_image
+from scripted_model import ScriptedModel, Turn
+from terminal_driver import Person
+
+PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+CTRL_V = "\x16"
+
+
+def program(folder: Path, name: str, body: str) -> None:
+    path = folder / name
+    path.write_text(f"#!/bin/sh\n{body}\n")
+    path.chmod(0o755)
+
+
+def sent_images(server: ScriptedModel) -> list[str]:
+    content = server.turns[-1].json["messages"][-1]["content"]
+    return [part["image_url"]["url"] for part in content if part["type"] == "image_url"] if content[0] != "-" else []
+
+
+@pytest.mark.parametrize("written", ["@{}", "見て@{}を", '@"{}"'])
+def test_an_image_outside_the_project_is_attached_by_its_whole_path(bench: Bench, tmp_path: Path, written: str) -> None:
+    (tmp_path / "shot.png").write_bytes(PNG)
+    (tmp_path / "notes.txt").write_text("private")
+    with ScriptedModel([Turn("Red.")]) as server:
+        prompt = f"{written.format(tmp_path / 'shot.png')} @{tmp_path / 'notes.txt'}"
+        ran = run_here(bench, "nebula", "-p", prompt, **server.env())
+        (url,) = sent_images(server)
+    assert base64.b64decode(url.partition(",")[2]) == PNG
+    assert "notes.txt (outside the project" in ran.err and "private" not in server.turns[-1].body.decode()
+
+
+def test_what_only_has_the_ending_of_an_image_is_not_attached(bench: Bench, tmp_path: Path) -> None:
+    (tmp_path / "key.png").write_text("-----BEGIN PRIVATE KEY-----")
+    with ScriptedModel([Turn("No.")]) as server:
+        ran = run_here(bench, "nebula", "-p", f"see @{tmp_path / 'key.png'}", **server.env())
+        assert "PRIVATE KEY" not in server.turns[-1].body.decode()
+    assert "is no image of these kinds" in ran.err
+
+
+def test_the_image_in_the_clipboard_goes_with_the_prompt(bench: Bench, tmp_path: Path) -> None:
+    (tmp_path / "clip").write_bytes(PNG)
+    program(tmp_path, "wl-paste", f'cat "{tmp_path}/clip"')
+
+    def person(me: Person) -> None:
+        me.prompt()
+        me.send(f"what is {CTRL_V}")
+        me.wait("[image clipboard-1.png]")
+        me.wait("1 attachment")
+        me.line(" here")
+        me.wait("Red.")
+        me.prompt(times=2)
+        (tmp_path / "clip").write_bytes(b"")
+        me.send(CTRL_V)
+        me.wait("No image in the clipboard")
+        me.line("exit")
+
+    with ScriptedModel([Turn("Red.")]) as server:
+        path = f"{tmp_path}:{bench.env()['PATH']}"
+        sit_down_here(bench, person, PATH=path, WAYLAND_DISPLAY="w", **server.env())
+        assert len(sent_images(server)) == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "variables"),
+    [
+        ("echo text", {"DISPLAY": ":0"}),
+        ("exit 1", {"DISPLAY": ":0"}),
+        ("cat {png}", {}),
+        ("head -c 11000000 /dev/zero", {"DISPLAY": ":0"}),
+    ],
+)
+def test_no_image_is_none(tmp_path: Path, body: str, variables: dict[str, str]) -> None:
+    (tmp_path / "a.png").write_bytes(PNG)
+    program(tmp_path, "xclip", body.format(png=tmp_path / "a.png"))
+    assert clipboard_image({"PATH": f"{tmp_path}:/usr/bin:/bin", **variables}) is None
