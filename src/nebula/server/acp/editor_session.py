@@ -135,10 +135,10 @@ class EditorSession:
         return self._final
 
     def show_output(self, text: str) -> None:
-        self.update(message("agent_message_chunk", in_fence(text) + "\n\n"))
+        self.update(message("agent_message_chunk", f"\n\n{in_fence(text)}\n\n"))
 
     def show_words(self, text: str) -> None:
-        self.update(message("agent_message_chunk", text + "\n\n"))
+        self.update(message("agent_message_chunk", f"\n\n{text}\n\n"))
 
     async def confirm(self, question: str) -> bool:
         """Ask a question of a command that a yes or a no answers; no answer is a no."""

@@ -25,7 +25,7 @@ class Buffers(Protocol):
 
     @property
     def writes(self) -> bool:
-        """Whether the editor takes a new text for a file."""
+        """Return whether the editor takes a new text for a file."""
 
     def read(self, path: str) -> str | None:
         """Return the text that the editor has for a path of the project; None where it has none to give."""
