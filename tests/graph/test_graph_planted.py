@@ -39,7 +39,7 @@ def test_nothing_derived_lies_in_the_project(project: Path) -> None:
         graph.search_nodes(text="needle")
         graph.update_node(graph.list_nodes()[0].id, prompt="new")
         asyncio.run(build(graph))
-        assert sorted(os.listdir(data_dir(project) / ".state")) == ["lock"]
+        assert sorted(os.listdir(data_dir(project) / ".state")) == ["lock", "step"]
         derived = set(os.listdir(derived_folder(graph.data_dir)))
         assert {"graph.db", "built_tags.jsonl"} <= derived
 
@@ -144,7 +144,9 @@ def test_something_odd_in_the_place_of_a_file_costs_a_remark(
 def test_an_odd_state_file_is_one_clear_error_for_writers_and_none_for_readers(
     project: Path, plant: Callable[[Path], None], name: str
 ) -> None:
-    plant(data_dir(project) / ".state" / name)
+    path = data_dir(project) / ".state" / name
+    path.unlink(missing_ok=True)
+    plant(path)
     graph = Graph(data_dir(project))
     assert len(graph.search_nodes(text="needle")) == 2
     with pytest.raises(BadFile):

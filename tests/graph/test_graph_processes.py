@@ -152,7 +152,7 @@ def test_whoever_comes_next_finishes_what_a_dying_process_left(tmp_path: Path, l
             made = {node.id for node in other.list_nodes()} - {first, second}
             assert set(other.get_flow().nodes) == {first, second, *made}, f"half of a step at call {at}"
         seen = view(root)
-        assert [path.name for path in (root / ".state").iterdir()] == ["lock"]
+        assert [path.name for path in (root / ".state").iterdir() if path.name != "step"] == ["lock"]
         shutil.rmtree(root / ".state")
         assert view(root) == seen
         if died.returncode == 0:

@@ -11,9 +11,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
+from nebula.files.flushing import flush_together
 from nebula.files.home import derived_folder
+from nebula.files.syscalls import REAL
 from nebula.graph.disk.files import STATE, Files
 from nebula.graph.disk.lock import StoreLock
 from nebula.graph.disk.numbered_paths import KINDS
@@ -100,19 +103,24 @@ class DataFolder(Files):
         try:
             moves = []
             for op in sorted(operations, key=_place_in_step):
-                with self.as_bad_file(op.path):
-                    staged = self.state.write_new(op.data, self.mode_of(op.path)) if isinstance(op, Put) else ""
-                moves.append(Move(op.path, op.before, staged))
+                moves.append(Move(op.path, op.before))
+                if isinstance(op, Put):
+                    with self.as_bad_file(op.path):
+                        staged = self.state.write_new(op.data, self.mode_of(op.path), durable=False)
+                    moves[-1] = Move(op.path, op.before, staged)
+            flush_together(self.state, [move.staged for move in moves if move.staged], REAL.fsync)
             self.step_file.write(moves)
             for move in moves:
                 undo.append((move.path, None if move.before == -1 else self.read(move.path)))
                 self.move_in(move.staged, move.path)
-            self.flush_folders(move.path for move in moves)
+            for folder in _folders_of(moves):
+                flush_together(self.folder, [folder], REAL.fsync_dir)
         except BaseException:
             self._take_back(undo)
             raise
         yield
-        self.step_file.end()
+        with contextlib.suppress(OSError):  # whoever comes next finds nothing left to do
+            self.step_file.write(None)
 
     def _take_back(self, undo: list[tuple[str, bytes | None]]) -> None:
         """Where that fails, too, the step stays written down: whoever comes next finishes it."""
@@ -121,7 +129,8 @@ class DataFolder(Files):
                 self.remove(path)
             elif self.read(path) != content:
                 self.replace(path, content, durable=True)
-        self.flush_folders(path for path, _ in undo)
+        for folder in _folders_of(undo):
+            flush_together(self.folder, [folder], REAL.fsync_dir)
         self.step_file.clear()
 
     @contextlib.contextmanager
@@ -142,13 +151,20 @@ class DataFolder(Files):
                 is_waiting = not move.staged or self.signature(f"{STATE}/{move.staged}") is not None
                 if is_waiting and checksum(self.read(move.path)) == move.before:
                     self.move_in(move.staged, move.path)
-        self.flush_folders(move.path for move in moves)
+        for folder in _folders_of(moves):
+            flush_together(self.folder, [folder], REAL.fsync_dir)
         return [move.path for move in moves]
 
     def close(self) -> None:
         self.lock.close()
         self._let_go()
         self._derived = ""
+
+
+def _folders_of(steps: Iterable[tuple[str, *tuple[Any, ...]]]) -> list[str]:
+    """Return the folders in which files came or went, for tuples that begin with a path, in the order in which they are
+    to be flushed: that of a flow after those of its nodes."""
+    return list(dict.fromkeys(path.rpartition("/")[0] for path, *_ in steps))
 
 
 def _place_in_step(op: Operation) -> int:

@@ -18,7 +18,6 @@ from typing import NamedTuple
 from nebula.files.beneath import FILE_FLAGS, FOLDER_FLAGS
 from nebula.files.folder import Folder
 from nebula.files.reading import UnreadableFile, read_limited
-from nebula.files.syscalls import REAL
 from nebula.graph.errors import BadFile
 from nebula.language import Sentence
 
@@ -261,7 +260,7 @@ class Files:
     def move_in(self, staged: str, path: str) -> None:
         """Let a file of the state folder take the place of the one at a path; without one that is removed.
 
-        `flush_folders` makes it last."""
+        Flushing the folder makes it last."""
         if not staged:
             self.remove(path)
             return
@@ -284,16 +283,6 @@ class Files:
     def remove(self, path: str) -> None:
         with self.as_bad_file(path):
             self.folder.remove(path)
-
-    def flush_folders(self, paths: Iterable[str]) -> None:
-        """Flush the folders in which these files are, each once: what came and went there has done so for good."""
-        for path in dict.fromkeys(path.rpartition("/")[0] or "." for path in paths):
-            handle = self._open_folder(path)
-            if handle >= 0:
-                try:
-                    REAL.fsync_dir(handle)
-                finally:
-                    os.close(handle)
 
 
 def _bad_file(error: OSError, path: str) -> Exception:

@@ -2,15 +2,15 @@
 finish it.
 
 All that a step writes lies flushed in the state folder, under names of its own, before anything is replaced; then
-`.state/step` says which of them takes the place of which file. It is there for as long as a step is under way (empty
-while the files are being written), and is for a process that is killed: it is not flushed itself. After all of them
-have their places, each folder is flushed once. A power cut in the middle of a step, which nobody was told of yet, never
-leaves half a file; and as file systems with a journal keep the order of renames, a node in no flow at worst.
+`.state/step` says which of them takes the place of which file. It is for a process that is killed: it is not flushed
+itself, and when a step is done its first byte says so, since making and removing a file at each step would cost as much
+as flushing one. After all of them have their places, each folder is flushed once. A power cut in the middle of a step,
+which nobody was told of yet, never leaves half a file; and as file systems with a journal keep the order of renames, a
+node in no flow at worst.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
@@ -26,6 +26,7 @@ from nebula.graph.errors import BadFile
 FILE = f"{STATE}/step"
 _MAX_BYTES = 8 * 1024 * 1024
 """A stranger's must not fill the memory when it is read."""
+_DONE = b"-"
 _STAGED = re.compile(r"\.new-[0-9]{1,20}-[0-9]{1,20}", re.ASCII)
 
 
@@ -62,17 +63,27 @@ class StepFile:
 
     def __init__(self, files: Files) -> None:
         self._files = files
+        self._handle = -1
+        self._removes = False
 
     def is_there(self) -> bool:
-        return self._files.signature(FILE) is not None
+        """True while a step is under way, and after one that was cut short."""
+        return self._files.head(FILE, 1) not in (b"", _DONE)
 
-    def write(self, moves: Sequence[Move]) -> None:
-        """Say what is to be done; nothing yet, while files are being staged."""
-        handle = self._files.open_state("step", create=True)
-        try:
-            REAL.write(handle, _encode(moves) if moves else b"")
-        finally:
-            os.close(handle)
+    def write(self, moves: Sequence[Move] | None) -> None:
+        """Say what is to be done: nothing yet, while files are being staged; None when the step is done."""
+        if moves == [] or self._handle < 0:
+            self._close()
+            self._handle = self._files.open_state("step", create=True)
+        os.lseek(self._handle, 0, os.SEEK_SET)
+        if moves is not None:
+            self._removes = any(not move.staged for move in moves)
+            REAL.write(self._handle, _encode(moves))
+            return
+        REAL.write(self._handle, _DONE)
+        if self._removes:  # what was removed may come back under its name, and must not go once more
+            REAL.fsync(self._handle)
+        self._close()
 
     def read(self) -> list[Move]:
         """Return what is to be done; nothing where the step was not written to its end, and so not begun."""
@@ -88,22 +99,24 @@ class StepFile:
         for name in os.listdir(state.fd):
             if _STAGED.fullmatch(name):
                 state.remove(name)
+        self._close()
         state.remove("step")
 
-    def end(self) -> None:
-        """Remove the step that is done; whoever comes next finds nothing left of one that cannot be removed."""
-        with contextlib.suppress(OSError):
-            self._files.state.remove("step")
+    def _close(self) -> None:
+        handle, self._handle = self._handle, -1
+        if handle >= 0:
+            os.close(handle)
 
 
 def _encode(moves: Sequence[Move]) -> bytes:
     body = json.dumps(moves).encode("ascii")
-    return b"%08x\n" % zlib.crc32(body) + body
+    return b"%08x\n%s\n" % (zlib.crc32(body), body)
 
 
 def _decode(data: bytes) -> list[Move]:
     """Return nothing for what no step of ours says: it may be cut short, or the folder may come from a stranger."""
-    head, _, body = data.partition(b"\n")
+    head, _, rest = data.partition(b"\n")
+    body = rest.partition(b"\n")[0]  # what comes after it is of a longer step before
     try:
         if int(head, 16) != zlib.crc32(body):
             return []
