@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from nebula.attachments import Attachment
     from nebula.graph.context.preview import ContextPreview
     from nebula.graph.graph import Graph
+    from nebula.tools.delegate import Delegated, Errand, Runner
     from nebula.tools.external.servers import ExternalServers
     from nebula.workspace.contract import Workspace
 
@@ -99,8 +100,22 @@ async def open_session(
         for remark in (*forgetful, *state.remarks, *take_back_half_applied(session.project, state)):
             session.remark(remark)
         _take_up(session, resume, from_nodes)
+        bench.delegate = _delegates(session, project_recorders(settings, state), tuple(allow))
         opened.pop_all()
     return session
+
+
+def _delegates(session: Session, recorders: tuple[Reader, ...], allow: tuple[str, ...]) -> Runner | None:
+    """Return what runs the delegates of a session; None where the files are on another machine."""
+    if not isinstance(session.project.workspace, LocalWorkspace):
+        return None
+
+    async def run(errand: Errand, trace_id: str) -> Delegated:
+        from nebula.agent.race.delegates import run_delegate
+
+        return await run_delegate(session, recorders, allow, errand, trace_id)
+
+    return run
 
 
 def _take_up(session: Session, resume: str | None, from_nodes: Sequence[str]) -> None:
@@ -158,6 +173,7 @@ def preview_context(
     bench = open_workbench(settings, Approvals(allow_all), state=prepare_state_folder(settings.root), mode=mode)
     bench.find_node = archive.find_by_beginning
     session = Session("", settings, unasked, bench, archive, (), BackgroundSummaries(archive), mode=mode)
+    bench.delegate = _delegates(session, (), ())
     return preview_turn(session, node_ids, prompt, references, flow, without, attachments)
 
 

@@ -244,6 +244,8 @@ async def run_tool(
             problem=outcome.problem,
             unchanged=outcome.unchanged,
             lasting=outcome.lasting,
+            usage=outcome.usage,
+            cost=outcome.cost,
         ),
     )
     if late is not None:

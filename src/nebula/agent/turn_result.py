@@ -35,6 +35,7 @@ from nebula.language import Sentence
 from nebula.llm.catalog import cost, known_provider, sum_costs
 from nebula.llm.contract import why_no_answer
 from nebula.messages import AssistantMessage, Json, ToolResultStatus, ToolUseResult
+from nebula.tools import delegate
 from nebula.tools.registry import BY_NAME, WRITERS
 from nebula.value import field, record, replace, value
 
@@ -179,6 +180,9 @@ class TurnResult:
         self._failed = {each for each in self._failed if each not in WRITERS and not _same_file(each, diff.path)}
 
     def _read_result(self, event: ToolResult) -> None:
+        if event.usage is not None:
+            self.usage = self.usage + event.usage
+            self.cost = sum_costs((self.cost, event.cost))
         if self.rounds:
             self.rounds[-1].results.append(event.result)
             self.rounds[-1].seconds += event.duration_s or 0.0
@@ -193,7 +197,7 @@ class TurnResult:
             self._read_command(step.args, event.result)
         if event.lasting:  # left out of what a command did, such as its commit: no later call makes up for it
             self._refused[REPOSITORY] = RefusedChange(sys.maxsize, event.problem)
-        elif step is not None and event.refused and name in WRITERS:
+        elif step is not None and event.refused and (name in WRITERS or name == delegate.NAME):
             self._refused[_path_of(step.args)] = RefusedChange(len(self.rounds), event.problem)
         elif step is not None and name in WRITERS and event.result.status is ToolResultStatus.Error:
             target = _path_of(step.args) or name

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from nebula.graph.values import Node
     from nebula.tools.code.code_index import CodeSearch
     from nebula.tools.commands.layers import CommandLayers
+    from nebula.tools.delegate import Runner
     from nebula.tools.external.servers import ExternalServers
     from nebula.workspace.audit import AuditLog
 
@@ -93,6 +94,8 @@ class Workbench:
     """Lists earlier turns by their numbers, or by words in them."""
     takes_images: Callable[[], Awaitable[bool]] = _takes_images
     """Asks whether the model at hand takes images."""
+    delegate: Runner | None = None
+    """Runs a delegate; None where there are none."""
     instructions_used: int = 0
     """Bytes of instructions in the newest system prompt."""
 
@@ -112,6 +115,7 @@ class Workbench:
             trace_id,
             self.look_up,
             external,
+            delegate=self.delegate,
         )
         audit = self.audit(trace_id)
         if plan:

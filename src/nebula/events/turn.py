@@ -113,6 +113,10 @@ class ToolResult(Event):
     """The file was already as the call wants it: nothing was to be done."""
     lasting: bool = False
     """Of a refusal: nothing that is done later makes up for it."""
+    usage: Usage | None = None
+    """Tokens that the call cost by itself, as a delegate does."""
+    cost: float | None = None
+    """Of that usage, in US dollars; None where the price is not known."""
 
     def to_json(self) -> dict[str, Any]:
         body: dict[str, Any] = {
@@ -130,6 +134,8 @@ class ToolResult(Event):
             "problem": str(self.problem) if self.problem else None,
             "unchanged": self.unchanged or None,
             "lasting": self.lasting or None,
+            "usage": self.usage.to_json() if self.usage else None,
+            "cost": self.cost if self.usage else None,
         }
         return without_none(body)
 

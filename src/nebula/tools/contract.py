@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Protocol
 
-from nebula.events import CheckRun, Diff, Event, Evidence
+from nebula.events import CheckRun, Diff, Event, Evidence, Usage
 from nebula.language import Sentence
 from nebula.messages import MAX_USER_MESSAGE_SIZE, AssistantToolUse, ImageBlock, Json, Text, ToolResultStatus, ToolSpec
 from nebula.value import value
@@ -65,6 +65,9 @@ class Outcome:
     """The places of the project that it showed."""
     images: tuple[ImageBlock, ...] = ()
     """Pictures that the model is shown with the results; nobody records them."""
+    usage: Usage | None = None
+    """Tokens that it cost by itself, and what they cost in US dollars; None: nothing, or an unknown price."""
+    cost: float | None = None
     seconds: float | None = None
     """How long it worked, where somebody was asked afterwards: to wait for an answer is no work."""
 

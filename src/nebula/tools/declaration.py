@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from nebula.tools.approval import Approvals
     from nebula.tools.code.code_index import CodeSearch
     from nebula.tools.commands.layers import CommandLayers
+    from nebula.tools.delegate import Runner
 
 
 @value
@@ -54,6 +55,8 @@ class ToolKit:
     """Lists earlier turns by their numbers, or by words in them."""
     external: Mapping[str, Tool] = MappingProxyType({})
     """Tools of MCP servers, ready made."""
+    delegate: Runner | None = None
+    """Runs a delegate; None where there are none, as inside another one."""
 
 
 Learn = Callable[[ReadLedger, Mapping[str, Any], Mapping[str, Any]], None]

@@ -13,7 +13,7 @@ from nebula.messages import (
     ToolUseResult,
     UserMessage,
 )
-from nebula.tools import read_node, todo, why_lines
+from nebula.tools import delegate, read_node, todo, why_lines
 from nebula.tools.approval import Approvals, Approved, WritersOfTurn
 from nebula.tools.code import search_code
 from nebula.tools.commands import run_check, run_command
@@ -39,6 +39,7 @@ TOOLS: tuple[ToolDeclaration, ...] = (
     why_lines.TOOL,
     todo.TOOL,
     fetch_url.TOOL,
+    delegate.TOOL,
 )
 WRITERS = frozenset(tool.name for tool in TOOLS if tool.writes)
 BY_NAME = {tool.name: tool for tool in TOOLS}

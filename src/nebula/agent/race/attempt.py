@@ -78,7 +78,7 @@ async def open_try(settings: Settings, order: RaceOrder, place: TryPlace, tell: 
     bench.find_node = archive.find_by_beginning
     background = BackgroundSummaries(archive)
     session = Session(order.session_id, settings, chosen, bench, archive, (tell,), background, mode=order.mode)
-    if order.parents:
+    if order.parents and not order.fresh:
         await asyncio.to_thread(session.continue_from, order.parents)
     return session
 

@@ -15,7 +15,7 @@ from nebula.agent.undo import difference
 from nebula.errors import EXIT_USAGE, NebulaError
 from nebula.events import Approval, Diff, ProposedChange, new_trace_id
 from nebula.language import Sentence
-from nebula.tools.approval import Approvals, Decision
+from nebula.tools.approval import Approver, Decision
 from nebula.value import value
 from nebula.workspace.contract import PathChange
 from nebula.workspace.errors import AlreadyExists, Stale, WorkspaceError
@@ -23,7 +23,7 @@ from nebula.workspace.journal.states import same_state
 from nebula.workspace.local import LocalWorkspace
 
 if TYPE_CHECKING:
-    from nebula.graph.values import FileState, Node
+    from nebula.graph.values import FileState
     from nebula.workspace.file_history import FileHistory
 
 TAKE = "take"
@@ -37,9 +37,10 @@ class CannotTake(NebulaError):
 
 @value
 class Wanted:
-    """A try, and the files and folders of it that are wanted; none: all of it."""
+    """A try, what it did, and the files and folders of it that are wanted; none: all of it."""
 
-    node: Node
+    node_id: str
+    files: tuple[FileState, ...]
     paths: tuple[str, ...] = ()
 
 
@@ -71,22 +72,23 @@ def choose_files(wanted: Sequence[Wanted]) -> list[FileState]:
 
 def _matching(wanted: Wanted) -> list[FileState]:
     if not wanted.paths:
-        return list(wanted.node.files)
+        return list(wanted.files)
     found = []
     for path in wanted.paths:
         name = path.strip("/").removeprefix("./")
-        below = [state for state in wanted.node.files if f"{state.path}/".startswith(f"{name}/")]
+        below = [state for state in wanted.files if f"{state.path}/".startswith(f"{name}/")]
         if not below:
-            raise CannotTake("{path} is no change of {node}.", path=path, node=wanted.node.id)
+            raise CannotTake("{path} is no change of {node}.", path=path, node=wanted.node_id)
         found += below
     return list({state.path: state for state in found}.values())
 
 
-async def take(wanted: Sequence[Wanted], workspace: LocalWorkspace, approvals: Approvals) -> Taken:
-    """Propose what is wanted as one set, and apply what was allowed. Raises CannotTake."""
+async def take(wanted: Sequence[Wanted], workspace: LocalWorkspace, ask: Approver, *, group: str = "") -> Taken:
+    """Propose what is wanted as one set, and apply what was allowed; `group` is the turn that the journal names, by
+    default the try itself. Raises CannotTake."""
     chosen = choose_files(wanted)
-    group = wanted[0].node.id if len({each.node.id for each in wanted}) == 1 else new_trace_id()
-    files = workspace.for_turn(group)
+    alone = wanted[0].node_id if len({each.node_id for each in wanted}) == 1 else new_trace_id()
+    files = workspace.for_turn(group or alone)
     proposed, changes, conflicts = await asyncio.to_thread(_compare, chosen, files)
     if not changes:
         return Taken(conflicts=tuple(conflicts))
@@ -94,11 +96,9 @@ async def take(wanted: Sequence[Wanted], workspace: LocalWorkspace, approvals: A
     if conflicts:
         said = Sentence("Left out, because it changed in the project meanwhile: {paths}.", paths=", ".join(conflicts))
         remarks = (said,)
-    name = " ".join((TAKE, *(each.node.id for each in wanted)))
-    question = Approval(
-        new_trace_id(), "command", TAKE, tuple(proposed), name, remarks=remarks, decision=approvals.by_rule
-    )
-    decision = await approvals.approver(question)
+    name = " ".join((TAKE, *(each.node_id for each in wanted)))
+    question = Approval(new_trace_id(), "command", TAKE, tuple(proposed), name, remarks=remarks)
+    decision = await ask(question)
     if not decision.allowed:
         return Taken(decision, conflicts=tuple(conflicts))
     if decision.paths:

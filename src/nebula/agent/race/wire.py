@@ -27,6 +27,8 @@ class RaceOrder:
     session_id: str = ""
     allow: tuple[str, ...] = ()
     mode: str = "agent"
+    fresh: bool = False
+    """The tries know nothing of the turns that lead to `parents`."""
     plain_copies: bool = False
     """Make the places without overlays, as on a machine that has none."""
 

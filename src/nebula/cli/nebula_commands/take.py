@@ -17,7 +17,7 @@ from nebula.config import Settings
 from nebula.errors import EXIT_POLICY
 from nebula.graph.errors import GraphError
 from nebula.language import translate
-from nebula.tools.approval import Approvals, allow_all
+from nebula.tools.approval import allow_all
 from nebula.workspace import Policy, open_workspace
 
 
@@ -68,14 +68,14 @@ def find_wanted(archive: TurnArchive, words: Sequence[str]) -> list[Wanted]:
         node = archive.find(node_id)
         if node is None:
             raise CannotTake("There is no node {node}.", node=node_id)
-        wanted.append(Wanted(node, () if node_id in whole else tuple(named_paths)))
+        wanted.append(Wanted(node.id, tuple(node.files), () if node_id in whole else tuple(named_paths)))
     return wanted
 
 
 async def _take(settings: Settings, wanted: Sequence[Wanted], allow: Sequence[str], *, yes: bool) -> Taken:
     workspace = open_workspace(settings.root, Policy(max_bytes=settings.max_bytes, allowed=frozenset(allow)))
     try:
-        return await take(wanted, workspace, Approvals(allow_all, "yes") if yes else Approvals(ask_at_terminal))
+        return await take(wanted, workspace, allow_all if yes else ask_at_terminal)
     finally:
         workspace.close()
 

@@ -24,7 +24,7 @@ from nebula.language import Sentence, explain, translate
 from nebula.llm.choose import choose_model
 from nebula.llm.errors import ModelError
 from nebula.messages.redaction import Redactor
-from nebula.tools.approval import Approvals, allow_all
+from nebula.tools.approval import allow_all
 
 FIRST_PASSING = "first-passing"
 
@@ -107,8 +107,8 @@ async def _take(options: argparse.Namespace, race: Race, tries: list[TryOutcome]
     if not options.yes and not sys.stdin.isatty():
         print_remark(f"nebula: {translate('Nobody is there to ask: add --yes to take it.')}")
         return None, EXIT_POLICY
-    approvals = Approvals(allow_all, "yes") if options.yes else Approvals(ask_at_terminal)
-    done: Taken = await take([Wanted(node)], race.workspace, approvals)
+    ask = allow_all if options.yes else ask_at_terminal
+    done: Taken = await take([Wanted(node.id, tuple(node.files))], race.workspace, ask)
     report_taken(done)
     return (chosen.number if done.decision.allowed else None), take_exit_code(done) or code
 

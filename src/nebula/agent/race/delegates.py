@@ -1,0 +1,76 @@
+"""Delegates of a session: each a try of its own, whose changes are proposed to the asking turn."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+from nebula.agent.race.entrants import BadRace, check_model
+from nebula.agent.race.outcome import TryOutcome
+from nebula.agent.race.race import Race
+from nebula.agent.race.take import Wanted, take
+from nebula.agent.race.wire import RaceOrder
+from nebula.events import Approval, Reader, new_trace_id
+from nebula.graph.values import FileState
+from nebula.tools.approval import Decision
+from nebula.tools.delegate import Delegated, Errand, Proposed
+from nebula.workspace.local import LocalWorkspace
+
+if TYPE_CHECKING:
+    from nebula.agent.session import Session
+
+
+async def run_delegate(
+    session: Session, recorders: tuple[Reader, ...], allow: tuple[str, ...], errand: Errand, trace_id: str
+) -> Delegated:
+    """Run one delegate of a session to its end; cancelled, it ends at once. Its node has the parents of the asking
+    turn, whose id is `trace_id`."""
+    chosen, settings = session.chosen, session.settings
+    if errand.model:
+        try:
+            await check_model(settings, errand.model)
+        except BadRace as problem:
+            return Delegated(error=str(problem))
+    order = RaceOrder(
+        settings.root,
+        errand.task,
+        (errand.model or f"{chosen.provider}/{chosen.name}",),
+        (new_trace_id(),),
+        tuple((name, getattr(settings, name)) for name, origin in settings.origins.items() if origin == "command line"),
+        session.place.next_parents(),
+        session.id,
+        allow,
+        "plan" if errand.read_only else "agent",
+        fresh=True,
+    )
+    workspace = session.project.workspace
+    assert isinstance(workspace, LocalWorkspace)  # noqa: S101 - elsewhere there are no delegates
+    race = Race(order, session.archive, workspace, recorders, _hear_nothing, session.remark)
+    [done] = await race.run()
+    return _report(done, workspace, trace_id)
+
+
+def _report(done: TryOutcome, workspace: LocalWorkspace, trace_id: str) -> Delegated:
+    final = done.final
+    error = ""
+    if final.status not in ("ok", "limit") or not final.text.strip():
+        error = str(final.remark) if final.remark else f"It ended with the status {final.status}."
+    wanted = Wanted(done.trace_id, tuple(_state(each.path, each.before, each.after) for each in done.changes))
+
+    async def propose(ask: Callable[[Approval], Awaitable[Decision]]) -> Proposed:
+        taken = await take([wanted], workspace, ask, group=trace_id)
+        remarks = [*taken.left_out]
+        if taken.conflicts:
+            remarks.append(f"Left out, because it changed in the project meanwhile: {', '.join(taken.conflicts)}.")
+        return Proposed(taken.decision, taken.applied, tuple(remarks))
+
+    offered = propose if done.changes and not error else None
+    return Delegated(final.text, final.node_id, error, final.usage, final.cost, offered)
+
+
+def _state(path: str, before: str | None, after: str | None) -> FileState:
+    return FileState(path, before or "", after or "")
+
+
+def _hear_nothing(_: int, __: object) -> None:
+    """Show nothing: the asking turn tells what came of it."""
