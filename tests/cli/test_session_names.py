@@ -39,5 +39,5 @@ def test_one_whose_last_turn_failed_is_not_completed(bench: Bench) -> None:
         run_here(bench, "nebula", "-p", "good", **server.env())
         assert run_here(bench, "nebula", "-p", "bad", **server.env()).code == 1
     listed = json.loads(run_here(bench, "nebula", "sessions", "--json").out)
-    assert [each["status"] for each in listed] == ["unfinished", "completed"]
-    assert "未完了" in run_here(bench, "nebula", "sessions", NEBULA_LANG="ja").out
+    assert [each["status"] for each in listed] == ["failed", "completed"]
+    assert "失敗" in run_here(bench, "nebula", "sessions", NEBULA_LANG="ja").out

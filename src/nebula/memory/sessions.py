@@ -66,10 +66,10 @@ class SessionInfo:
     """What the user calls it."""
 
     @property
-    def status(self) -> Literal["active", "completed", "unfinished"]:
+    def status(self) -> Literal["active", "completed", "failed"]:
         if self.ended_at is None:
             return "active"
-        return "completed" if self.answered else "unfinished"
+        return "completed" if self.answered else "failed"
 
 
 class Sessions:

@@ -23,7 +23,7 @@ SHOWN = 9
 _STATUS = {
     "active": Sentence("active"),
     "completed": Sentence("completed"),
-    "unfinished": Sentence("unfinished"),
+    "failed": Sentence("failed"),
 }
 MENTIONED = 3
 
@@ -102,7 +102,7 @@ def listed_session(info: SessionInfo, columns: int) -> str:
 
 def session_line(info: SessionInfo, columns: int) -> str:
     """Time, status, model, name or first prompt, and last words on one line of the terminal."""
-    status = pad(explain(_STATUS[info.status]), len("unfinished"))
+    status = pad(explain(_STATUS[info.status]), len("completed"))
     model = pad(cut(one_line(short_name(info.model)), 18), 18)
     head = f"{info.started_at:%Y-%m-%d %H:%M}  {status}  {model}  "
     return head + _begun_and_ended(info, max(10, columns - display_width(head)))

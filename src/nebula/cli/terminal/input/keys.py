@@ -100,6 +100,7 @@ async def _insert_image(event: KeyPressEvent, pastes: Pastes) -> None:
     """Insert the mark of the image in the clipboard, or tell that there is none."""
     from prompt_toolkit.application import run_in_terminal
 
+    from nebula.cli.printing import print_line
     from nebula.cli.terminal.input.clipboard import clipboard_image
 
     data = await asyncio.to_thread(clipboard_image)
@@ -108,7 +109,7 @@ async def _insert_image(event: KeyPressEvent, pastes: Pastes) -> None:
         event.app.invalidate()
         return
     said = translate("No image in the clipboard (read by wl-paste, xclip or pngpaste).")
-    await run_in_terminal(lambda: print(said))
+    await run_in_terminal(lambda: print_line(said))
 
 
 def _bind_leaving(keys: KeyBindings, editing: Callable[[], bool]) -> None:
