@@ -53,9 +53,9 @@ def test_a_commit_is_asked_about_by_what_it_does(repository: Bench, answer: str,
 
 def test_the_question_counts_the_files_of_a_commit(repository: Bench) -> None:
     """Also where git has packed what went before; files that are as they were do not count."""
-    made = "mkdir -p a/b c && echo 1 > a/b/x && echo 1 > a/y && echo 1 > c/z && echo 1 > top && git add -A"
+    made = "mkdir -p a/b c same && for each in a/b/x a/y c/z top same/1 same/2; do echo 1 > $each; done; git add -A"
     printed, _ = ran(repository, f"{made} && git commit -qm many", "y\ny\n")
-    assert "commit main (many), 4 files" in printed.out
+    assert "commit main (many), 6 files" in printed.out
     subprocess.run(["git", "gc", "-q"], cwd=repository.project, check=True)
     line = "echo 2 > a/b/x && git rm -rq c && chmod +x top && git add -A && git commit -qm fewer"
     printed, _ = ran(repository, line, "y\ny\n")

@@ -182,3 +182,11 @@ def test_an_answer_without_end_is_stopped_early(delta: dict[str, object]) -> Non
     with pytest.raises(BadReplyError, match="without end"):
         for _ in range(5_000):
             reader.feed(event)
+
+
+@pytest.mark.parametrize(("model", "ran"), [("gpt-4.1-nano", []), ("tiny", ["look"])])
+async def test_a_providers_own_model_behind_another_address_answers_in_text(model: str, ran: list[str]) -> None:
+    """What looks like a call is one only of a model that may have no tool calls."""
+    with ScriptedModel([Turn('{"name": "look", "arguments": {"at": "x"}}')]) as server:
+        reply = await asked(openai(server), model)
+    assert [use.name for use in reply.message.tool_uses or ()] == ran

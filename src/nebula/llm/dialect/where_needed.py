@@ -12,6 +12,7 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
 from nebula.language import Sentence
+from nebula.llm.catalog import known_provider
 from nebula.llm.contract import Model, ModelInfo, ModelNotice, ModelReply, ModelRequest, StreamItem
 from nebula.llm.dialect.wrapped_model import WrappedModel
 from nebula.llm.errors import BadReplyError, ModelError
@@ -27,7 +28,7 @@ class DialectWhereNeeded(WrappedModel):
     """`remark` is said once, before the first reply.
 
     `reads_printed_calls`: the server is one whose models may print calls as text. Never for a provider whose models
-    have tool calls: there a text is the answer, whatever it looks like.
+    have tool calls, nor for its models behind another address: there a text is the answer, whatever it looks like.
     """
 
     def __init__(self, model: Model, remark: Sentence | None = None, *, reads_printed_calls: bool = False) -> None:
@@ -66,6 +67,9 @@ class DialectWhereNeeded(WrappedModel):
                     self._printing.discard(request.model)  # it answered in prose: native again
                 yield item
 
+    def _may_print(self, model: str) -> bool:
+        return self._reads_printed_calls and not known_provider(model)
+
     async def _info(self, model: str) -> ModelInfo:
         try:
             return await self._model.describe(model)
@@ -84,7 +88,7 @@ class DialectWhereNeeded(WrappedModel):
         items: Any = self._model.stream(request)
         async with aclosing(items):
             async for item in items:
-                if isinstance(item, ModelReply) and self._reads_printed_calls and may_print_calls(item, request):
+                if isinstance(item, ModelReply) and self._may_print(request.model) and may_print_calls(item, request):
                     from nebula.llm.dialect.json_dialect import with_printed_calls
 
                     understood = with_printed_calls(item, request)
