@@ -18,7 +18,6 @@ from nebula.cli.terminal.output.live_line import LiveLine
 from nebula.cli.terminal.output.screen import Screen
 from nebula.cli.terminal.output.width import cut, display_width, first_parts, pad, tail, wrap, wrap_parts
 from nebula.cli.vizprompt_commands.chat_session import COMMANDS
-from nebula.config.settings import TABLE as TABLE_OF_SETTINGS
 from nebula.events import Retry
 from nebula.graph.tokens import estimate_tokens
 from nebula.language import Sentence, translate_to, use_language
@@ -107,7 +106,6 @@ def test_words_of_other_agents_are_not_also_ours():
 
 
 def test_the_advice_for_a_word_of_other_agents_names_what_is_there():
-    assert "`mcp_servers`" in ELSEWHERE["/mcp"] and "mcp_servers" in TABLE_OF_SETTINGS
     assert "`nebula config`" in ELSEWHERE["/config"] and "config" in umbrella.COMMANDS
 
 

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from conftest import Bench
-from in_process import run_here
+from in_process import run_here, sit_down_here
 from scripted_model import Call, ScriptedModel, Turn
+from terminal_driver import Person
 
 pytestmark = pytest.mark.slow
 
@@ -20,7 +21,7 @@ PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
 SERVER = f'''
-import base64
+import asyncio, base64, os
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context, Image
 
@@ -34,8 +35,9 @@ def look() -> Image:
 @server.tool()
 async def develop(context: Context) -> str:
     """Takes its time."""
-    for step in range(3):
-        await context.report_progress(step, 3, "in the dark room")
+    while not os.path.exists("developed"):
+        await context.report_progress(1, 3, "in the dark room")
+        await asyncio.sleep(0.05)
     return "developed"
 
 @server.resource("studio://lens")
@@ -110,3 +112,47 @@ def test_plan_mode_reads_resources_only_where_the_user_says_so(bench: Bench, stu
             run_here(bench, "nebula", "-p", "plan", "--mode", "plan", **server.env())
             names = {each["function"]["name"] for each in server.turns[0].json["tools"]}
         assert {each for each in names if "__" in each} == {f"studio__{each}" for each in read_only}
+
+
+def test_a_person_sees_the_servers_restarts_them_and_types_their_prompts(bench: Bench, studio: Any) -> None:
+    def person(screen: Person) -> None:
+        screen.prompt()
+        screen.line("/mcp")
+        screen.wait("studio  does not run")
+        screen.prompt(times=2)
+        screen.line("/studio__portrait")
+        screen.wait("Say it as: /studio__portrait person")
+        screen.prompt(times=3)
+        screen.line("/studio__portrait Ada Lovelace")
+        screen.wait("Take a portrait of Ada Lovelace")
+        screen.wait("Smile.")
+        screen.prompt(times=4)
+        screen.line("/mcp restart studio")
+        screen.wait("starting MCP server studio")
+        screen.wait("✓ studio  look, develop, readResource")
+        screen.prompt(times=5)
+        screen.line("/mcp")
+        screen.wait("How to take a portrait.")
+        screen.line("/studio__nothing")
+        screen.wait("There is no command /studio__nothing")
+        screen.line("exit")
+
+    with ScriptedModel([Turn("Smile.")]) as server:
+        sit_down_here(bench, person, **server.env())
+        assert "Take a portrait of Ada Lovelace" in sent(server, "user")[-1]
+        assert len(server.turns) == 1
+
+
+def test_how_far_a_call_is_is_shown_in_the_live_line(bench: Bench, studio: Any) -> None:
+    def person(screen: Person) -> None:
+        screen.prompt()
+        screen.line("develop")
+        screen.wait("studio__develop: 1/3 in the dark room")
+        (bench.project / "developed").touch()
+        screen.wait("Done.")
+        screen.prompt(times=2)
+        screen.line("exit")
+
+    with ScriptedModel([Turn("", [Call("studio__develop", {})]), Turn("Done.")]) as server:
+        sit_down_here(bench, person, "--yes", **server.env())
+        assert sent(server, "tool") == ["developed"]

@@ -33,10 +33,12 @@ def load_settings(
     env = os.environ if environ is None else environ
     bare = Settings(home=nebula_home(env), root=os.path.abspath(root or os.getcwd()))
     remarks: list[Sentence] = []
+    shared, project = _project_layers(bare, remarks)
     layers = [
         ("default", {"lang": language_of(env)}),
         (bare.config_path, _user_layer(bare.config_path, remarks)),
-        (bare.project_config_path, _project_layer(bare, remarks)),
+        (bare.shared_servers_path, shared),
+        (bare.project_config_path, project),
         ("environment", _environment_layer(env)),
         ("command line", overrides or {}),
     ]
@@ -45,8 +47,8 @@ def load_settings(
     overruled: dict[str, Any] = {}
     for origin, layer in layers:
         said = {key: each for key, each in layer.items() if each not in (None, "")}  # an empty string says nothing
-        if origin == bare.project_config_path:
-            overruled = {key: values[key] for key in said if key in values}
+        if origin in (bare.shared_servers_path, bare.project_config_path):
+            overruled |= {key: values[key] for key in said if key in values}
         values |= said
         origins |= dict.fromkeys(said, origin)
     settings = replace(bare, **values, overruled=overruled, origins=origins, remarks=_at_most(MAX_REMARKS, remarks))
@@ -61,6 +63,20 @@ def _user_layer(path: str, remarks: list[Sentence]) -> dict[str, Any]:
         else:
             remarks.append(_unknown(path, key))
     return layer
+
+
+def _project_layers(bare: Settings, remarks: list[Sentence]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what `.mcp.json` says and what the project's config.json says; of servers that both name the latter's."""
+    project = _project_layer(bare, remarks)
+    if not os.path.lexists(bare.shared_servers_path):
+        return {}, project  # the usual case: its reader need not be loaded
+    from nebula.config.shared_servers import read_shared_servers
+
+    servers = read_shared_servers(bare.root, remarks)
+    if servers and "mcp_servers" in project:
+        project["mcp_servers"] = {**servers, **project["mcp_servers"]}
+        servers = {}
+    return ({"mcp_servers": servers} if servers else {}), project
 
 
 def _project_layer(bare: Settings, remarks: list[Sentence]) -> dict[str, Any]:

@@ -168,6 +168,10 @@ class Settings:
         return os.path.join(self.state_dir, "config.json")
 
     @property
+    def shared_servers_path(self) -> str:
+        return os.path.join(self.root, ".mcp.json")
+
+    @property
     def memory_path(self) -> str:
         return self.database_path or os.path.join(self.home, "memory.db")
 
@@ -197,7 +201,7 @@ class Settings:
         return without_credentials(said) if declared is not None and declared.check is address else said
 
     def is_from_project(self, name: str) -> bool:
-        return self.origins.get(name) == self.project_config_path
+        return self.origins.get(name) in (self.project_config_path, self.shared_servers_path)
 
     @property
     def checks_need_trust(self) -> bool:

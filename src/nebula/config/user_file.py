@@ -43,6 +43,21 @@ def save_choice(settings: Settings, **choices: Any) -> None:
     _change(settings.config_path, lambda found: {**found, **choices})
 
 
+def save_server(settings: Settings, name: str, entry: dict[str, Any] | None) -> bool:
+    """Put an entry of `mcp_servers` into the user's config.json, or take it out; return whether there was one."""
+    before: list[bool] = []
+
+    def edit(found: dict[str, Any]) -> dict[str, Any]:
+        known = found.get("mcp_servers")
+        servers = dict(known) if isinstance(known, dict) else {}
+        before.append(name in servers)
+        servers = {key: each for key, each in {**servers, name: entry}.items() if each is not None}
+        return {**found, "mcp_servers": servers or None}
+
+    _change(settings.config_path, edit)
+    return before[0]
+
+
 def _change(path: str, edit: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
     """Read, edit and write the file while no other process does."""
     folder = os.path.dirname(path)

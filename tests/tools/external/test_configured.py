@@ -71,6 +71,38 @@ def test_a_projects_servers_count_once_it_is_trusted(places: Places) -> None:
     assert theirs.args == ("${NOTES_KEY}",), "a project is given no key"
 
 
+def test_a_shared_file_of_the_project_counts_like_its_own_config(places: Places) -> None:
+    shared = {
+        "one": {"command": "a"},
+        "theirs": {"command": "b"},
+        "bad": {"command": 3},
+        "old": {"type": "sse", "url": "x"},
+    }
+    (places.project / ".mcp.json").write_text(json.dumps({"mcpServers": shared}))
+    settings = places.settings(OWN)
+    assert settings.needs_trust and [each.name for each in configured_servers(settings, {})] == ["notes"]
+    remarks = "\n".join(map(str, settings.remarks))
+    assert "'bad'" in remarks and "type sse are not supported" in remarks and len(settings.remarks) == 2
+    found = configured_servers(remember_trust(settings), {"NOTES_KEY": "k"})
+    assert [each.name for each in found] == ["one", "theirs", "notes"]
+    both = remember_trust(places.settings(None, THEIRS))
+    assert {each.name: each.command for each in configured_servers(both, {})} == {
+        "one": "a",
+        "theirs": "run-me",
+        "notes": "notes",
+    }
+    shared["one"]["command"] = "something-else"
+    (places.project / ".mcp.json").write_text(json.dumps({"mcpServers": shared}))
+    assert places.settings(None, THEIRS).needs_trust, "what changed is asked about again"
+
+
+@pytest.mark.parametrize("said", ["{", "[]", '{"mcpServers": []}', '{"mcpServers": {"a": 3}}'])
+def test_what_is_wrong_with_a_shared_file_costs_a_remark(places: Places, said: str) -> None:
+    (places.project / ".mcp.json").write_text(said)
+    settings = places.settings()
+    assert len(settings.remarks) == 1 and ".mcp.json" in str(settings.remarks[0]) and not settings.mcp_servers
+
+
 def test_trust_ends_where_the_servers_change(places: Places) -> None:
     remember_trust(places.settings(None, THEIRS))
     assert places.settings(None, THEIRS).trust

@@ -219,6 +219,9 @@ def test_what_a_server_answers() -> None:
 def test_data_is_shown_once_and_never_lost() -> None:
     data = {"n": 1, "name": "牛乳\U000e0041\x07"}
     assert answered(text(json.dumps(data)), structured_content=data).content == (Text(json.dumps(data)),)
+    for said, result in (([text("well")], "well"), ([text("1"), text("b")], [1, "b"]), ([text("[1]")], [1])):
+        assert len(answered(*said, structured_content={"result": result}).content) == len(said)
+    assert len(answered(text("2 lines"), structured_content={"result": 2}).content) == 2
     assert answered(text("2 lines"), structured_content=data).content == (
         Text("2 lines"),
         Json({"n": 1, "name": "牛乳"}),

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from nebula import __version__
 from nebula.cli.arguments import Parser, checked_root, flag, root_option
+from nebula.cli.external_servers import print_server
 from nebula.cli.printing import print_item, print_line
 from nebula.cli.settings import shown_origin
 from nebula.cli.terminal.output.width import pad
@@ -27,7 +28,6 @@ from nebula.sandbox.capability import capability, missing_walls
 from nebula.stage import one_line
 from nebula.tools.commands.layers import CommandLayers
 from nebula.tools.external.configured import configured_servers
-from nebula.tools.external.servers import ExternalServers
 
 if TYPE_CHECKING:
     from nebula.sandbox.contract import Capability
@@ -112,14 +112,7 @@ async def _print_servers(settings: Settings) -> None:
         return
     print_line("\n" + translate("MCP servers"))
     for server in configured_servers(settings, os.environ):
-        found = ExternalServers([server])
-        problems = await found.open()
-        names = ", ".join(found.tools(None, plan=False))
-        await found.close()
-        for problem in problems:
-            print_item(f"  ✗ {server.name:8} ", one_line(explain(problem)))
-        if not problems:
-            print_item(f"  ✓ {server.name:8} ", one_line(names))
+        await print_server(server)
 
 
 async def _print_providers(settings: Settings, every: bool) -> int:

@@ -36,6 +36,10 @@ if TYPE_CHECKING:
 
 
 def main(argv: Sequence[str]) -> int:
+    if argv and argv[0] in ("add", "remove", "list", "test"):
+        from nebula.cli.external_servers import main as servers_main
+
+        return servers_main(argv)
     options = _parser().parse_args(argv)
     check_allowed(options.allow)
     root = checked_root(options.root)
@@ -100,7 +104,8 @@ def _parser() -> argparse.ArgumentParser:
         "nebula mcp",
         translate(
             "The guarded file tools (list, readFile, searchInDirectory, searchCode, writeFile, editFile) over the\n"
-            "Model Context Protocol: on standard input and output, or by streamable HTTP with --http."
+            "Model Context Protocol: on standard input and output, or by streamable HTTP with --http.\n"
+            "The servers whose tools nebula itself may use: nebula mcp add | remove | list | test."
         ),
     )
     root_option(parser)

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from nebula.config import Settings
+from nebula.config.addresses import without_credentials
 from nebula.value import value
 
 DEFAULT_TIMEOUT_S = 60.0
@@ -33,6 +34,8 @@ class ExternalServer:
     timeout_s: float = DEFAULT_TIMEOUT_S
     secrets: tuple[str, ...] = ()
     """What its entry took from the environment."""
+    origin: str = ""
+    """The file that names it."""
 
 
 def configured_servers(settings: Settings, environ: Mapping[str, str]) -> tuple[ExternalServer, ...]:
@@ -41,14 +44,23 @@ def configured_servers(settings: Settings, environ: Mapping[str, str]) -> tuple[
         own = settings.overruled.get("mcp_servers", {})
         if settings.trust:
             theirs = {name: dict(entry) | {"read_only": []} for name, entry in settings.mcp_servers.items()}
-            found |= {name: _server(name, entry, settings.root, None) for name, entry in theirs.items()}
+            origin = settings.origins["mcp_servers"]
+            found |= {name: _server(name, entry, settings.root, None, origin) for name, entry in theirs.items()}
     else:
         own = settings.mcp_servers
-    found |= {name: _server(name, entry, settings.root, environ) for name, entry in own.items()}
+    origin = settings.config_path
+    found |= {name: _server(name, entry, settings.root, environ, origin) for name, entry in own.items()}
     return tuple(found.values())
 
 
-def _server(name: str, entry: Mapping[str, Any], root: str, environ: Mapping[str, str] | None) -> ExternalServer:
+def describe_entry(server: ExternalServer) -> str:
+    """Return how a server is reached, without what its environment and headers hold."""
+    return without_credentials(server.url) if server.url else " ".join((server.command, *server.args))
+
+
+def _server(
+    name: str, entry: Mapping[str, Any], root: str, environ: Mapping[str, str] | None, origin: str
+) -> ExternalServer:
     secrets: list[str] = []
 
     def filled(text: str) -> str:
@@ -68,4 +80,5 @@ def _server(name: str, entry: Mapping[str, Any], root: str, environ: Mapping[str
         read_only=frozenset(entry.get("read_only", ())),
         timeout_s=entry.get("timeout_s", DEFAULT_TIMEOUT_S),
         secrets=tuple(secrets),
+        origin=origin,
     )

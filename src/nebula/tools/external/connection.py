@@ -72,11 +72,6 @@ class ServerConnection:
                     self.problem = str(failed.values["reason"])
                     raise
 
-    async def restart(self) -> None:
-        """End the server, and start it again. Raises ServerFailed."""
-        await self.close()
-        await self.open()
-
     async def _start(self) -> None:
         self._stop, self._border = asyncio.Event(), Border()
         ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()

@@ -45,7 +45,7 @@ def read_blocks(result: CallToolResult) -> list[Block]:
     """Return the parts of `result`; structured content joins them where no text says the same."""
     blocks: list[Block] = [_read_block(each) for each in result.content]
     data = result.structured_content
-    if data is not None and not any(_says(block, data) for block in blocks):
+    if data is not None and not _say([each.text for each in blocks if isinstance(each, Text)], data):
         blocks.append(Json(map_json_text(data, clean_text)))
     return blocks
 
@@ -84,14 +84,21 @@ def _cut(blocks: list[Text | Json], room: int) -> list[Text | Json]:
     return [Text(text), Text(ASK_FOR_LESS.format(size=size))]
 
 
-def _says(block: Block, data: Any) -> bool:
-    """Return whether a text is `data` as JSON, which servers send for clients that know nothing of data."""
-    if not isinstance(block, Text):
-        return False
+def _say(texts: list[str], data: Any) -> bool:
+    """Return whether `texts` say all of `data`, which servers send for clients that know nothing of data.
+
+    A plain value or a list is data under the name `result`.
+    """
+    plain = data["result"] if isinstance(data, dict) and list(data) == ["result"] else data
+    read = [_parse(each) for each in texts]
+    return any(said in (plain, data) for said in (*texts, *read, texts, read))
+
+
+def _parse(text: str) -> Any:
     try:
-        return bool(json.loads(block.text) == data)
+        return json.loads(text)
     except ValueError:
-        return False
+        return text
 
 
 def _read_block(content: Any) -> Block:

@@ -12,7 +12,8 @@ from nebula.tools.approval import Approvals
 from nebula.tools.contract import Tool
 from nebula.tools.external.configured import ExternalServer
 from nebula.tools.external.connection import ServerConnection, ServerFailed
-from nebula.tools.external.tool import MAX_NAME, ExternalTool, takes_images
+from nebula.tools.external.prompts import ServerPrompt
+from nebula.tools.external.tool import MAX_NAME, ExternalTool, offered_name, takes_images
 
 MOST_NAMED = 10
 
@@ -61,6 +62,20 @@ class ExternalServers:
                 if tool.reads_only or not plan:
                     found.setdefault(tool.spec.name, tool)
         return found
+
+    def prompts(self) -> Mapping[str, ServerPrompt]:
+        """Return the prompts that the servers offer to people, by the name that is typed."""
+        found: dict[str, ServerPrompt] = {}
+        for connection in self.connections:
+            for declared in connection.prompts if connection.is_open else ():
+                name = offered_name(connection.server.name, declared.name)
+                found.setdefault(name, ServerPrompt(connection, declared))
+        return found
+
+    async def restart(self, connection: ServerConnection) -> list[Sentence]:
+        """End one server and start it again; return what there is to say of it."""
+        await connection.close()
+        return await _open(connection)
 
     async def close(self) -> None:
         await asyncio.gather(*(each.close() for each in self.connections))

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 _FILES = "/undo takes back files, /fork goes back in the talk."
 _CONFIG = "`nebula config` shows and changes the settings."
 _RULES = "AGENTS.md is read with every turn: /init writes it, `# remember …` adds a line."
-_SERVERS = "Name MCP servers in `mcp_servers` of ~/.nebula/config.json; `nebula doctor` shows their tools."
 _EXPORT = "The conversation is text already: .nebula/log.txt."
 
 ELSEWHERE: Mapping[str, str] = {
@@ -19,7 +18,6 @@ ELSEWHERE: Mapping[str, str] = {
     "/language": "Set NEBULA_LANG to en or ja.",
     "/memory": _RULES,
     "/skills": _RULES,
-    "/mcp": _SERVERS,
     "/hooks": "`checks` in the config run after changes.",
     "/status": "See the status line, /context and /cost.",
     "/doctor": "Run `nebula doctor` in a shell.",

@@ -18,6 +18,7 @@ from nebula.cli.terminal.commands.models import MODEL
 from nebula.cli.terminal.instructions import INIT, remember, wanted_line
 from nebula.cli.terminal.output.width import pad
 from nebula.cli.terminal.own_command import run_own_command, wanted_command
+from nebula.cli.terminal.servers import MCP, send_server_prompt
 from nebula.cli.terminal.turns import take_turn
 from nebula.errors import NebulaError
 from nebula.language import explain, translate
@@ -52,6 +53,7 @@ TABLE: tuple[SessionCommand, ...] = (
     INIT,
     permissions.PERMISSIONS,
     checks.CHECKS,
+    MCP,
     *files.COMMANDS,
     HISTORY,
     WHY,
@@ -124,7 +126,8 @@ async def obey(terminal: TerminalSession, text: str) -> None:
         except NebulaError as problem:  # what a command cannot do does not end the session
             terminal.screen.line(one_line(explain(problem)), "yellow")
     elif is_slash_word(text):
-        terminal.screen.line(unknown(text.split(None, 1)[0]), "yellow")
+        if not await _is_server_prompt(terminal, text):
+            terminal.screen.line(unknown(text.split(None, 1)[0]), "yellow")
     elif terminal.plan_offered and (agrees(text) or text.strip().lower() == "accept"):
         await plans.accept(terminal, "")
     elif (command_line := wanted_command(text)) is not None:
@@ -153,6 +156,15 @@ async def _tell(terminal: TerminalSession, command: SessionCommand) -> None:
         await command.run(terminal, "")
     except NebulaError as problem:
         terminal.screen.line(one_line(explain(problem)), "yellow")
+
+
+async def _is_server_prompt(terminal: TerminalSession, text: str) -> bool:
+    """Send the prompt of an MCP server that `text` names; return whether it names one."""
+    try:
+        return await send_server_prompt(terminal, text)
+    except NebulaError as problem:
+        terminal.screen.line(one_line(explain(problem)), "yellow")
+        return True
 
 
 def unknown(word: str) -> str:

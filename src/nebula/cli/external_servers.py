@@ -1,0 +1,162 @@
+"""nebula mcp add | remove | list | test: the MCP servers whose tools join ours."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from nebula.cli.arguments import Parser, UsageError, checked_root, flag, repeatable, root_option
+from nebula.cli.printing import print_item, print_json, print_line, short_path
+from nebula.cli.settings import open_settings, remark_on_trust
+from nebula.config.checks import mcp_servers
+from nebula.config.errors import ConfigError
+from nebula.config.user_file import save_server
+from nebula.errors import EXIT_FAILED, EXIT_OK
+from nebula.language import explain, translate
+from nebula.stage import one_line
+from nebula.tools.external.configured import configured_servers, describe_entry
+from nebula.tools.external.servers import ExternalServers
+
+if TYPE_CHECKING:
+    from nebula.config import Settings
+    from nebula.tools.external.configured import ExternalServer
+
+WORDS = ("add", "remove", "list", "test")
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run one of `WORDS`, the first of `argv`, with what stands behind it."""
+    word, rest = argv[0], list(argv[1:])
+    behind: list[str] = []
+    if word == "add" and "--" in rest:
+        at = rest.index("--")
+        rest, behind = rest[:at], rest[at + 1 :]
+    options = _parser(word).parse_args(rest)
+    settings = open_settings("nebula mcp", checked_root(options.root))
+    if word == "add":
+        return _add(settings, options, [*options.command, *behind])
+    if word == "remove":
+        return _remove(settings, options.name)
+    remark_on_trust("nebula mcp", settings)
+    return _list(settings, options.json) if word == "list" else asyncio.run(_test(settings, options.name))
+
+
+def _parser(word: str) -> Parser:
+    about = {
+        "add": translate(
+            "Adds a server to your own config.json: a command to start behind --, or the address of one.\n"
+            "A value may be ${NAME}, which is taken from the environment when the server starts."
+        ),
+        "remove": translate("Takes a server out of your own config.json."),
+        "list": translate("Lists the servers whose tools may be used here; none is started."),
+        "test": translate("Starts each server, or the one named, and says what it offers."),
+    }
+    examples = {
+        "add": (
+            "nebula mcp add notes --env KEY=${NOTES_KEY} -- npx notes-server --read",
+            "nebula mcp add wiki https://wiki.example.org/mcp --header 'Authorization: Bearer ${WIKI_TOKEN}'",
+        )
+    }
+    parser = Parser(f"nebula mcp {word}", about[word], examples=examples.get(word, ()))
+    if word == "add":
+        parser.add_argument("name", metavar="NAME")
+        parser.add_argument("command", metavar="URL|COMMAND", nargs="*")
+        repeatable(parser, "--env", "KEY=VALUE", translate("a variable of the server's environment (repeatable)"))
+        repeatable(parser, "--header", "NAME: VALUE", translate("a header of each request (repeatable)"))
+        repeatable(parser, "--reads", "TOOL", translate("a tool that only reads: not asked about (repeatable)"))
+        parser.add_argument("--timeout", metavar="S", type=float, help=translate("seconds that a call may take"))
+    elif word in ("remove", "test"):
+        parser.add_argument("name", metavar="NAME", nargs=None if word == "remove" else "?")
+    if word == "list":
+        flag(parser, "--json", translate("print it as JSON"))
+    root_option(parser)
+    return parser
+
+
+def _add(settings: Settings, options: argparse.Namespace, words: list[str]) -> int:
+    entry = _entry(options, words)
+    try:
+        mcp_servers({options.name: entry})
+    except ConfigError as problem:
+        raise UsageError("{problem}", problem=problem) from None
+    replaced = save_server(settings, options.name, entry)
+    path = short_path(settings.config_path)
+    if replaced:
+        print_line(translate("{name} was changed in {path}.", name=options.name, path=path))
+    else:
+        print_line(translate("{name} was added to {path}.", name=options.name, path=path))
+    print_line(translate("See what it offers: {line}", line=f"nebula mcp test {options.name}"))
+    return EXIT_OK
+
+
+def _entry(options: argparse.Namespace, words: list[str]) -> dict[str, Any]:
+    if not words:
+        raise UsageError("say what to start or where it is: nebula mcp add NAME -- COMMAND, or nebula mcp add NAME URL")
+    if words[0].startswith(("http://", "https://")):
+        if len(words) > 1 or options.env:
+            raise UsageError("a server with an address takes neither arguments nor --env")
+        entry = {"url": words[0], "headers": _pairs(options.header, ":", "--header")}
+    else:
+        if options.header:
+            raise UsageError("--header goes with an address")
+        entry = {"command": words[0], "args": words[1:], "env": _pairs(options.env, "=", "--env")}
+    entry |= {"read_only": options.reads}
+    return {key: each for key, each in entry.items() if each} | (
+        {"timeout_s": options.timeout} if options.timeout is not None else {}
+    )
+
+
+def _pairs(given: Sequence[str], sign: str, option: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for each in given:
+        name, found_sign, said = each.partition(sign)
+        if not found_sign or not name.strip():
+            raise UsageError("{option}: expected NAME{sign}VALUE", option=option, sign=sign)
+        found[name.strip()] = said.strip() if sign == ":" else said
+    return found
+
+
+def _remove(settings: Settings, name: str) -> int:
+    if not save_server(settings, name, None):
+        raise UsageError("there is no server {name} in {path}", name=name, path=short_path(settings.config_path))
+    print_line(translate("{name} was removed from {path}.", name=name, path=short_path(settings.config_path)))
+    return EXIT_OK
+
+
+def _list(settings: Settings, as_json: bool) -> int:
+    servers = configured_servers(settings, {})
+    if as_json:
+        print_json([{"name": each.name, "reached": describe_entry(each), "from": each.origin} for each in servers])
+    elif not servers:
+        print_line(translate("No MCP server is configured. Add one: {line}", line="nebula mcp add NAME -- COMMAND"))
+    else:
+        for each in servers:
+            print_item(f"{each.name:16} ", one_line(f"{describe_entry(each)}  ({short_path(each.origin)})"))
+    return EXIT_OK
+
+
+async def _test(settings: Settings, name: str | None) -> int:
+    servers = [each for each in configured_servers(settings, os.environ) if name in (None, each.name)]
+    if not servers:
+        raise UsageError("there is no MCP server {name}; see nebula mcp list", name=name or "")
+    return EXIT_OK if all([await print_server(each, more=True) for each in servers]) else EXIT_FAILED
+
+
+async def print_server(server: ExternalServer, *, more: bool = False) -> bool:
+    """Start a server and print what it offers, prompts too where `more` is wanted; return whether it can be used."""
+    found = ExternalServers([server])
+    problems = await found.open()
+    names = ", ".join(found.tools(None, plan=False)) or translate("no tools")
+    prompts = ", ".join(found.prompts())
+    is_open = found.connections[0].is_open
+    await found.close()
+    for problem in problems:
+        print_item(f"  {'!' if is_open else '✗'} {server.name:8} ", one_line(explain(problem)))
+    if is_open:
+        print_item(f"  ✓ {server.name:8} ", one_line(names))
+        if more and prompts:
+            print_item(f"    {'':8} ", one_line(translate("prompts: {names}", names=prompts)))
+    return is_open

@@ -1,0 +1,112 @@
+"""/mcp: the MCP servers of the session, and their prompts as commands."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+from nebula.cli.terminal.commands.command import SessionCommand
+from nebula.cli.terminal.turns import take_turn
+from nebula.language import explain, translate
+from nebula.messages import strip_hidden_characters
+from nebula.stage import neutralise, one_line
+
+if TYPE_CHECKING:
+    from nebula.cli.terminal.terminal_session import TerminalSession
+    from nebula.tools.external.connection import ServerConnection
+    from nebula.tools.external.prompts import ServerPrompt
+    from nebula.tools.external.servers import ExternalServers
+
+MOST_LINES = 20
+"""Lines of a server's prompt that are shown before it is sent."""
+
+
+async def show_servers(terminal: TerminalSession, argument: str) -> None:
+    servers = terminal.session.project.external
+    if servers is None:
+        line = "nebula mcp add NAME -- COMMAND"
+        terminal.screen.line(translate("No MCP server is configured. Add one: {line}", line=line))
+        return
+    word, _, name = argument.partition(" ")
+    if word.lower() in ("restart", "start"):
+        await _restart(terminal, servers, name.strip())
+    elif argument:
+        terminal.screen.line(translate("Say it as: {line}", line="/mcp, /mcp restart [NAME]"), "yellow")
+    else:
+        for connection in servers.connections:
+            _show_one(terminal, connection)
+        for name, prompt in servers.prompts().items():
+            terminal.screen.line(f"  /{one_line(f'{name} {prompt.usage}')}  {one_line(prompt.about)}", "dim")
+
+
+async def _restart(terminal: TerminalSession, servers: ExternalServers, name: str) -> None:
+    wanted = [each for each in servers.connections if name in ("", each.server.name)]
+    if not wanted:
+        terminal.screen.line(translate("There is no MCP server {name}.", name=one_line(name)), "yellow")
+    for connection in wanted:
+        starting = translate("starting MCP server {names}", names=one_line(connection.server.name))
+        terminal.screen.line(starting, "dim")
+        for problem in await servers.restart(connection):
+            terminal.screen.line(one_line(explain(problem)), "yellow")
+        _show_one(terminal, connection)
+
+
+def _show_one(terminal: TerminalSession, connection: ServerConnection) -> None:
+    name = one_line(connection.server.name)
+    if connection.is_open:
+        tools = ", ".join(each.name for each in connection.tools) or translate("no tools")
+        terminal.screen.line(f"✓ {name}  {one_line(strip_hidden_characters(tools))}")
+    elif connection.problem:
+        terminal.screen.line(f"✗ {name}  {one_line(connection.problem)}", "yellow")
+    else:
+        said = translate("does not run; it starts with the next prompt, or by /mcp restart {name}", name=name)
+        terminal.screen.line(f"- {name}  {said}", "dim")
+
+
+async def send_server_prompt(terminal: TerminalSession, text: str) -> bool:
+    """Send the prompt of a server that `text` names as `/server__prompt ARGUMENTS`; return whether it names one.
+
+    What the server says is shown before it goes to the model: it is sent in the user's name.
+    """
+    servers = terminal.session.project.external
+    word, _, rest = text[1:].partition(" ")
+    if servers is None or "__" not in word:
+        return False
+    for problem in await servers.open():
+        terminal.screen.line(one_line(explain(problem)), "yellow")
+    prompt = servers.prompts().get(word)
+    if prompt is None:
+        return False
+    args = _read_arguments(prompt, rest)
+    if args is None:
+        terminal.screen.line(translate("Say it as: {line}", line=one_line(f"/{word} {prompt.usage}")), "yellow")
+        return True
+    said = await prompt.ask(args)
+    lines = neutralise(said).splitlines()
+    for line in lines[:MOST_LINES] + (["…"] if len(lines) > MOST_LINES else []):
+        terminal.screen.line(f"  {line}", "dim")
+    await take_turn(terminal, said)
+    return True
+
+
+def _read_arguments(prompt: ServerPrompt, text: str) -> dict[str, str] | None:
+    """Return the arguments in `text`, by name or in their order, the last one with all that is left; None if it does
+    not fit."""
+    try:
+        words = shlex.split(text)
+    except ValueError:
+        words = text.split()
+    pairs = (word.partition("=") for word in words)
+    given = {name: said for name, sign, said in pairs if sign and name in prompt.names}
+    rest = [word for word in words if word.partition("=")[0] not in given]
+    free = [name for name in prompt.names if name not in given]
+    for number, name in enumerate(free):
+        if rest:
+            given[name] = rest.pop(0) if number < len(free) - 1 else " ".join(rest)
+            rest = [] if number == len(free) - 1 else rest
+    return None if rest or any(name not in given for name in prompt.required) else given
+
+
+MCP = SessionCommand(
+    "mcp", "MCP servers, their state and tools; restart [NAME] starts one again", show_servers, at_once=True
+)

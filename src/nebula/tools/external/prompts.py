@@ -1,0 +1,50 @@
+"""The prompts that an MCP server offers to people: `/server__prompt ARGUMENTS` in a session."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from nebula.messages import MAX_USER_MESSAGE_SIZE, truncate_safe
+from nebula.tools.external.connection import ServerFailed
+from nebula.tools.external.content import clean_text
+
+if TYPE_CHECKING:
+    from mcp.types import Prompt
+
+    from nebula.tools.external.connection import ServerConnection
+
+MAX_ABOUT = 200
+
+
+class ServerPrompt:
+    """One prompt of one server."""
+
+    def __init__(self, connection: ServerConnection, prompt: Prompt) -> None:
+        self._connection = connection
+        self._name = prompt.name
+        arguments = prompt.arguments or []
+        self.names = tuple(clean_text(each.name) for each in arguments)
+        self.required = tuple(clean_text(each.name) for each in arguments if each.required)
+        self.about = clean_text(prompt.description or prompt.title or "")[:MAX_ABOUT]
+
+    @property
+    def usage(self) -> str:
+        """Return what is typed behind its name."""
+        return " ".join(name if name in self.required else f"[{name}]" for name in self.names)
+
+    async def ask(self, args: dict[str, str]) -> str:
+        """Return the text that the server makes of the prompt. Raises ServerFailed."""
+        found = await self._connection.prompt(self._name, args)
+        said = "\n\n".join(filter(None, (_text_of(each.content) for each in found.messages)))
+        if not said.strip():
+            raise ServerFailed(
+                "The MCP server {name} cannot be used: {reason}",
+                name=self._connection.server.name,
+                reason="its prompt says nothing",
+            )
+        return truncate_safe(said, MAX_USER_MESSAGE_SIZE)
+
+
+def _text_of(content: Any) -> str:
+    text = getattr(content, "text", None) or getattr(getattr(content, "resource", None), "text", None)
+    return clean_text(text) if isinstance(text, str) else ""
