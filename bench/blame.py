@@ -13,7 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from harness import BIN, bar, median, table
+from harness import BIN, bar, table
 from nebula.graph.graph import Graph
 from nebula.graph.values import Utterance
 from nebula.workspace import open_workspace
@@ -86,12 +86,12 @@ def main() -> int:
         as_turns(project, contents)
         as_commits(repository, contents)
         blame = [str(BIN / "nebula"), "blame", PATH, "--json"]
-        git = median([seconds(["git", "blame", "--porcelain", PATH], repository, home) for _ in range(3)])
+        git = min(seconds(["git", "blame", "--porcelain", PATH], repository, home) for _ in range(3))
         cold = seconds(blame, project, home)
-        again = median([seconds(blame, project, home) for _ in range(9)])
+        again = min(seconds(blame, project, home) for _ in range(9))
         write_elsewhere(project, options.others)
         seconds(blame, project, home)
-        after = median([seconds(blame, project, home) for _ in range(9)])
+        after = min(seconds(blame, project, home) for _ in range(9))
     rows = [("git blame", git), ("nebula blame, first", cold), ("again", again), ("after turns elsewhere", after)]
     title = f"Who wrote {options.lines:,} lines, after {options.turns:,} turns"
     table(title, ("", "seconds", "beside git"), [(name, f"{took:.3f}", f"{took / git:.2f}") for name, took in rows])

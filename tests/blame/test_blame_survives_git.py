@@ -86,6 +86,89 @@ def test_a_cherry_pick_onto_another_branch_keeps_the_authors(worked: tuple[Bench
     assert who(blame(bench, "a.py")) == authors
 
 
+def begin_beside_a_colleague(bench: Bench) -> str:
+    """Commit a turn's line on a branch; on main a colleague has changed the file, and a further turn, too. Return whose
+    the lines on main are."""
+    repository(bench)
+    bench.write("a.py", "\n".join([*FIRST, "third line of before", "fourth line of before", ""]))
+    git(bench.project, "add", "a.py")
+    git(bench.project, "commit", "-qm", "begin")
+    git(bench.project, "switch", "-qc", "work")
+    lines = bench.read("a.py").splitlines()
+    one = turn(bench, "one", *edit("a.py", "line of the first turn", *lines))
+    git(bench.project, "commit", "-qam", "one")
+    git(bench.project, "switch", "-q", "main")
+    bench.write("a.py", "\n".join([*lines[:3], "between, by a colleague", lines[3], ""]))
+    git(bench.project, "commit", "-qam", "theirs", by="bob")
+    return one
+
+
+def turn_on_main(bench: Bench) -> str:
+    two = turn(bench, "two", *edit("a.py", *bench.read("a.py").splitlines(), "line of the second turn"))
+    git(bench.project, "commit", "-qam", "two")
+    return two
+
+
+def test_a_squash_merge_beside_other_work_brings_the_authors_along(bench: Bench) -> None:
+    """It leaves nothing in git's own log: what counts is that the lines went by a checkout."""
+    one = begin_beside_a_colleague(bench)
+    two = turn_on_main(bench)
+    git(bench.project, "merge", "-q", "--squash", "work")
+    assert who(blame(bench, "a.py")) == [one, "before", "before", "before", "before", "before", two]
+    git(bench.project, "commit", "-qm", "squashed")
+    assert who(blame(bench, "a.py")) == [one, "before", "before", "before", "before", "before", two]
+
+
+def test_a_cherry_pick_beside_other_work_brings_the_authors_along(bench: Bench) -> None:
+    one = begin_beside_a_colleague(bench)
+    two = turn_on_main(bench)
+    git(bench.project, "cherry-pick", "work")
+    assert who(blame(bench, "a.py")) == [one, "before", "before", "before", "before", "before", two]
+
+
+def test_a_rebase_beside_other_work_brings_the_authors_along(bench: Bench) -> None:
+    one = begin_beside_a_colleague(bench)
+    two = turn_on_main(bench)
+    git(bench.project, "switch", "-q", "work")
+    git(bench.project, "rebase", "-q", "main")
+    assert who(blame(bench, "a.py")) == [one, "before", "before", "before", "before", "before", two]
+
+
+def test_a_line_that_a_turn_took_out_and_a_person_types_again_is_the_persons(bench: Bench) -> None:
+    repository(bench)
+    turn(bench, "one", write("a.py", "first line", "second line", "third line"))
+    git(bench.project, "add", "a.py")
+    git(bench.project, "commit", "-qm", "one")
+    two = turn(bench, "two", *edit("a.py", "first line", "another line"))
+    lines = who(blame(bench, "a.py"))
+    bench.write("a.py", "third line\nfirst line\nanother line\n")
+    assert who(blame(bench, "a.py")) == ["you", *lines] and lines[1] == two
+
+
+def test_a_stash_that_is_popped_over_a_further_turn_brings_the_authors_along(bench: Bench) -> None:
+    repository(bench)
+    bench.write("a.py", "".join(f"line {number} of before\n" for number in range(8)))
+    git(bench.project, "add", "a.py")
+    git(bench.project, "commit", "-qm", "begin")
+    lines = bench.read("a.py").splitlines()
+    one = turn(bench, "one", *edit("a.py", "line of the first turn", *lines))
+    git(bench.project, "stash", "-q")
+    two = turn(bench, "two", *edit("a.py", *lines, "line of the second turn"))
+    git(bench.project, "commit", "-qam", "two")
+    git(bench.project, "stash", "pop", "-q")
+    assert who(blame(bench, "a.py")) == [one, *["before"] * 8, two]
+
+
+def test_a_file_that_git_renamed_after_a_merge_keeps_the_authors(bench: Bench) -> None:
+    one = begin_beside_a_colleague(bench)
+    two = turn_on_main(bench)
+    git(bench.project, "merge", "-q", "--squash", "work")
+    git(bench.project, "commit", "-qm", "squashed")
+    git(bench.project, "mv", "a.py", "z.py")
+    git(bench.project, "commit", "-qm", "renamed")
+    assert who(blame(bench, "z.py")) == [one, "before", "before", "before", "before", "before", two]
+
+
 def test_a_stash_and_its_return_change_nothing(worked: tuple[Bench, list[str]]) -> None:
     bench, authors = worked
     git(bench.project, "stash", "-q")
@@ -106,6 +189,15 @@ def test_a_rename_in_git_keeps_the_authors(worked: tuple[Bench, list[str]]) -> N
 def test_a_formatter_does_not_make_an_agents_lines_a_persons(worked: tuple[Bench, list[str]]) -> None:
     bench, authors = worked
     bench.write("a.py", "".join(f"\t{line}  \r\n" for line in bench.read("a.py").splitlines()))
+    commit(bench, "formatted")
+    assert who(blame(bench, "a.py")) == authors
+
+
+def test_a_formatter_that_a_turn_runs_does_not_make_a_persons_lines_an_agents(worked: tuple[Bench, list[str]]) -> None:
+    bench, authors = worked
+    lines = bench.read("a.py").splitlines()
+    turn(bench, "format it", *edit("a.py", *(f"    {line.replace(' ', '  ')}" for line in lines)))
+    assert who(blame(bench, "a.py")) == authors
     commit(bench, "formatted")
     assert who(blame(bench, "a.py")) == authors
 

@@ -14,11 +14,10 @@ from typing import Protocol
 
 from nebula.blame import text
 from nebula.blame.authors import BEFORE, YOU, Author
+from nebula.blame.course import NOTHING, Course, FileAuthors, GoneLine, enter, file_of, settle, take_back
 from nebula.blame.inherit import Inheritance, Lost, inherit
 from nebula.files.digest import digest
-from nebula.value import field, record
 from nebula.workspace.journal.changes import RecordedChange
-from nebula.workspace.journal.states import parse_state
 
 _END = 1 << 62
 _HEIR_SHARE = 2
@@ -47,73 +46,10 @@ class History(Protocol):
         """Return True if git moved contents about between two times: a checkout, rebase, merge, stash or the like."""
 
 
-@record
-class _State:
-    """A content with its authors, kept as the difference from another one: a long history holds few lines twice."""
-
-    content: bytes | None
-    """None: the journal has it under the name."""
-    name: str | None = None
-    """Of its content in the journal; None: it is in no journal, or not needed from there."""
-    base: _State | None = None
-    head: int = 0
-    tail: int = 0
-    middle: list[Author] = field(default_factory=list)
-    _owners: list[Author] | None = None
-    """Of the newest state of a course: the next one is worked out from it."""
-
-    def owners(self) -> list[Author]:
-        """Return the author of each line, in a list that is good until the next state is worked out."""
-        chain = [self]
-        while chain[-1]._owners is None and (base := chain[-1].base) is not None:
-            chain.append(base)
-        first = chain.pop()
-        owners = list(first.middle) if first._owners is None else first._owners
-        if chain:
-            owners = list(owners)
-        for state in reversed(chain):
-            owners[state.head : len(owners) - state.tail] = state.middle
-        return owners
-
-    def remember(self) -> None:
-        """Keep the authors of all lines, in place of the state that this one was worked out from."""
-        base = self.base
-        if base is None or base._owners is None:
-            self._owners = self.owners()
-            return
-        self._owners, base._owners = base._owners, None
-        if base.name is not None:
-            base.content = None  # a long history would fill the memory
-        self._owners[self.head : len(self._owners) - self.tail] = self.middle
-
-
-_NOTHING = _State(b"")
-
-
-@record
-class _Course:
-    """One path, as far as it was folded."""
-
-    done: int = 0
-    """How many of its changes were folded."""
-    state: _State | None = None
-    """None: not met yet."""
-    name: str | None = None
-    """The state's name in the journal; None: there is no file, or its content is not known."""
-    since: str = ""
-    """When the state was met."""
-    is_known: bool = True
-    """False after a state whose content was not kept: who wrote what since then cannot be known."""
-    known: dict[str, _State] = field(default_factory=dict)
-    """States by name; the first authors of a content are its authors."""
-    taken_out: dict[bytes, Author] = field(default_factory=dict)
-    """The last author of each telling line that stood here once."""
-
-
 class Fold:
     def __init__(self, history: History) -> None:
         self._history = history
-        self._courses: dict[str, _Course] = {}
+        self._courses: dict[str, Course] = {}
         self._busy: set[str] = set()
 
     def authors(self, path: str, content: bytes) -> list[Author]:
@@ -124,12 +60,12 @@ class Fold:
     def authors_after(self, path: str, change: RecordedChange) -> list[Author]:
         """Return the author of each line of a file as a change left it."""
         course = self._fold(path, change.seq + 1)
-        state = course.known.get(_file(change.after) or "")
+        state = course.known.get(file_of(change.after) or "")
         return list(state.owners()) if state is not None else []
 
-    def _fold(self, path: str, end: int) -> _Course:
+    def _fold(self, path: str, end: int) -> Course:
         """Fold the changes of a path before a place in the journal."""
-        course = self._courses.setdefault(path, _Course())
+        course = self._courses.setdefault(path, Course())
         if path in self._busy:
             return course  # two turns at once that moved lines to and fro: the rest is settled without them
         self._busy.add(path)
@@ -144,66 +80,78 @@ class Fold:
             self._busy.discard(path)
         return course
 
-    def _find(self, path: str, course: _Course, change: RecordedChange) -> None:
+    def _find(self, path: str, course: Course, change: RecordedChange) -> None:
         """Take in the state that a change found."""
-        name = _file(change.before)
+        name = file_of(change.before)
         if course.state is not None and name == course.name:
             return
+        is_back = name is None or name in course.known
         state = self._state_found(path, course, change)
         if state is None:
             course.is_known, course.name = False, name
-        else:
-            _enter(course, state, name, change.ts)
+            return
+        if is_back and course.state is not None:
+            self._note_lost(course, course.state, state, with_state=True)
+        enter(course, state, name, change.ts)
 
-    def _state_found(self, path: str, course: _Course, change: RecordedChange) -> _State | None:
+    def _state_found(self, path: str, course: Course, change: RecordedChange) -> FileAuthors | None:
         """Return the state that the next change of a course found; None where its content was not kept."""
-        name = _file(change.before)
+        name = file_of(change.before)
         if name is None:
-            return _NOTHING
+            return NOTHING
         if name in course.known:
             return course.known[name]
         content = self._history.content(name)
         return None if content is None else self._meet(path, course, content, change)
 
-    def _meet(self, path: str, course: _Course, content: bytes, change: RecordedChange | None = None) -> _State:
+    def _meet(self, path: str, course: Course, content: bytes, change: RecordedChange | None = None) -> FileAuthors:
         """Return a content that nobody of ours has written with its authors: between two turns, or now."""
         if course.known and (known := course.known.get(digest(content))) is not None:
             return known
         base, author = course.state, YOU if course.is_known else BEFORE
         if base is None:
-            base, author = self._find_heir(path, content, change) or _NOTHING, BEFORE
-            if base is not _NOTHING:
-                author = YOU
+            base, author = self._inherit_file(path, course, content, change)
         heritage = inherit(self._content(base), base.owners(), content)
         if not heritage.is_settled:
             heritage.claim_moved(self._lost_elsewhere(path, course, change))
-        if not heritage.is_settled and self._history.was_carried(course.since, change.ts if change else None):
-            _bring_back(course, heritage)
-        return _settle(course, base, heritage, content, author)
+        until = change.ts if change else None
+        if not heritage.is_settled:
+            self._bring_back(course, heritage, until)
+        return settle(course, base, heritage, content, author, (course.since, until))
 
-    def _leave(self, path: str, course: _Course, change: RecordedChange) -> None:
+    def _inherit_file(
+        self, path: str, course: Course, content: bytes, change: RecordedChange | None
+    ) -> tuple[FileAuthors, Author]:
+        """Return what a file without a past comes from, and who has put the rest of it there."""
+        found = self._find_heir(path, content, change)
+        if found is None:
+            return NOTHING, BEFORE
+        course.taken_out, course.since = dict(found[1].taken_out), found[1].since
+        return found[0], YOU
+
+    def _leave(self, path: str, course: Course, change: RecordedChange) -> None:
         """Take in the state that a change left."""
-        name = _file(change.after)
+        name = file_of(change.after)
         content = self._history.content(name) if name is not None else b""
         if content is None:
             course.is_known, course.name = False, name
             return
         state = course.known.get(name or "")
         if name is None:
-            state = _NOTHING
+            state = NOTHING
         if state is None:
-            base = course.state or _NOTHING
+            base = course.state or NOTHING
             heritage = inherit(self._content(base), base.owners(), content)
             author = Author("turn", change.group) if change.kind == "write" and course.is_known else BEFORE
             if not heritage.is_settled and change.kind != "write":
-                _bring_back(course, heritage)
+                take_back(course, heritage, lambda _: True)
             if not heritage.is_settled:
                 heritage.claim_moved(self._lost_in_turn(path, change))
-            state = _settle(course, base, heritage, content, author)
+            state = settle(course, base, heritage, content, author)
         elif course.state is not None:
             self._note_lost(course, course.state, state)
         course.is_known = True
-        _enter(course, state, name, change.ts)
+        enter(course, state, name, change.ts)
 
     def _lost_in_turn(self, path: str, change: RecordedChange) -> Iterator[Lost[Author]]:
         """Yield the lines that the turn of a change took out of other files."""
@@ -212,13 +160,13 @@ class Fold:
             if each.path != path and each.kind == change.kind:
                 courses.setdefault(each.path, []).append(each)
         for other, own in courses.items():
-            after = _file(own[-1].after)
+            after = file_of(own[-1].after)
             left = self._history.content(after) if after is not None else b""
             found = self._state_found(other, self._fold(other, own[0].seq), own[0])
             if found is not None and left is not None:
                 yield from inherit(self._content(found), found.owners(), left).lost
 
-    def _lost_elsewhere(self, path: str, course: _Course, change: RecordedChange | None) -> Iterator[Lost[Author]]:
+    def _lost_elsewhere(self, path: str, course: Course, change: RecordedChange | None) -> Iterator[Lost[Author]]:
         """Yield the lines that other files lost, by nobody of ours, while this one changed by nobody of ours."""
         changes = self._history.changes(path)
         start = changes[course.done - 1].seq if course.done else -1
@@ -233,22 +181,22 @@ class Fold:
             if then != content:
                 yield from inherit(content, state.owners(), then or b"").lost
 
-    def _state_between(self, path: str, start: int) -> tuple[_State, bytes | None] | None:
+    def _state_between(self, path: str, start: int) -> tuple[FileAuthors, bytes | None] | None:
         """Return the state of a path at a place in the journal, and what was found there next."""
         changes = self._history.changes(path)
         after = next((each for each in changes if each.seq > start), None)
         before = [each for each in changes if each.seq <= start]
         if not before:
             return None
-        left = _file(before[-1].after)
-        if left is None or (after is not None and _file(after.before) == left):
+        left = file_of(before[-1].after)
+        if left is None or (after is not None and file_of(after.before) == left):
             return None
         then = self._history.now(path) if after is None else self._content_found(after)
         course = self._fold(path, start + 1)
         state = course.known.get(left)
         return (state, then) if state is not None else None
 
-    def _content(self, state: _State) -> bytes:
+    def _content(self, state: FileAuthors) -> bytes:
         """Return the content of a state. Raises OSError for one that went from the journal since it was read."""
         if state.content is None:
             state.content = self._history.content(state.name or "")
@@ -256,59 +204,54 @@ class Fold:
                 raise OSError(errno.EIO, os.strerror(errno.EIO), state.name)
         return state.content
 
-    def _note_lost(self, course: _Course, state: _State, after: _State) -> None:
+    def _note_lost(self, course: Course, state: FileAuthors, after: FileAuthors, *, with_state: bool = False) -> None:
         for line in inherit(self._content(state), state.owners(), self._content(after)).lost:
             if text.is_telling(line.key):
-                course.taken_out[line.key] = line.owner
+                course.taken_out[line.key] = GoneLine(line.owner, with_state=with_state)
+
+    def _bring_back(self, course: Course, heritage: Inheritance[Author], until: str | None) -> None:
+        """Give lines that git carried back the author they had: it moved contents about since, or when they went."""
+        carried = self._history.was_carried
+        if not any(text.key(line) in course.taken_out for line in heritage.find_open()):
+            return
+        is_carried = carried(course.since, until)
+        take_back(
+            course,
+            heritage,
+            lambda gone: is_carried or gone.with_state or bool(gone.since and carried(gone.since, gone.until)),
+        )
 
     def _content_found(self, change: RecordedChange) -> bytes | None:
-        name = _file(change.before)
+        name = file_of(change.before)
         return self._history.content(name) if name is not None else None
 
-    def _find_heir(self, path: str, content: bytes, change: RecordedChange | None) -> _State | None:
+    def _find_heir(self, path: str, content: bytes, change: RecordedChange | None) -> tuple[FileAuthors, Course] | None:
         """Return the last state of the missing file that a file without a past has most of the lines of."""
         start = change.seq if change is not None else _END
         keys = {text.key(line) for line in text.split(content)}
         best, most = None, 0
         for other in self._history.paths(start):
-            if other == path or (found := self._state_between(other, start - 1)) is None or found[1] is not None:
+            if other == path or (name := self._find_missing(other, start)) is None:
                 continue
-            telling = {line for line in map(text.key, text.split(self._content(found[0]))) if text.is_telling(line)}
+            course = self._fold(other, start)
+            state = course.known.get(name)
+            if state is None:
+                continue
+            telling = {line for line in map(text.key, text.split(self._content(state))) if text.is_telling(line)}
             shared = len(telling & keys)
             if shared > most and shared * _HEIR_SHARE >= len(telling):
-                best, most = found[0], shared
+                best, most = (state, course), shared
         return best
 
-
-def _file(state: str | None) -> str | None:
-    """Return the name of a plain file's content in the journal, whatever its mode; None for anything else."""
-    if state is None:
+    def _find_missing(self, path: str, start: int) -> str | None:
+        """Return the name of the last state of a path that went by nobody of ours before a place in the journal."""
+        changes = self._history.changes(path)
+        count = sum(change.seq < start for change in changes)
+        for place in range(count - 1, -1, -1):
+            left = file_of(changes[place].after)
+            if left is None:
+                continue
+            following = changes[place + 1].before if place + 1 < len(changes) else self._history.now(path)
+            if following is None:
+                return left
         return None
-    entry = parse_state(state)
-    return entry.content if entry.kind == "file" else None
-
-
-def _enter(course: _Course, state: _State, name: str | None, ts: str) -> None:
-    course.state, course.name, course.since, course.is_known = state, name, ts, True
-    if name is not None:
-        state.name = name
-        course.known.setdefault(name, state)
-
-
-def _settle(course: _Course, base: _State, heritage: Inheritance[Author], content: bytes, author: Author) -> _State:
-    """Make the state of a content whose lines inherit these authors; `author` has the others."""
-    heritage.settle(author)
-    for line in heritage.lost:
-        if text.is_telling(line.key):
-            course.taken_out[line.key] = line.owner
-    middle = [each for each in heritage.owners if each is not None]
-    state = _State(content, None, base, heritage.head, heritage.tail, middle)
-    state.remember()
-    return state
-
-
-def _bring_back(course: _Course, heritage: Inheritance[Author]) -> None:
-    """Give lines that stood here once, and come back, the author they had."""
-    for number, line in enumerate(heritage.lines):
-        if heritage.owners[number] is None:
-            heritage.owners[number] = course.taken_out.get(text.key(line))

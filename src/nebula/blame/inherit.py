@@ -47,6 +47,10 @@ class Inheritance(Generic[Owner]):
         """True when every line has an owner."""
         return None not in self.owners
 
+    def find_open(self) -> list[bytes]:
+        """Return the lines that have no owner."""
+        return [line for line, owner in zip(self.lines, self.owners, strict=True) if owner is None]
+
     def claim_moved(self, lost: Iterable[Lost[Owner]]) -> None:
         """Give lines without an owner the owner of the same line among those that were taken out elsewhere."""
         _claim_moved(self.lines, self.owners, list(lost))
