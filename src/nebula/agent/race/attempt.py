@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from nebula.agent.assembly import open_workbench
 from nebula.agent.past.background import BackgroundSummaries
-from nebula.agent.race.wire import KeptChange, KeptContent, RaceOrder, TryChanges, send
+from nebula.agent.race.wire import KeptChange, RaceOrder, TryChanges, TryContent, send
 from nebula.agent.recording.turn_archive import TurnArchive
 from nebula.agent.session import Session
 from nebula.config import Settings
@@ -83,10 +83,10 @@ async def open_try(settings: Settings, order: RaceOrder, place: TryPlace, tell: 
     return session
 
 
-def read_kept_changes(place: TryPlace) -> list[TryChanges | KeptContent]:
+def read_kept_changes(place: TryPlace) -> list[TryChanges | TryContent]:
     """Return what the try changed, without what git ignores and what is git's own, and the contents of it."""
     split = split_ignored(place.root, place.changes().changes, place.layer)
-    contents: dict[str, KeptContent] = {}
+    contents: dict[str, TryContent] = {}
     merged: dict[str, list[LayerChange]] = {}
     for change in split.proposed:
         entry = change.after or change.before
@@ -112,7 +112,7 @@ def _is_text(path: str) -> bool:
     return True
 
 
-def _keep(layer: Layer, path: str, entry: Entry | None, contents: dict[str, KeptContent], *, old: bool) -> str | None:
+def _keep(layer: Layer, path: str, entry: Entry | None, contents: dict[str, TryContent], *, old: bool) -> str | None:
     if entry is None:
         return None
     if entry.kind == "folder":
@@ -122,5 +122,5 @@ def _keep(layer: Layer, path: str, entry: Entry | None, contents: dict[str, Kept
     else:
         content = layer.read_before(path) if old else layer.read(path)
     name = digest(content)
-    contents[name] = KeptContent(content)
+    contents[name] = TryContent(content)
     return EntryState("link", name).name if entry.kind == "link" else EntryState("file", name, entry.mode).name

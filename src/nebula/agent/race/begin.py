@@ -34,6 +34,11 @@ class RaceWish:
     """The model that is asked for its opinion at the end."""
 
 
+def command_line(settings: Settings) -> dict[str, Any]:
+    """Return what the command line of this process set, for the processes of a race."""
+    return {name: getattr(settings, name) for name, origin in settings.origins.items() if origin == "command line"}
+
+
 async def prepare_race(
     settings: Settings,
     wish: RaceWish,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
+from nebula.agent.race.begin import command_line
 from nebula.agent.race.entrants import BadRace, check_model
 from nebula.agent.race.outcome import TryOutcome
 from nebula.agent.race.race import Race
@@ -36,7 +37,7 @@ async def run_delegate(
         errand.task,
         (errand.model or f"{chosen.provider}/{chosen.name}",),
         (new_trace_id(),),
-        tuple((name, getattr(settings, name)) for name, origin in settings.origins.items() if origin == "command line"),
+        tuple(command_line(settings).items()),
         session.place.next_parents(),
         session.id,
         allow,

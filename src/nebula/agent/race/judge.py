@@ -7,12 +7,14 @@ from contextlib import aclosing
 
 from nebula.agent.race.outcome import TryOutcome
 from nebula.agent.undo import difference
-from nebula.llm.choose import ChosenModel
+from nebula.config import Settings
+from nebula.llm.choose import ChosenModel, choose_model
 from nebula.llm.contract import ModelReply, ModelRequest
 from nebula.messages import UserMessage, strip_hidden_characters
 from nebula.messages.redaction import Redactor
 from nebula.messages.truncation import truncate_safe
 from nebula.workspace.file_history import FileHistory
+from nebula.workspace.local import LocalWorkspace
 
 MOST_BYTES = 60_000
 """Of the differences of one try."""
@@ -46,6 +48,17 @@ async def ask_judge(
             if isinstance(item, ModelReply):
                 said = strip_hidden_characters(item.message.content).strip()
     return said
+
+
+async def ask_opinion(
+    settings: Settings, name: str, prompt: str, tries: Sequence[TryOutcome], workspace: LocalWorkspace
+) -> str:
+    """Return what the model of this name thinks of the tries. Raises ModelError."""
+    chosen = await choose_model(settings, name)
+    try:
+        return await ask_judge(chosen, prompt, tries, workspace.history, Redactor(settings.secrets))
+    finally:
+        await chosen.connector.aclose()
 
 
 def _differences(each: TryOutcome, history: FileHistory) -> str:

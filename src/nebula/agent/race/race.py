@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import nebula
 from nebula.agent.race.outcome import TryOutcome
-from nebula.agent.race.wire import HeldStill, KeptContent, RaceOrder, TryChanges, TryFailed, receive
+from nebula.agent.race.wire import HeldStill, RaceOrder, TryChanges, TryContent, TryFailed, receive
 from nebula.agent.recording.turn_archive import NodeWriter, TurnArchive
 from nebula.errors import EXIT_FAILED
 from nebula.events import Error, Message, Reader, RecordingFailed, Stamped, Task, TurnNotKept, now
@@ -126,7 +126,7 @@ class Race:
                 match said:
                     case Stamped():
                         await self._take_in(each, said)
-                    case KeptContent():
+                    case TryContent():
                         await self._keep(said.content)
                     case TryChanges():
                         each.changes = said

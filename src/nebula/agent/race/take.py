@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING
 from nebula.agent.undo import difference
 from nebula.errors import EXIT_USAGE, NebulaError
 from nebula.events import Approval, Diff, ProposedChange, new_trace_id
+from nebula.files.digest import digest
 from nebula.language import Sentence
 from nebula.tools.approval import Approver, Decision
-from nebula.value import value
+from nebula.value import replace, value
 from nebula.workspace.contract import PathChange
+from nebula.workspace.diff import apply_hunks, diff_texts
 from nebula.workspace.errors import AlreadyExists, Stale, WorkspaceError
-from nebula.workspace.journal.states import same_state
+from nebula.workspace.journal.states import parse_state, same_state
 from nebula.workspace.local import LocalWorkspace
 
 if TYPE_CHECKING:
@@ -42,6 +44,8 @@ class Wanted:
     node_id: str
     files: tuple[FileState, ...]
     paths: tuple[str, ...] = ()
+    hunks: tuple[int, ...] = ()
+    """Of the one file that is wanted: the hunks of its difference, from 1; none: all of it."""
 
 
 @value
@@ -89,6 +93,9 @@ async def take(wanted: Sequence[Wanted], workspace: LocalWorkspace, ask: Approve
     chosen = choose_files(wanted)
     alone = wanted[0].node_id if len({each.node_id for each in wanted}) == 1 else new_trace_id()
     files = workspace.for_turn(group or alone)
+    for each in wanted:
+        if each.hunks:
+            chosen = [await asyncio.to_thread(_only_hunks, chosen, each.hunks, files)]
     proposed, changes, conflicts = await asyncio.to_thread(_compare, chosen, files)
     if not changes:
         return Taken(conflicts=tuple(conflicts))
@@ -113,6 +120,28 @@ async def take(wanted: Sequence[Wanted], workspace: LocalWorkspace, ask: Approve
     late = [path for path, problem in done.left_out if isinstance(problem, Stale | AlreadyExists)]
     refused = [str(problem) for path, problem in done.left_out if path not in late]
     return Taken(decision, applied, (*conflicts, *late), tuple(refused))
+
+
+def _only_hunks(chosen: Sequence[FileState], hunks: Sequence[int], files: LocalWorkspace) -> FileState:
+    """Return the change of one file with some of its hunks alone; what it comes to is kept in the journal."""
+    if len(chosen) != 1:
+        raise CannotTake("Hunks belong to one file; name it.")
+    state, history = chosen[0], files.history
+    old, new = (_text_of(history, name) for name in (state.before, state.after))
+    found = diff_texts(state.path, old, new).hunks
+    if new is None or not found or not all(1 <= number <= len(found) for number in hunks):
+        raise CannotTake("{path} has no such hunks.", path=state.path)
+    content = apply_hunks(old, [hunk for number, hunk in enumerate(found, 1) if number in hunks]).encode()
+    files.keep_content(content)
+    return replace(state, after=replace(parse_state(state.after), content=digest(content)).name)
+
+
+def _text_of(history: FileHistory, name: str) -> str | None:
+    content = history.content(name) if name else None
+    try:
+        return None if content is None else content.decode()
+    except UnicodeDecodeError:
+        return None
 
 
 def _compare(

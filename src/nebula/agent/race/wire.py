@@ -48,7 +48,7 @@ class TryChanges:
 
 
 @value
-class KeptContent:
+class TryContent:
     """The content of a file, or the target of a link, that a change names."""
 
     content: bytes

@@ -28,7 +28,7 @@ class _Line:
     ended: str = ""
 
 
-class Progress:
+class RaceProgress:
     """Hears every try of a race."""
 
     def __init__(self, output_format: str) -> None:

@@ -13,7 +13,7 @@ from nebula.agent.race.race import Race
 from nebula.agent.race.take import Taken, Wanted, take
 from nebula.cli.headless.run import interruptible
 from nebula.cli.printing import print_json, print_line, print_remark, print_words
-from nebula.cli.race.progress import Progress
+from nebula.cli.race.progress import RaceProgress
 from nebula.cli.race.taking import ask_at_terminal, report_taken, take_exit_code
 from nebula.cli.race.view import comparison, result_table
 from nebula.cli.settings import remark_on_trust, session_overrides
@@ -21,9 +21,7 @@ from nebula.config import Settings
 from nebula.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_POLICY
 from nebula.events import Stamped, new_trace_id, now
 from nebula.language import Sentence, explain, translate
-from nebula.llm.choose import choose_model
 from nebula.llm.errors import ModelError
-from nebula.messages.redaction import Redactor
 from nebula.tools.approval import allow_all
 
 FIRST_PASSING = "first-passing"
@@ -32,7 +30,7 @@ FIRST_PASSING = "first-passing"
 async def run_race(options: argparse.Namespace, settings: Settings, wish: RaceWish) -> int:
     """Run a race to its end; return the exit code."""
     remark_on_trust("nebula", settings)
-    show = Progress(options.output_format)
+    show = RaceProgress(options.output_format)
 
     def remark(sentence: Sentence) -> None:
         show.remark(f"nebula: {explain(sentence)}")
@@ -81,14 +79,10 @@ def _print_results(tries: list[TryOutcome]) -> None:
 
 async def _judge(settings: Settings, wish: RaceWish, race: Race, tries: list[TryOutcome]) -> str:
     """Return what the judge thinks; nothing where it could not be asked, which is told."""
-    from nebula.agent.race.judge import ask_judge
+    from nebula.agent.race.judge import ask_opinion
 
     try:
-        chosen = await choose_model(settings, wish.judge)
-        try:
-            return await ask_judge(chosen, wish.prompt, tries, race.workspace.history, Redactor(settings.secrets))
-        finally:
-            await chosen.connector.aclose()
+        return await ask_opinion(settings, wish.judge, wish.prompt, tries, race.workspace)
     except ModelError as problem:
         print_remark(f"nebula: {explain(problem)}")
         return ""

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from nebula.server.conversation.actions import context_preview, figures, files, flows, nodes, subscriptions, turns
+from nebula.server.conversation.actions import (
+    context_preview,
+    figures,
+    files,
+    flows,
+    nodes,
+    races,
+    subscriptions,
+    turns,
+)
 from nebula.server.conversation.actions.declared import Action
 
 _ACTIONS = (
@@ -45,5 +54,7 @@ _ACTIONS = (
     Action.of(turns.approve),
     Action.of(turns.steer),
     Action.of(turns.cancel),
+    Action.of(races.race),
+    Action.of(races.take),
 )
 ACTIONS: Final[Mapping[str, Action]] = {action.name: action for action in _ACTIONS}

@@ -18,6 +18,7 @@ from nebula.server.conversation.graph_watch import GraphWatch
 from nebula.server.conversation.hub import Hub
 from nebula.server.conversation.protocol import ActionError
 from nebula.server.conversation.turns.model_sizes import TurnPreview
+from nebula.server.conversation.turns.races import Races
 from nebula.server.conversation.turns.steering import SteeringQueue
 from nebula.server.refusals import internal_error
 from nebula.stage import Stage, StageOptions, staged_json
@@ -99,6 +100,7 @@ class Turns:
         self._curtain = curtain
         self._running: dict[str, _Running] = {}
         self._questions: dict[str, tuple[Approval, asyncio.Future[Decision]]] = {}
+        self.races = Races(hub, watch)
 
     def start(self, job: Job, sender: object) -> None:
         """Begin the turn and return at once."""
@@ -117,12 +119,13 @@ class Turns:
         answer.set_result(decision)
 
     def cancel(self, trace_id: str | None, sender: object) -> list[str]:
-        """Stops one turn, or those of the sender; they end with `Final` like any other."""
-        turns = self._meant(trace_id, sender)
+        """Stop one turn or race, or those of the sender; they end with `Final` like any other."""
+        races = self.races.cancel(trace_id, sender)
+        turns = [] if races and trace_id is not None else self._meant(trace_id, sender, or_none=bool(races))
         for turn in turns:
             if turn.task is not None:
                 turn.task.cancel()
-        return [turn.job.trace_id for turn in turns]
+        return [*races, *(turn.job.trace_id for turn in turns)]
 
     def steer(self, text: str, trace_id: str | None, sender: object) -> tuple[str, str]:
         """Says something into a turn, which hears it before its next round; returns the ids of the turn and of what
@@ -138,14 +141,15 @@ class Turns:
         self._hub.publish("steering_waits", data, flows=job.aliases, trace_id=job.trace_id)
         return job.trace_id, steering_id
 
-    def _meant(self, trace_id: str | None, sender: object) -> list[_Running]:
-        """The turn of this id, or those of the sender. Raises ActionError where there is none."""
+    def _meant(self, trace_id: str | None, sender: object, *, or_none: bool = False) -> list[_Running]:
+        """Return the turn of this id, or those of the sender. Raises ActionError where there is none, unless `or_none`
+        allows it."""
         turns = [
             turn
             for turn in self._running.values()
             if (turn.job.trace_id == trace_id if trace_id is not None else turn.sender is sender)
         ]
-        if not turns:
+        if not turns and not or_none:
             raise _no_such_turn()
         return turns
 
@@ -169,6 +173,7 @@ class Turns:
         for turn in self._running.values():
             if turn.task is not None:
                 turn.task.cancel()
+        await self.races.close()
         await self.finished()
         await self._runner.close()
 

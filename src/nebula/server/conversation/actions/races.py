@@ -1,0 +1,85 @@
+"""Actions around races: several tries of one prompt, and taking what one of them did."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from nebula.agent.race.begin import RaceWish, command_line, prepare_race
+from nebula.agent.race.outcome import TryOutcome
+from nebula.agent.race.take import Wanted
+from nebula.agent.race.take import take as take_changes
+from nebula.agent.recording.turn_archive import TurnArchive
+from nebula.agent.undo import NoJournalHere
+from nebula.events import new_trace_id
+from nebula.server.conversation.actions.declared import Numbers, Texts
+from nebula.server.conversation.context import Client, ServerContext, in_thread
+from nebula.server.conversation.protocol import ActionError, ActionResult
+from nebula.tools.approval import allow_all
+from nebula.workspace.local import LocalWorkspace
+
+
+async def race(
+    server: ServerContext,
+    client: Client,
+    *,
+    prompt: str,
+    tries: int | None = None,
+    models: Texts | None = None,
+    from_: Texts | None = None,
+    judge: str = "",
+) -> ActionResult:
+    """Begin a race; its tries are heard under trace ids of their own, with `try`, and at the end `final` names them."""
+    files = _files(server)
+    trace_id, hub = new_trace_id(), server.turns.races
+    wish = RaceWish(
+        prompt,
+        tries,
+        tuple(models) if models is not None else None,
+        tuple(from_ or ()),
+        command_line(server.settings),
+        judge=judge,
+    )
+    archive = TurnArchive(lambda: server.graph)
+    begun = await prepare_race(server.settings, wish, hub.hear, lambda said: hub.remark(trace_id, said), archive)
+    begun.workspace.close()
+    begun.workspace = files
+    for each in (trace_id, *begun.order.trace_ids):
+        client.subscriber.subscribe(trace_id=each)
+    opinion = partial(_ask_judge, server, judge, prompt, files) if judge else None
+    hub.start(begun, trace_id, client, opinion)
+    return ActionResult({"trace_id": trace_id, "trace_ids": list(begun.order.trace_ids)})
+
+
+async def take(
+    server: ServerContext,
+    _: Client,
+    *,
+    node_id: str,
+    paths: Texts | None = None,
+    hunks: Numbers | None = None,
+) -> ActionResult:
+    """Take what a try did: all of it, some paths, or some hunks of one file. Who calls this has seen it and agrees."""
+    node = await in_thread(server.graph.get_node, node_id)
+    if hunks and len(paths or ()) != 1:
+        raise ActionError("'hunks' belong to one file: name it in 'paths'")
+    wanted = Wanted(node.id, tuple(node.files), tuple(paths or ()), tuple(hunks or ()))
+    done = await take_changes([wanted], _files(server), allow_all)
+    changed = [each.path for each in done.applied]
+    left_out = {"conflicts": list(done.conflicts), "left_out": list(done.left_out)}
+    return ActionResult({"node_id": node.id, "paths": changed, "changed": changed} | left_out)
+
+
+async def _ask_judge(
+    server: ServerContext, judge: str, prompt: str, files: LocalWorkspace, tries: Sequence[TryOutcome]
+) -> str:
+    from nebula.agent.race.judge import ask_opinion
+
+    return await ask_opinion(server.settings, judge, prompt, tries, files)
+
+
+def _files(server: ServerContext) -> LocalWorkspace:
+    found = server.runner.files()
+    if not isinstance(found, LocalWorkspace):
+        raise NoJournalHere("This server has no files: `nebula serve` has those of the project.")
+    return found
