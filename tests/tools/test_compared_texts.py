@@ -40,7 +40,7 @@ def compared(old: str | bytes | None, new: str | bytes | None) -> Compared | Non
 def test_a_text_of_ordinary_size_is_compared_whole() -> None:
     for old, new in ((None, "a\n"), ("a\n", None), ("a\n", "b\n"), ("", "x" * SHOWN_BYTES)):
         diff = diff_texts("src/main.py", old, new)
-        assert compared(old, new) == Compared(diff.text, diff.added, diff.removed)
+        assert compared(old, new) == Compared(diff.text, diff.added, diff.removed, old=old, new=new)
 
 
 @pytest.mark.parametrize("content", [b"\0", b"\xff", b"x" * SHOWN_BYTES * 2 + b"\0"])

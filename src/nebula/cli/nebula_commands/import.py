@@ -80,7 +80,12 @@ def _parser() -> Parser:
         ),
         examples=("nebula import claude", "nebula import chatgpt ~/Downloads/conversations.json --dry-run"),
     )
-    parser.add_argument("source", choices=SOURCES, metavar="SOURCE", help=", ".join(SOURCES))
+    parser.add_argument(
+        "source",
+        choices=SOURCES,
+        metavar="SOURCE",
+        help=translate("whose records: {sources}", sources=", ".join(SOURCES)),
+    )
     parser.add_argument("path", metavar="PATH", nargs="?", help=translate("a file or folder of its records"))
     flag(parser, "--dry-run", translate("read everything and write nothing"))
     root_option(parser)
