@@ -45,6 +45,7 @@ from nebula.workspace.state_folder import StateFolder, is_half_applied, prepare_
 
 if TYPE_CHECKING:
     from nebula.attachments import Attachment
+    from nebula.extensions.skills import FoundSkills
     from nebula.graph.context.preview import ContextPreview
     from nebula.graph.graph import Graph
     from nebula.tools.delegate import Delegated, Errand, Runner
@@ -188,12 +189,14 @@ def open_project_access(
     policy = Policy(extensions=extensions, max_bytes=settings.max_bytes, allowed=frozenset(allow))
     checks = Checks(_allowed_checks(settings), settings.root, settings.check_timeout_s)
     files, read_only = (_workspace(settings, policy, read_only=only) for only in (False, True))
-    commands = None if settings.mcp_url else CommandLayers(settings, tuple(allow))
+    skills = _skills(settings)
+    folders = skills.folders_outside(settings.root) if skills else ()
+    commands = None if settings.mcp_url else CommandLayers(settings, tuple(allow), folders)
     audit, code = _audit_log(settings, state or StateFolder()), code_search(settings)
     external = _external(settings)
     if settings.allow_network:
         approvals.permissions.give(NETWORK)
-    return ProjectAccess(settings.root, files, read_only, approvals, checks, audit, commands, code, external)
+    return ProjectAccess(settings.root, files, read_only, approvals, checks, audit, commands, code, external, skills)
 
 
 def _allowed_checks(settings: Settings) -> tuple[str, ...]:
@@ -203,6 +206,17 @@ def _allowed_checks(settings: Settings) -> tuple[str, ...]:
 
         settings = with_found_checks(settings)
     return settings.allowed_checks
+
+
+def _skills(settings: Settings) -> FoundSkills | None:
+    """Loads nothing where nobody has put a skill."""
+    homes = (os.path.join(settings.home, "skills"), os.path.expanduser("~/.agents/skills"))
+    if not (settings.trust_extensions and settings.brought_along) and not any(map(os.path.isdir, homes)):
+        return None
+    from nebula.extensions.skills import find_skills
+
+    found = find_skills(settings)
+    return found if found.skills else None
 
 
 def _external(settings: Settings) -> ExternalServers | None:

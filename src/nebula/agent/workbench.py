@@ -29,6 +29,7 @@ from nebula.value import field, record, replace
 from nebula.workspace.contract import Workspace
 
 if TYPE_CHECKING:
+    from nebula.extensions.skills import FoundSkills
     from nebula.graph.values import Node
     from nebula.tools.code.code_index import CodeSearch
     from nebula.tools.commands.layers import CommandLayers
@@ -57,6 +58,8 @@ class ProjectAccess:
     """None where no index knows these files."""
     external: ExternalServers | None = None
     """MCP servers, where any are configured."""
+    skills: FoundSkills | None = None
+    """Skills of the user and of a trusted project, where there are any."""
 
     @property
     def layers(self) -> CommandLayers | None:
@@ -116,6 +119,7 @@ class Workbench:
             self.look_up,
             external,
             delegate=self.delegate,
+            skills=project.skills,
         )
         audit = self.audit(trace_id)
         if plan:
@@ -150,6 +154,10 @@ class Workbench:
         outline = project_map(settings, prompt, self.ledger.recent(RECENT_FILES))
         context = replace(context, outline=outline)
         told = system_prompt(mode, context, home=settings.home, lang=settings.lang, plan=plan)
+        if self.project.skills is not None:
+            from nebula.extensions.skills import describe_skills
+
+            told = f"{told}\n\n{describe_skills(self.project.skills.skills)}"
         return told, context.instructions.remarks()
 
     async def open_servers(self, show: Callable[[Activity], None]) -> list[Sentence]:

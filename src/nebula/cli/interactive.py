@@ -57,7 +57,7 @@ async def _attend(terminal: TerminalSession) -> int:
     folder = one_line(short_path(terminal.settings.root))
     screen.line(translate("nebula {version} · {folder}", version=__version__, folder=folder), "bold")
     try:
-        if terminal.settings.needs_trust:
+        if terminal.settings.needs_trust or terminal.settings.extensions_need_trust:
             terminal.settings = await ask_trust(terminal.settings, terminal.input, screen)
         choice = await _choice(terminal)
         if choice.leave:

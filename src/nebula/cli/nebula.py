@@ -38,6 +38,7 @@ COMMANDS = {
     "import": Sentence("the history of other agents, as turns of this conversation"),
     "export": Sentence("a part of the conversation as Markdown, HTML or JSON"),
     "index": Sentence("the code index of this directory"),
+    "skills": Sentence("the skills that the model is told of, and what is wrong with others"),
     "config": Sentence("every setting, where it comes from, and how to change yours"),
     "models": Sentence("the models that can be chosen, with context and prices"),
     "doctor": Sentence("which models can be reached, and where each setting comes from"),

@@ -47,6 +47,11 @@ def remark_on_trust(prog: str, settings: Settings) -> None:
     if settings.checks_need_trust:
         remark = translate("This project's checks are not run: its folder is not trusted. To let them run add --trust.")
         print_remark(f"{prog}: {remark}")
+    if settings.extensions_need_trust:
+        remark = translate(
+            "This project's skills and commands are not used: its folder is not trusted. To have them add --trust."
+        )
+        print_remark(f"{prog}: {remark}")
     if settings.needs_trust and settings.is_from_project("mcp_servers"):
         remark = translate(
             "This project's MCP servers are not started: its folder is not trusted. To let them run add --trust."

@@ -7,7 +7,16 @@ Precedence: command line > environment > project `.nebula/config.json` > `~/.neb
 from nebula.config.errors import ConfigError
 from nebula.config.load import load_settings
 from nebula.config.settings import Settings
-from nebula.config.user_file import is_declined, remember_trust, save_choice
+from nebula.config.user_file import is_declined, remember_extensions, remember_trust, save_choice
 from nebula.providers import DEFAULT_MODEL
 
-__all__ = ["DEFAULT_MODEL", "ConfigError", "Settings", "is_declined", "load_settings", "remember_trust", "save_choice"]
+__all__ = [
+    "DEFAULT_MODEL",
+    "ConfigError",
+    "Settings",
+    "is_declined",
+    "load_settings",
+    "remember_extensions",
+    "remember_trust",
+    "save_choice",
+]

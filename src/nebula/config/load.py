@@ -10,6 +10,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from nebula.config.brought_along import are_extensions_trusted, brought_along
 from nebula.config.errors import ConfigError
 from nebula.config.parsing import MAX_CONFIG_BYTES, parse_object, printable
 from nebula.config.settings import NOBODY, PROJECT, TABLE, Settings
@@ -52,7 +53,10 @@ def load_settings(
         values |= said
         origins |= dict.fromkeys(said, origin)
     settings = replace(bare, **values, overruled=overruled, origins=origins, remarks=_at_most(MAX_REMARKS, remarks))
-    return replace(settings, trust=settings.trust or env.get("NEBULA_TRUST") == "1" or is_trusted(settings))
+    is_said = settings.trust or env.get("NEBULA_TRUST") == "1"
+    settings = replace(settings, brought_along=brought_along(settings.root))
+    extensions = is_said or are_extensions_trusted(settings)
+    return replace(settings, trust=is_said or is_trusted(settings), trust_extensions=extensions)
 
 
 def _user_layer(path: str, remarks: list[Sentence]) -> dict[str, Any]:

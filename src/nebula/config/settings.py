@@ -146,9 +146,15 @@ class Settings:
     """`provider/MODEL` that gives chunks their vectors; empty: words alone. It is sent the code: the user's choice."""
     token: str = setting("", string, "EC_TOKEN", file=NOBODY, secret=True)
     trusted_folders: Mapping[str, str] = setting(MappingProxyType({}), trusted)
+    trusted_extensions: Mapping[str, str] = setting(MappingProxyType({}), trusted)
+    """Folders whose skills and commands the user trusts, as `brought_along` found them."""
 
     trust: bool = False
     """The project's own commands may run: remembered for what they say, or said for this start."""
+    trust_extensions: bool = False
+    """The project's own skills and commands count."""
+    brought_along: Mapping[str, str] = MappingProxyType({})
+    """The files of the project's skills and commands, each with a digest."""
     overruled: Mapping[str, Any] = MappingProxyType({})
     """What the user's own file says of keys that the project sets: it counts where the project's is set aside."""
     origins: Mapping[str, str] = MappingProxyType({})
@@ -194,7 +200,7 @@ class Settings:
         found = getattr(self, name)
         if isinstance(found, bool):
             return str(found).lower()  # as it is written in the file
-        if name == "trusted_folders":
+        if name in ("trusted_folders", "trusted_extensions"):
             found = [folder for folder, word in found.items() if not word.startswith(DECLINED)]
         # Of an object the names alone: what stands under them may hold a key.
         said = ", ".join(found) if isinstance(found, tuple | list | Mapping) else str(found)
@@ -212,6 +218,11 @@ class Settings:
     def needs_trust(self) -> bool:
         """The project wants to run something, and nobody has trusted it yet."""
         return bool(self.commands) and not self.trust
+
+    @property
+    def extensions_need_trust(self) -> bool:
+        """The project brings skills or commands along, and nobody has trusted them yet."""
+        return bool(self.brought_along) and not self.trust_extensions
 
     @property
     def allowed_checks(self) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+from nebula.config.brought_along import extensions_fingerprint
 from nebula.config.errors import ConfigError
 from nebula.config.parsing import MAX_CONFIG_BYTES, parse_object, printable
 from nebula.config.settings import DECLINED, Settings
@@ -86,15 +87,25 @@ def is_declined(settings: Settings) -> bool:
 def remember_trust(settings: Settings, *, trusted: bool = True) -> Settings:
     """Remember that what was shown is trusted from now on, or is not; changed commands are asked about again."""
     word = _fingerprint(settings) if trusted else DECLINED + _fingerprint(settings)
+    this = _remember(settings, "trusted_folders", word)
+    return replace(settings, trusted_folders={**settings.trusted_folders, **this}, trust=trusted)
+
+
+def remember_extensions(settings: Settings) -> Settings:
+    """Remember that the project's skills and commands, as they are, are trusted from now on."""
+    this = _remember(settings, "trusted_extensions", extensions_fingerprint(settings))
+    return replace(settings, trusted_extensions={**settings.trusted_extensions, **this}, trust_extensions=True)
+
+
+def _remember(settings: Settings, key: str, word: str) -> dict[str, str]:
     this = {os.path.realpath(settings.root): word}
 
     def add(found: dict[str, Any]) -> dict[str, Any]:
-        known = found.get("trusted_folders")
-        return {**found, "trusted_folders": {**(known if isinstance(known, dict) else {}), **this}}
+        known = found.get(key)
+        return {**found, key: {**(known if isinstance(known, dict) else {}), **this}}
 
     _change(settings.config_path, add)
-    folders = {**settings.trusted_folders, **this}
-    return replace(settings, trusted_folders=folders, trust=trusted)
+    return this
 
 
 def _fingerprint(settings: Settings) -> str:

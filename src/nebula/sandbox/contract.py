@@ -36,6 +36,8 @@ class Command:
     """Without that: reaches these through a proxy on its own loopback, and no others. See `proxy.is_listed`."""
     read_only: tuple[str, ...] = ()
     """Directories and files outside the project that the command may read."""
+    skills: tuple[str, ...] = ()
+    """Folders that the command may read, though they may lie in what is otherwise covered or hidden."""
     covered: tuple[str, ...] = ()
     """Files and directories outside the project that read as empty, though they lie in what may be read."""
     hidden: tuple[str, ...] = (".nebula",)

@@ -74,6 +74,7 @@ class Launch:
             "hidden": [path for path in command.hidden if os.path.lexists(f"{command.root}/{path}")],
             "covered": self._covered(as_root),
             "read_only": [path for path in self._read_only() if os.path.exists(path)],
+            "skills": [path for path in command.skills if os.path.isdir(path)],
             "network": command.network,
             "proxy": bool(command.hosts),
             "shell": find_shell(),

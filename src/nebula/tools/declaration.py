@@ -16,6 +16,7 @@ from nebula.value import value
 from nebula.workspace.contract import Workspace
 
 if TYPE_CHECKING:
+    from nebula.extensions.skills import FoundSkills
     from nebula.graph.values import Node
     from nebula.tools.approval import Approvals
     from nebula.tools.code.code_index import CodeSearch
@@ -57,6 +58,8 @@ class ToolKit:
     """Tools of MCP servers, ready made."""
     delegate: Runner | None = None
     """Runs a delegate; None where there are none, as inside another one."""
+    skills: FoundSkills | None = None
+    """What skills there are; None where there are none."""
 
 
 Learn = Callable[[ReadLedger, Mapping[str, Any], Mapping[str, Any]], None]

@@ -13,7 +13,7 @@ from nebula.messages import (
     ToolUseResult,
     UserMessage,
 )
-from nebula.tools import delegate, read_node, todo, why_lines
+from nebula.tools import delegate, read_node, todo, use_skill, why_lines
 from nebula.tools.approval import Approvals, Approved, WritersOfTurn
 from nebula.tools.code import search_code
 from nebula.tools.commands import run_check, run_command
@@ -40,6 +40,7 @@ TOOLS: tuple[ToolDeclaration, ...] = (
     todo.TOOL,
     fetch_url.TOOL,
     delegate.TOOL,
+    use_skill.TOOL,
 )
 WRITERS = frozenset(tool.name for tool in TOOLS if tool.writes)
 BY_NAME = {tool.name: tool for tool in TOOLS}

@@ -65,6 +65,14 @@ def _in_order(changes: list[LayerChange]) -> list[LayerChange]:
     return sorted(joined, key=lambda change: (change.path, change.kind != "deleted"))
 
 
+def _holds_files(folder: int, name: str) -> bool:
+    """Return whether anything but folders is there: showing a skill leaves its empty folders behind."""
+    place = f"/proc/self/fd/{folder}/{name}"
+    if not os.path.isdir(place) or os.path.islink(place):
+        return True
+    return any(names for _, _, names in os.walk(place))
+
+
 @value
 class _Folder:
     upper: int
@@ -100,7 +108,7 @@ class _Reader:
         for name, after in found.items():
             if folder.prefix + name not in self._hidden:
                 self._look_at(folder, name, after)
-            elif not content.is_whiteout(after):
+            elif not content.is_whiteout(after) and _holds_files(folder.upper, name):
                 self.refused.append(Refused(folder.prefix + name, "hidden"))
         if folder.opaque and folder.lower is not None:
             for name in set(os.listdir(folder.lower)) - found.keys():

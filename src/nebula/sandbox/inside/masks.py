@@ -67,9 +67,12 @@ def copy_attributes(place: str, found: os.stat_result) -> None:
     os.utime(place, ns=(found.st_atime_ns, found.st_mtime_ns))
 
 
-def cover(path: str, empty_file: str) -> None:
-    """Cover a path outside the project, which cannot be deleted anyway."""
+def cover(path: str, empty_file: str, *, writable: bool = False) -> bool:
+    """Cover a path outside the project, which cannot be deleted anyway; return whether a folder was. `writable` where
+    something is put into it before it is made read-only."""
     if os.path.isdir(path):
-        mounts.mount("tmpfs", path, "mode=755,size=4k", mounts.READ_ONLY)
-    elif os.path.exists(path):
+        mounts.mount("tmpfs", path, "mode=755,size=4k", 0 if writable else mounts.READ_ONLY)
+        return True
+    if os.path.exists(path):
         mounts.bind(empty_file, path)
+    return False

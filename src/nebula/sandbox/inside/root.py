@@ -42,9 +42,13 @@ def build(config: dict[str, Any]) -> tuple[int, int, MemorySpace | DiskSpace]:
     _put_system(stage, sources.pop("system"))
     _put_devices(stage, sources.pop("devices"))
     _put_own_folders(stage, layer, config)
-    readable = sources.pop("readable")
+    readable, skills = sources.pop("readable"), sources.pop("skills")
     _put_readable(stage, {path: tree for path, tree in readable.items() if _holds(path, config["root"])})
-    _cover(stage, [path for path in config["covered"] if _holds(path, config["root"])])  # not what is in them
+    around = [path for path in config["covered"] if _holds(path, config["root"])]  # not what is in them
+    beside = [
+        each for each in skills if not _holds(config["root"], each) and any(_holds(path, each) for path in around)
+    ]
+    _cover(stage, around, {path: skills.pop(path) for path in beside})
     place = _below(stage, config["root"])
     os.makedirs(place, exist_ok=True)
     options = "userxattr,xino=off,index=off,volatile"  # nothing of it has to outlive a crash
@@ -53,7 +57,7 @@ def build(config: dict[str, Any]) -> tuple[int, int, MemorySpace | DiskSpace]:
     _put_readable(stage, {path: tree for path, tree in readable.items() if not _holds(path, config["root"])})
     os.close(project)
     _put_processes(stage)
-    _cover(stage, [path for path in config["covered"] if not _holds(path, config["root"])])
+    _cover(stage, [path for path in config["covered"] if not _holds(path, config["root"])], skills)
     mounts.make_read_only(stage)
     mounts.enter_root(stage)
     os.chdir(config["root"])
@@ -88,8 +92,10 @@ def _clone_sources(config: dict[str, Any]) -> dict[str, Any]:
     devices = {
         name: mounts.clone_tree(f"/dev/{name}", recursive=False) for name in DEVICES if os.path.exists(f"/dev/{name}")
     }
-    readable = {path: mounts.clone_tree(path) for path in sorted(config["read_only"])}
-    return {"system": system, "devices": devices, "readable": readable}
+    readable, skills = (
+        {path: mounts.clone_tree(path) for path in sorted(config[key])} for key in ("read_only", "skills")
+    )
+    return {"system": system, "devices": devices, "readable": readable, "skills": skills}
 
 
 def _make_own_folders(layer: str, config: dict[str, Any]) -> MemorySpace:
@@ -156,9 +162,16 @@ def _put_readable(stage: str, trees: dict[str, int]) -> None:
         mounts.attach(tree, _below(stage, path), READ_ONLY | _SAFE)
 
 
-def _cover(stage: str, paths: list[str]) -> None:
+def _cover(stage: str, paths: list[str], skills: dict[str, int]) -> None:
+    """Cover what the command must not see, and show the `skills` that lie in it."""
+    opened = []
     for path in paths:
-        masks.cover(_below(stage, path), f"{stage}/dev/null")
+        holds_skills = any(_holds(path, skill) for skill in skills)
+        if masks.cover(_below(stage, path), f"{stage}/dev/null", writable=holds_skills) and holds_skills:
+            opened.append(path)
+    _put_readable(stage, skills)
+    for path in opened:
+        mounts.make_read_only(_below(stage, path))
 
 
 def _holds(folder: str, path: str) -> bool:

@@ -32,6 +32,8 @@ class CommandLayers:
     settings: Settings
     allowed: tuple[str, ...] = ()
     """Secret files that the user allowed by name: commands see them."""
+    skills: tuple[str, ...] = ()
+    """Folders of skills: commands may read them."""
     pointed_out: bool = False
     """The user knows what the project's virtual environment lacks."""
     _launchers: Launchers | None = None
@@ -106,6 +108,7 @@ class CommandLayers:
             network,
             hosts,
             (*self.readable, *self.toolchains.folders),
+            self.skills,
             self.toolchains.covered,
             secrets=secrets,
             disk=said.home if self._on_disk else None,

@@ -1,0 +1,124 @@
+"""Where skills and commands lie: the user's own folders, and those of a project that is trusted.
+
+Everything is opened from the descriptor of a folder, limited and without blocking. In a project no link is followed
+that leaves it; a link in the user's own folders is the user's.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final, Literal
+
+from nebula.files.reading import UnreadableFile, open_below, read_below
+from nebula.value import value
+
+if TYPE_CHECKING:
+    from nebula.config import Settings
+
+Owner = Literal["user", "project"]
+
+USER_SKILLS: Final = ("skills",)
+"""Below the home of nebula; `~/.agents/skills` is the other one."""
+PROJECT_SKILLS: Final = (".nebula/skills", ".agents/skills", ".claude/skills")
+PROJECT_COMMANDS: Final = (".nebula/commands", ".claude/commands")
+MOST_ENTRIES: Final = 500
+LARGEST_FILE: Final = 256 * 1024
+
+
+@value
+class Place:
+    """A folder that may hold skills or commands: `path` below `base`."""
+
+    base: str
+    path: str
+    owner: Owner
+
+    @property
+    def folder(self) -> str:
+        return os.path.join(self.base, self.path) if self.path else self.base
+
+
+def skill_places(settings: Settings) -> list[Place]:
+    """Return the folders of skills that count now, the user's first; those of a project only where it is trusted."""
+    own = [
+        Place(os.path.join(settings.home, "skills"), "", "user"),
+        Place(os.path.expanduser("~/.agents/skills"), "", "user"),
+    ]
+    return _existing([*own, *_of_project(settings, PROJECT_SKILLS)])
+
+
+def command_places(settings: Settings) -> list[Place]:
+    """Return the folders of commands that count now, in the same order."""
+    own = [Place(os.path.join(settings.home, "commands"), "", "user")]
+    return _existing([*own, *_of_project(settings, PROJECT_COMMANDS)])
+
+
+def _of_project(settings: Settings, paths: tuple[str, ...]) -> list[Place]:
+    if not settings.trust_extensions:
+        return []
+    return [Place(settings.root, path, "project") for path in paths]
+
+
+def _existing(places: list[Place]) -> list[Place]:
+    seen: set[str] = set()
+    found = []
+    for place in places:
+        real = os.path.realpath(place.folder)
+        if os.path.isdir(place.folder) and real not in seen:  # the project may be the home itself
+            seen.add(real)
+            found.append(place)
+    return found
+
+
+def list_names(place: Place, below: str = "") -> list[str]:
+    """Return the names in a folder, in order; none where it cannot be opened."""
+    try:
+        handle = open_below(place.base, _parts(place, below), follow=True)
+    except OSError:
+        return []
+    try:
+        return sorted(os.listdir(handle))[:MOST_ENTRIES]
+    except OSError:
+        return []
+    finally:
+        os.close(handle)
+
+
+def read_text(place: Place, path: str) -> str | None:
+    """Return a file of the folder as text, None where there is none. Raises UnreadableFile."""
+    if place.owner == "user":  # wherever the user's links lead
+        whole = os.path.realpath(os.path.join(place.folder, path))
+        data = (
+            read_below(os.path.dirname(whole) or "/", os.path.basename(whole), LARGEST_FILE)
+            if os.path.exists(whole)
+            else None
+        )
+    else:
+        data = read_below(place.base, os.path.join(place.path, path), LARGEST_FILE)
+    if data is None:
+        return None
+    if b"\0" in data:
+        raise UnreadableFile(path, "it is not a text")
+    return data.decode("utf-8", "replace")
+
+
+def walk_files(place: Place, below: str, most: int) -> Iterator[str]:
+    """Yield the files below a folder of the place, by their paths in it, at most so many; links are left out."""
+    waiting = [below]
+    while waiting and most > 0:
+        here = waiting.pop()
+        for name in list_names(place, here):
+            path = f"{here}/{name}" if here else name
+            whole = os.path.join(place.folder, path)
+            if os.path.islink(whole):
+                continue
+            if os.path.isdir(whole):
+                waiting.append(path)
+            elif most > 0:
+                most -= 1
+                yield path
+
+
+def _parts(place: Place, below: str) -> list[str]:
+    return [name for name in f"{place.path}/{below}".split("/") if name not in ("", ".")]

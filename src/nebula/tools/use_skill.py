@@ -1,0 +1,65 @@
+"""useSkill: the instructions of a skill, and the files that come with it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from nebula.errors import NebulaError
+from nebula.messages import DeclaredSpec, DialectForm
+from nebula.tools.contract import Call, Outcome, ToolFailure, schema, text_argument
+from nebula.tools.declaration import ToolDeclaration
+from nebula.tools.result_limits import cut_middle
+
+if TYPE_CHECKING:
+    from nebula.extensions.skills import FoundSkills, Skill
+
+SPEC = DeclaredSpec(
+    "useSkill",
+    "Open a skill by its name: returns its instructions, its folder and the names of its other files. With 'file', "
+    "returns that file of the skill. Its scripts can be run with runCommand by their path in the folder.",
+    schema(
+        ["name"],
+        name={"type": "string", "description": "The name of the skill, as the list of skills has it."},
+        file={"type": "string", "description": "A file of the skill, by its path in the skill's folder."},
+    ),
+    (DialectForm("use_skill"),),
+    reads_only=True,
+)
+
+
+class UseSkill:
+    spec = SPEC
+
+    def __init__(self, found: FoundSkills) -> None:
+        self._found = found
+
+    async def run(self, args: Mapping[str, Any], call: Call) -> Outcome:
+        name, file = text_argument(args, "name").strip(), text_argument(args, "file", "")
+        skill = self._found.find(name)
+        if skill is None:
+            known = ", ".join(each.name for each in self._found.skills)
+            raise ToolFailure(f"There is no skill '{name}'. There are: {known}.", code=404)
+        try:
+            held = await asyncio.to_thread(_read_file if file else _open, skill, file or "")
+        except NebulaError as problem:
+            raise ToolFailure(f"{problem}.", code=403) from None
+        text, _ = cut_middle(held.pop("text"), call.room // 2)
+        return Outcome.ok({**held, "content" if file else "instructions": text})
+
+
+def _open(skill: Skill, _: str) -> dict[str, Any]:
+    return {"name": skill.name, "folder": skill.folder, "files": skill.files(), "text": skill.instructions()}
+
+
+def _read_file(skill: Skill, file: str) -> dict[str, Any]:
+    text = skill.read(file)
+    if text is None:
+        raise ToolFailure(f"The skill '{skill.name}' has no file '{file}'.", code=404)
+    return {"name": skill.name, "file": file, "text": text}
+
+
+TOOL = ToolDeclaration(
+    "useSkill", lambda kit: UseSkill(kit.skills) if kit.skills is not None else None, method="use_skill", subject="name"
+)
