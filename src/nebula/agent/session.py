@@ -361,15 +361,9 @@ class Session:
                 self.kept.write(SessionState.of(self.plan, self.conversation, self.summaries, self.mode))
 
     def switch_mode(self, mode: str) -> None:
-        """Work in this mode from now on; a door that asks for `kept_mode` finds it when the session is resumed."""
+        """Work in this mode from now on; it is kept with the session."""
         self.mode = mode
         self._keep()
-
-    @property
-    def kept_mode(self) -> str:
-        """The mode that an earlier run of this session was left in; the present one where none is known."""
-        kept = self.kept.read().mode if self.kept is not None else ""
-        return kept if kept in MODES else self.mode
 
     def step_back(self) -> PastTurn | None:
         return self.place.step_back()

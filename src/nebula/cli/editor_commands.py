@@ -38,7 +38,7 @@ class TerminalCommands:
         self._screen = ChatScreen(door)
         self._terminal = TerminalSession(options, settings, self._screen)
         self._terminal.session = door.session
-        self._terminal.input = EditorInput(door, self._screen)
+        self._terminal.input = ButtonInput(door, self._screen)
         self._terminal.take_turn_elsewhere = self._take_turn
         self._terminal.plan_readers = (door.plan_reader,)
         self._terminal.usage = self._terminal.usage_before()
@@ -98,7 +98,7 @@ class ChatScreen(Screen):
             self._door.show_output(printed)
 
 
-class EditorInput:
+class ButtonInput:
     """Asks by the editor's own buttons. A list is printed instead, and answered by the command with its argument."""
 
     def __init__(self, door: EditorDoor, screen: ChatScreen) -> None:

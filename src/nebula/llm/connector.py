@@ -60,10 +60,12 @@ class ReplyReader(ABC):
         return Working("calling", sum(call.size for call in calls)) if calls else None
 
     def end(self) -> list[str]:
-        """The body has ended. Raises `UnavailableError` when the model had not."""
-        shown = [] if self.is_done else self._read(self._parser.flush())
+        """Take in what is left of a body that has ended. Raises `UnavailableError` when the model had not."""
+        rest = [] if self.is_done else self._parser.flush()
+        is_half = any(_is_half_an_object(each) for each in rest)
+        shown = [] if is_half else self._read(rest)
         if self.draft.stop is None:
-            if not self.began and self.heard_something:
+            if not self.began and self.heard_something and not is_half:
                 self.draft.stop = "missing"  # an end without an answer
                 return shown
             raise UnavailableError(
@@ -116,6 +118,15 @@ class ReplyReader(ABC):
         code = error.get("code") if isinstance(error, dict) else None
         status = code if isinstance(code, int) else 429 if "rate_limit" in str(error) else 500
         return refusal_error(self._service, self._model, status, said, str(error))
+
+
+def _is_half_an_object(text: str) -> bool:
+    """Tell whether a text begins as an event does and breaks off in it."""
+    try:
+        from_event(text)
+    except ValueError:
+        return text.lstrip().startswith("{")
+    return False
 
 
 class Connector(ABC):

@@ -55,6 +55,11 @@ class ScriptedFault:
         return cls("cut", after_bytes=after_bytes)
 
     @classmethod
+    def end(cls, after_bytes: int) -> ScriptedFault:
+        """For `ScriptedReply.fault`: the body ends in good order after so many bytes, as behind some proxies."""
+        return cls("end", after_bytes=after_bytes)
+
+    @classmethod
     def stall(cls, after_bytes: int, seconds: float = 3600.0) -> ScriptedFault:
         """For `ScriptedReply.fault`: silence after so many bytes of the body."""
         return cls("stall", after_bytes=after_bytes, seconds=seconds)

@@ -303,6 +303,8 @@ class ScriptedModel:
                 *events[: len(events) // 2],
                 wires.error_event(content_type, fault.body or "", fault.status, wire),
             ]
+        if fault is not None and fault.kind == "end":
+            events = [b"".join(events)[: fault.after_bytes]]
         writer.write(format_head(200, content_type, {"transfer-encoding": "chunked", "cache-control": "no-cache"}))
         sent = 0
         for piece in self._split(events):

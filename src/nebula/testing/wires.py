@@ -72,47 +72,19 @@ def openai(turn: ScriptedReply, request: Mapping[str, Any], message_id: str, ids
 
 
 def responses(turn: ScriptedReply, request: Mapping[str, Any], message_id: str, ids: Sequence[str]) -> Rendered:
-    """OpenAI's Responses API, streamed."""
+    """Return OpenAI's Responses API, streamed."""
     head = {"id": message_id, "object": "response", "created_at": CREATED, "model": request.get("model", "m")}
     head |= {"output": [], "parallel_tool_calls": True, "tool_choice": "auto", "tools": [], "status": "in_progress"}
-    out: list[bytes] = []
-
-    def add(kind: str, **data: Any) -> None:
-        out.append(named_event(kind, sequence_number=len(out), **data))
-
-    add("response.created", response=head)
-    items: list[dict[str, Any]] = []
+    events = _ResponseEvents()
+    events.add("response.created", response=head)
     if turn.thinking:
         item = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": f"sealed:{message_id}"}
-        add("response.output_item.added", output_index=0, item=item)
-        add("response.output_item.done", output_index=0, item=item)
-        items.append(item)
+        events.begin(item)
+        events.end(item)
     if turn.text:
-        place = len(items)
-        empty: dict[str, Any] = {
-            "type": "message",
-            "id": "m_1",
-            "role": "assistant",
-            "status": "in_progress",
-            "content": [],
-        }
-        add("response.output_item.added", output_index=place, item=empty)
-        part = {"type": "output_text", "text": "", "annotations": []}
-        where = {"item_id": "m_1", "output_index": place, "content_index": 0}
-        add("response.content_part.added", **where, part=part)
-        for piece in pieces(turn.text, TEXT_PIECE):
-            add("response.output_text.delta", **where, delta=piece, logprobs=[])
-        item = empty | {"status": "completed", "content": [part | {"text": turn.text}]}
-        add("response.output_item.done", output_index=place, item=item)
-        items.append(item)
+        events.say(turn.text)
     for call, call_id in zip(turn.calls, ids, strict=True):
-        place, arguments = len(items), _raw_arguments(call)
-        item = {"type": "function_call", "id": f"fc_{call_id}", "call_id": call_id, "name": call.name, "arguments": ""}
-        add("response.output_item.added", output_index=place, item=item)
-        for piece in pieces(arguments, ARGUMENT_PIECE):
-            add("response.function_call_arguments.delta", item_id=item["id"], output_index=place, delta=piece)
-        items.append(item | {"arguments": arguments, "status": "completed"})
-        add("response.output_item.done", output_index=place, item=items[-1])
+        events.call(call, call_id)
     reason = {"length": "max_output_tokens", "filter": "content_filter"}.get(turn.stop or "")
     usage = {
         "input_tokens": turn.input_tokens,
@@ -122,10 +94,46 @@ def responses(turn: ScriptedReply, request: Mapping[str, Any], message_id: str, 
         "total_tokens": turn.input_tokens + turn.output_tokens,
     }
     state = "incomplete" if reason else "completed"
-    done = head | {"status": state, "output": items, "usage": usage}
+    done = head | {"status": state, "output": events.items, "usage": usage}
     done["incomplete_details"] = {"reason": reason} if reason else None
-    add(f"response.{state}", response=done)
-    return SSE, out
+    events.add(f"response.{state}", response=done)
+    return SSE, events.out
+
+
+class _ResponseEvents:
+    """The events of one response, numbered, and the items that they are about."""
+
+    def __init__(self) -> None:
+        self.out: list[bytes] = []
+        self.items: list[dict[str, Any]] = []
+
+    def add(self, kind: str, **data: Any) -> None:
+        self.out.append(named_event(kind, sequence_number=len(self.out), **data))
+
+    def begin(self, item: Mapping[str, Any]) -> None:
+        self.add("response.output_item.added", output_index=len(self.items), item=item)
+
+    def end(self, item: dict[str, Any]) -> None:
+        self.add("response.output_item.done", output_index=len(self.items), item=item)
+        self.items.append(item)
+
+    def say(self, text: str) -> None:
+        item = {"type": "message", "id": "m_1", "role": "assistant", "status": "in_progress", "content": []}
+        part = {"type": "output_text", "text": "", "annotations": []}
+        where = {"item_id": "m_1", "output_index": len(self.items), "content_index": 0}
+        self.begin(item)
+        self.add("response.content_part.added", **where, part=part)
+        for piece in pieces(text, TEXT_PIECE):
+            self.add("response.output_text.delta", **where, delta=piece, logprobs=[])
+        self.end(item | {"status": "completed", "content": [part | {"text": text}]})
+
+    def call(self, call: ScriptedCall, call_id: str) -> None:
+        item = {"type": "function_call", "id": f"fc_{call_id}", "call_id": call_id, "name": call.name, "arguments": ""}
+        where = {"item_id": item["id"], "output_index": len(self.items)}
+        self.begin(item)
+        for piece in pieces(_raw_arguments(call), ARGUMENT_PIECE):
+            self.add("response.function_call_arguments.delta", **where, delta=piece)
+        self.end(item | {"arguments": _raw_arguments(call), "status": "completed"})
 
 
 def gemini(turn: ScriptedReply, stream: bool, model: str, message_id: str, ids: Sequence[str]) -> Rendered:

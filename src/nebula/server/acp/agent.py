@@ -115,7 +115,7 @@ class AcpAgent:
     async def _reopened(self, params: Mapping[str, Any]) -> EditorSession:
         async with self._loading:  # of two loads of one session the second closes what the first opened
             opened = await self._opened(params, _text(params, "sessionId"))
-        opened.options.set_mode(opened.session.kept_mode)
+        opened.options.recall_mode()
         return opened
 
     async def _opened(self, params: Mapping[str, Any], resume: str | None) -> EditorSession:

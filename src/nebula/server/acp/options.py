@@ -69,6 +69,13 @@ class SessionOptions:
             raise RpcError("'modeId' must be one of {modes}", modes=", ".join(MODES))
         self._session.switch_mode(mode)
 
+    def recall_mode(self) -> None:
+        """Work in the mode that an earlier run of the session was left in."""
+        kept = self._session.kept.read().mode if self._session.kept is not None else ""
+        if kept in MODES:
+            self._session.mode = kept
+        self._told = self._current()
+
     async def set_model(self, name: str) -> None:
         session = self._session
         if session.redactor.text(name) != name or not name.isprintable():
