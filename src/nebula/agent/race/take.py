@@ -49,7 +49,7 @@ class Wanted:
 
 
 @value
-class Taken:
+class TakenSet:
     decision: Decision = Decision(True)
     applied: tuple[Diff, ...] = ()
     conflicts: tuple[str, ...] = ()
@@ -87,7 +87,7 @@ def _matching(wanted: Wanted) -> list[FileState]:
     return list({state.path: state for state in found}.values())
 
 
-async def take(wanted: Sequence[Wanted], workspace: LocalWorkspace, ask: Approver, *, group: str = "") -> Taken:
+async def take(wanted: Sequence[Wanted], workspace: LocalWorkspace, ask: Approver, *, group: str = "") -> TakenSet:
     """Propose what is wanted as one set, and apply what was allowed; `group` is the turn that the journal names, by
     default the try itself. Raises CannotTake."""
     chosen = choose_files(wanted)
@@ -98,7 +98,7 @@ async def take(wanted: Sequence[Wanted], workspace: LocalWorkspace, ask: Approve
             chosen = [await asyncio.to_thread(_only_hunks, chosen, each.hunks, files)]
     proposed, changes, conflicts = await asyncio.to_thread(_compare, chosen, files)
     if not changes:
-        return Taken(conflicts=tuple(conflicts))
+        return TakenSet(conflicts=tuple(conflicts))
     remarks: tuple[Sentence, ...] = ()
     if conflicts:
         said = Sentence("Left out, because it changed in the project meanwhile: {paths}.", paths=", ".join(conflicts))
@@ -107,7 +107,7 @@ async def take(wanted: Sequence[Wanted], workspace: LocalWorkspace, ask: Approve
     question = Approval(new_trace_id(), "command", TAKE, tuple(proposed), name, remarks=remarks)
     decision = await ask(question)
     if not decision.allowed:
-        return Taken(decision, conflicts=tuple(conflicts))
+        return TakenSet(decision, conflicts=tuple(conflicts))
     if decision.paths:
         changes = [change for change in changes if change.path in decision.paths]
     done = await asyncio.shield(asyncio.to_thread(files.apply_changes, changes))
@@ -119,7 +119,7 @@ async def take(wanted: Sequence[Wanted], workspace: LocalWorkspace, ask: Approve
     )
     late = [path for path, problem in done.left_out if isinstance(problem, Stale | AlreadyExists)]
     refused = [str(problem) for path, problem in done.left_out if path not in late]
-    return Taken(decision, applied, (*conflicts, *late), tuple(refused))
+    return TakenSet(decision, applied, (*conflicts, *late), tuple(refused))
 
 
 def _only_hunks(chosen: Sequence[FileState], hunks: Sequence[int], files: LocalWorkspace) -> FileState:

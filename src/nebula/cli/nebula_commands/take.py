@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from nebula.agent.assembly import graph_opener
-from nebula.agent.race.take import CannotTake, Taken, Wanted, take
+from nebula.agent.race.take import CannotTake, TakenSet, Wanted, take
 from nebula.agent.recording.turn_archive import TurnArchive
 from nebula.cli.arguments import Parser, allow_option, check_allowed, checked_root, flag, root_option
 from nebula.cli.printing import print_json, print_remark
@@ -72,7 +72,7 @@ def find_wanted(archive: TurnArchive, words: Sequence[str]) -> list[Wanted]:
     return wanted
 
 
-async def _take(settings: Settings, wanted: Sequence[Wanted], allow: Sequence[str], *, yes: bool) -> Taken:
+async def _take(settings: Settings, wanted: Sequence[Wanted], allow: Sequence[str], *, yes: bool) -> TakenSet:
     workspace = open_workspace(settings.root, Policy(max_bytes=settings.max_bytes, allowed=frozenset(allow)))
     try:
         return await take(wanted, workspace, allow_all if yes else ask_at_terminal)
@@ -80,6 +80,6 @@ async def _take(settings: Settings, wanted: Sequence[Wanted], allow: Sequence[st
         workspace.close()
 
 
-def taken_json(done: Taken) -> dict[str, object]:
+def taken_json(done: TakenSet) -> dict[str, object]:
     files = [{"path": each.path, "added": each.added, "removed": each.removed} for each in done.applied]
     return {"applied": files, "conflicts": list(done.conflicts), "left_out": list(done.left_out)}

@@ -51,7 +51,9 @@ def reading_keys(race: Race, show: Callable[[str], None]) -> Iterator[None]:
         termios.tcsetattr(handle, termios.TCSADRAIN, before)
 
 
-def stop_named(race: Race, line: str) -> None:
-    """Carry out `stop N`; anything else is passed over."""
-    if named := re.fullmatch(r"\s*stop\s+(\d+)\s*", line):
+def stop_named(race: Race, line: str) -> bool:
+    """Carry out `stop N`; return whether the line was that."""
+    named = re.fullmatch(r"\s*stop\s+(\d+)\s*", line)
+    if named is not None:
         race.stop(int(named[1]))
+    return named is not None

@@ -95,6 +95,16 @@ class RaceProgress:
             sys.stderr.flush()
             self._drawn = 0
 
+    def line_of(self, number: int) -> str:
+        return self._format(number, self._lines[number])
+
+    def all_in_short(self) -> str:
+        """Return what each try does, in one line."""
+        return " · ".join(
+            one_line(f"{number} {line.ended or line.doing or translate('asking the model')}")
+            for number, line in sorted(self._lines.items())
+        )
+
     def _format(self, number: int, line: _Line) -> str:
         doing = line.ended or line.doing or translate("asking the model")
         figures = translate("{rounds} rounds · {tokens} tokens", rounds=line.rounds, tokens=f"{line.tokens:,}")

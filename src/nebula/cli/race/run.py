@@ -10,11 +10,11 @@ from typing import Any
 from nebula.agent.race.begin import RaceWish, prepare_race
 from nebula.agent.race.outcome import TryOutcome, first_passing
 from nebula.agent.race.race import Race
-from nebula.agent.race.take import Taken, Wanted, take
+from nebula.agent.race.take import TakenSet, Wanted, take
 from nebula.cli.headless.run import interruptible
 from nebula.cli.printing import print_json, print_line, print_remark, print_words
 from nebula.cli.race.progress import RaceProgress
-from nebula.cli.race.taking import ask_at_terminal, report_taken, take_exit_code
+from nebula.cli.race.taking import ask_at_terminal, offer_at_terminal, report_taken, take_exit_code
 from nebula.cli.race.view import comparison, result_table
 from nebula.cli.settings import remark_on_trust, session_overrides
 from nebula.config import Settings
@@ -53,12 +53,18 @@ async def run_race(options: argparse.Namespace, settings: Settings, wish: RaceWi
         taken: int | None = None
         if options.take and not interrupted:
             taken, code = await _take(options, race, tries, code)
+        elif options.output_format == "text" and not interrupted and _somebody_may_take(tries):
+            await offer_at_terminal(tries, race.workspace)
         if options.output_format != "text":
             print_json(_final(race, tries, taken) | ({"opinion": opinion} if wish.judge else {}))
         return code
     finally:
         race.workspace.close()
         race.archive.close()
+
+
+def _somebody_may_take(tries: list[TryOutcome]) -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty() and any(each.changes for each in tries)
 
 
 def _ignore(_: Stamped) -> None:
@@ -102,7 +108,7 @@ async def _take(options: argparse.Namespace, race: Race, tries: list[TryOutcome]
         print_remark(f"nebula: {translate('Nobody is there to ask: add --yes to take it.')}")
         return None, EXIT_POLICY
     ask = allow_all if options.yes else ask_at_terminal
-    done: Taken = await take([Wanted(node.id, tuple(node.files))], race.workspace, ask)
+    done: TakenSet = await take([Wanted(node.id, tuple(node.files))], race.workspace, ask)
     report_taken(done)
     return (chosen.number if done.decision.allowed else None), take_exit_code(done) or code
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Mapping, Sequence
 
-from nebula.agent.race.take import Taken
+from nebula.agent.race.outcome import TryOutcome
+from nebula.agent.race.take import CannotTake, TakenSet, Wanted, take
 from nebula.cli.printing import print_line, print_remark, print_words
 from nebula.errors import EXIT_FAILED, EXIT_OK, EXIT_POLICY
 from nebula.events import Approval
+from nebula.graph.values import FileState
 from nebula.language import explain, translate
 from nebula.tools.approval import Decision, agrees
+from nebula.workspace.local import LocalWorkspace
 
 
 async def ask_at_terminal(question: Approval) -> Decision:
@@ -23,7 +27,7 @@ async def ask_at_terminal(question: Approval) -> Decision:
     return Decision(agrees(await asyncio.to_thread(sys.stdin.readline)))
 
 
-def report_taken(done: Taken) -> None:
+def report_taken(done: TakenSet) -> None:
     """Say what was taken and what was not."""
     if not done.decision.allowed:
         print_remark(translate("nebula: Nothing was taken."))
@@ -39,7 +43,53 @@ def report_taken(done: Taken) -> None:
         print_line(translate("The project has all of it already."))
 
 
-def take_exit_code(done: Taken) -> int:
+def take_exit_code(done: TakenSet) -> int:
     if not done.decision.allowed:
         return EXIT_POLICY
     return EXIT_OK if done.is_whole else EXIT_FAILED
+
+
+def read_wanted(tries: Mapping[int, TryOutcome], words: Sequence[str]) -> list[Wanted]:
+    """Return what the words of /take name: `2`, `2 PATH…`, or `2:PATH 3:PATH`. Raises CannotTake."""
+    paths: dict[int, list[str]] = {}
+    last = 0
+    for word in words:
+        number, colon, path = word.partition(":")
+        if number.isdecimal() and (colon or not last):
+            last = int(number)
+            paths.setdefault(last, []).extend([path] if path else [])
+        elif last:
+            paths[last].append(word)
+        else:
+            raise CannotTake("Name a try by its number: /take 2")
+    wanted = []
+    for try_number, named in paths.items():
+        found = tries.get(try_number)
+        if found is None or found.node_id is None:
+            raise CannotTake("There is no try {number} to take.", number=try_number)
+        states = tuple(FileState(each.path, each.before or "", each.after or "") for each in found.changes)
+        wanted.append(Wanted(found.node_id, states, tuple(named)))
+    if not wanted:
+        raise CannotTake("Name a try by its number: /take 2")
+    return wanted
+
+
+async def offer_at_terminal(tries: Sequence[TryOutcome], workspace: LocalWorkspace) -> list[int]:
+    """Let the person at the terminal take tries, whole or in parts, until an empty line; return their numbers."""
+    by_number = {each.number: each for each in tries}
+    taken: list[int] = []
+    while True:
+        print_remark(translate("take 2, take 2:src/a.py 3:tests/, or Enter leaves them: "), end="")
+        words = (await asyncio.to_thread(sys.stdin.readline)).split()
+        if not words:
+            return taken
+        try:
+            wanted = read_wanted(by_number, words[1:] if words[0] == "take" else words)
+            done = await take(wanted, workspace, ask_at_terminal)
+        except CannotTake as problem:
+            print_remark(f"nebula: {explain(problem)}")
+            continue
+        report_taken(done)
+        if done.applied:
+            names = {each.node_id for each in wanted}
+            taken += [each.number for each in tries if each.node_id in names]

@@ -23,6 +23,7 @@ from nebula.value import replace
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
+    from nebula.agent.race.outcome import TryOutcome
     from nebula.agent.session import Session
     from nebula.attachments import Attachment
     from nebula.cli.terminal.input.contract import TerminalInput
@@ -61,6 +62,8 @@ class TerminalSession:
         self.left_behind: tuple[Node, FilePlan] | None = None
         """After /fork: the node whose files may be put back, and what was shown of that."""
         self.forks = Forks()
+        self.tries: dict[int, TryOutcome] = {}
+        """Of the last race, by their numbers."""
         self.gone_already: set[str] = set()
         """Turns of which /undo has found nothing left; the next one goes on to the turn before."""
         self.context_used = 0

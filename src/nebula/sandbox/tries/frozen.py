@@ -17,7 +17,7 @@ _FICLONE: Final = 0x40049409
 _NOT_HERE: Final = frozenset({errno.EOPNOTSUPP, errno.EXDEV, errno.EINVAL, errno.ENOTTY, errno.ENOSYS})
 
 
-class TooLarge(SandboxError):
+class TooLargeToFreeze(SandboxError):
     """Raised when the files of a project need more room than the copy may take."""
 
 
@@ -32,7 +32,7 @@ class FrozenCopy:
         self._clones = True
 
     def take(self, source: int) -> None:
-        """Copy everything below the folder `source`. Raises TooLarge."""
+        """Copy everything below the folder `source`. Raises TooLargeToFreeze."""
         self._copy_folder(source, self._target, "")
 
     def _copy_folder(self, source: int, target: int, prefix: str) -> None:
@@ -71,7 +71,7 @@ class FrozenCopy:
     def _copy_file(self, source: int, target: int, name: str, found: os.stat_result, instead: bytes | None) -> None:
         self._room -= max(found.st_blocks * 512, 4096) if instead is None else 4096
         if self._room < 0:
-            raise TooLarge("The project is too large to be held still for several tries.")
+            raise TooLargeToFreeze("The project is too large to be held still for several tries.")
         handle = -1 if instead is not None else os.open(name, _OLD_FILE, dir_fd=source)
         try:
             copy = os.open(name, _NEW_FILE, 0o600, dir_fd=target)

@@ -21,7 +21,7 @@ from nebula.sandbox.inside import masks, mounts, namespaces
 from nebula.sandbox.inside.kernel import StepFailed
 from nebula.sandbox.inside.mounts import NO_DEVICES, NO_SETUID, READ_ONLY
 from nebula.sandbox.layer import Layer
-from nebula.sandbox.tries.frozen import FrozenCopy, TooLarge
+from nebula.sandbox.tries.frozen import FrozenCopy, TooLargeToFreeze
 from nebula.value import value
 
 HIDDEN: Final = (".nebula",)
@@ -103,7 +103,7 @@ class Overlays:
         try:
             FrozenCopy(lower, self._shown, HIDDEN, min(room // _SHARE_OF_MEMORY, _MOST_FROZEN)).take(project)
             os.close(live)
-        except TooLarge:
+        except TooLargeToFreeze:
             self.held_still = False
             shutil.rmtree(f"{root}/lower")
             mounts.attach(live, f"{root}/live", READ_ONLY | _SAFE)

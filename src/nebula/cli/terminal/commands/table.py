@@ -10,7 +10,18 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from nebula.cli.terminal.commands import branches, checks, files, maps, modes, permissions, plans, reports, sessions
+from nebula.cli.terminal.commands import (
+    branches,
+    checks,
+    files,
+    maps,
+    modes,
+    permissions,
+    plans,
+    races,
+    reports,
+    sessions,
+)
 from nebula.cli.terminal.commands.command import SessionCommand
 from nebula.cli.terminal.commands.elsewhere import ELSEWHERE
 from nebula.cli.terminal.commands.history import HISTORY, WHY
@@ -58,6 +69,7 @@ TABLE: tuple[SessionCommand, ...] = (
     HISTORY,
     WHY,
     *branches.COMMANDS,
+    *races.COMMANDS,
     *maps.COMMANDS,
     *reports.COMMANDS,
     *sessions.COMMANDS,

@@ -1,0 +1,154 @@
+"""/race and /take: one task tried several times side by side, and what one of them did taken."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+from typing import TYPE_CHECKING
+
+from nebula.cli.terminal.commands.command import SessionCommand
+from nebula.cli.terminal.input.contract import Watch
+from nebula.cli.terminal.output.live_line import LiveLine
+from nebula.language import explain, translate
+from nebula.stage import one_line
+
+if TYPE_CHECKING:
+    from nebula.agent.race.begin import RaceWish
+    from nebula.agent.race.take import TakenSet
+    from nebula.cli.terminal.terminal_session import TerminalSession
+
+USAGE = "/race --tries 3 TASK, or /race --models A,B TASK"
+
+
+async def race(terminal: TerminalSession, argument: str = "") -> None:
+    from nebula.agent.race.begin import prepare_race
+    from nebula.cli.race.view import comparison, result_table
+    from nebula.errors import NebulaError
+    from nebula.workspace.local import LocalWorkspace
+
+    session, screen = terminal.session, terminal.screen
+    wish = _read_wish(terminal, argument)
+    files = session.project.workspace
+    if wish is None or not isinstance(files, LocalWorkspace):
+        screen.line(translate("Say what to try: {usage}", usage=USAGE), "yellow")
+        return
+    lines = RaceLines(terminal)
+    try:
+        begun = await prepare_race(
+            session.settings, wish, lines.hear, session.remark, session.archive, session_id=session.id
+        )
+    except NebulaError as problem:
+        screen.line(one_line(explain(problem)), "yellow")
+        return
+    begun.workspace.close()
+    begun.workspace = files
+    task = asyncio.create_task(begun.run())
+    terminal.work = task
+    keys = Watch(begun.stop, terminal.toggle_backstage, obey_at_once=lambda line: _obey(begun, line))
+    try:
+        with terminal.input.watching(keys):
+            tries = await task
+    finally:
+        lines.end()
+        terminal.work = None
+    for sentence in session.take_remarks():
+        screen.line(one_line(explain(sentence)), "yellow")
+    for line in (*result_table(tries), *comparison(tries)):
+        screen.line(line)
+    terminal.tries = {each.number: each for each in tries}
+    if any(each.changes for each in tries):
+        screen.line(translate("/take 2 takes a try, /take 2:src/a.py 3:tests/ parts of several."), "dim")
+
+
+def _obey(begun: object, line: str) -> bool:
+    from nebula.agent.race.race import Race
+    from nebula.cli.race.keys import stop_named
+
+    return isinstance(begun, Race) and stop_named(begun, line)
+
+
+class RaceLines:
+    """One line for each try that ends, and a live one for those at work."""
+
+    def __init__(self, terminal: TerminalSession) -> None:
+        from nebula.cli.race.progress import RaceProgress
+
+        self._screen = terminal.screen
+        self._progress = RaceProgress("lines")
+        self._live = LiveLine(terminal.screen, terminal.typed.shown, translate("Esc ends all · stop N ends one"))
+        self._live.raise_()
+
+    def hear(self, number: int, stamped: object) -> None:
+        from nebula.events import Final, Stamped
+
+        assert isinstance(stamped, Stamped)  # noqa: S101 - a race tells nothing else
+        self._progress.hear(number, stamped)
+        if isinstance(stamped.event, Final):
+            self._live.lower()
+            self._screen.line(self._progress.line_of(number), "dim")
+        self._live.raise_(doing=self._progress.all_in_short())
+
+    def end(self) -> None:
+        self._live.lower()
+
+
+def _read_wish(terminal: TerminalSession, argument: str) -> RaceWish | None:
+    from nebula.agent.race.begin import RaceWish, command_line
+
+    option, _, rest = argument.strip().partition(" ")
+    value, _, task = rest.strip().partition(" ")
+    if option not in ("--tries", "--models") or not task.strip():
+        return None
+    if option == "--tries" and not value.isdecimal():
+        return None
+    session = terminal.session
+    return RaceWish(
+        task.strip(),
+        int(value) if option == "--tries" else None,
+        tuple(value.split(",")) if option == "--models" else None,
+        session.place.next_parents(),
+        command_line(session.settings) | {"model": f"{session.chosen.provider}/{session.chosen.name}"},
+        tuple(terminal.options.allow),
+    )
+
+
+async def take(terminal: TerminalSession, argument: str = "") -> None:
+    from nebula.agent.race.take import CannotTake
+    from nebula.agent.race.take import take as take_changes
+    from nebula.cli.race.taking import read_wanted
+    from nebula.workspace.local import LocalWorkspace
+
+    screen, files = terminal.screen, terminal.session.project.workspace
+    try:
+        wanted = read_wanted(terminal.tries, shlex.split(argument))
+        assert isinstance(files, LocalWorkspace)  # noqa: S101 - a race was run here
+        done = await take_changes(wanted, files, terminal.session.project.approvals.approver)
+    except (CannotTake, ValueError) as problem:
+        said = explain(problem) if isinstance(problem, CannotTake) else str(problem)
+        screen.line(one_line(said), "yellow")
+        return
+    _tell_taken(terminal, done)
+    whole = [each for each in wanted if not each.paths]
+    if done.decision.allowed and len(wanted) == 1 and whole:
+        await asyncio.to_thread(terminal.session.continue_from, [wanted[0].node_id])
+        screen.line(translate("The conversation goes on from this try."), "dim")
+
+
+def _tell_taken(terminal: TerminalSession, done: TakenSet) -> None:
+    line = terminal.screen.line
+    if done.decision.allowed:
+        for each in done.applied:
+            line(f"{one_line(each.path)} (+{each.added} −{each.removed})")
+        if not done.applied and done.is_whole:
+            line(translate("The project has all of it already."))
+    if done.conflicts:
+        paths = one_line(", ".join(done.conflicts))
+        line(translate("Left out, because it changed in the project meanwhile: {paths}.", paths=paths), "yellow")
+    for sentence in done.left_out:
+        line(one_line(sentence), "yellow")
+
+
+COMMANDS = (
+    SessionCommand("race", "one task tried several times side by side", race),
+    SessionCommand("take", "what a try of the last race did, whole or in parts", take),
+)

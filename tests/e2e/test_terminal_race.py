@@ -1,0 +1,79 @@
+"""/race and /take at a terminal, and nebula race there: live lines, stop, Esc."""
+
+from __future__ import annotations
+
+import pytest
+
+from scripted_model import Call, RecordedRequest, ScriptedModel, Turn
+from terminal_driver import Terminal
+
+ASK = "Go ahead? (y/N):"
+
+
+@pytest.fixture
+def terminal(bench):
+    opened = []
+
+    def start(server, *args, **env):
+        settings = {"TERM": "xterm-256color", **server.env(), **env}
+        opened.append(Terminal(bench.argv("nebula", *args), bench.project, bench.env(**settings)))
+        return opened[-1]
+
+    yield start
+    for each in opened:
+        each.__exit__()
+
+
+def writes(request: RecordedRequest) -> Turn:
+    if request.json["messages"][-1]["role"] != "tool":
+        return Turn("", [Call("runCommand", {"command": "echo two > a.txt; echo b > b.txt"})])
+    return Turn("Done.")
+
+
+def test_a_race_in_a_session_and_a_part_of_it_taken(bench, terminal):
+    bench.write("a.txt", "one\n")
+    with ScriptedModel(writes) as server:
+        screen = terminal(server)
+        screen.prompt()
+        screen.line("/race --tries 2 do it")
+        screen.wait("/take 2 takes a try")
+        assert bench.read("a.txt") == "one\n"
+        screen.line("/take 2 b.txt")
+        screen.wait(ASK)
+        screen.line("y")
+        screen.wait("b.txt (+1 −0)")
+        screen.line("/take 1")
+        screen.wait(ASK, times=2)
+        screen.line("y")
+        screen.wait("The conversation goes on from this try.")
+    assert (bench.read("a.txt"), bench.read("b.txt")) == ("two\n", "b\n")
+
+
+def test_stop_ends_one_and_escape_all(bench, terminal):
+    sleeps = Turn("", [Call("runCommand", {"command": "sleep 60"})])
+    with ScriptedModel(lambda _: sleeps) as server:
+        screen = terminal(server, "race", "do it", "--tries", "3")
+        for number in (1, 2, 3):
+            screen.wait(f"{number} gpt-4.1-nano: runCommand")
+        screen.line("stop 2")
+        screen.wait("2 gpt-4.1-nano: interrupted")
+        screen.send("\x1b")
+        screen.wait("rounds")
+        screen.wait("interrupted", times=3)
+
+
+def test_a_try_is_taken_at_the_end_of_a_race(bench, terminal):
+    bench.write("a.txt", "one\n")
+    with ScriptedModel(writes) as server:
+        screen = terminal(server, "race", "do it", "--tries", "2")
+        screen.wait("Enter leaves them")
+        screen.line("take 9")
+        screen.wait("There is no try 9 to take.")
+        screen.line("take 2:a.txt")
+        screen.wait("Take these 1 files? (y/N):")
+        screen.line("y")
+        screen.wait("a.txt (+1 −1)")
+        screen.wait("Enter leaves them", times=3)
+        screen.line("")
+        assert screen.ended() == 0
+    assert bench.read("a.txt") == "two\n" and not (bench.project / "b.txt").exists()
