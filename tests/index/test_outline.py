@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from index.project import Project
-from nebula.index.constants import OUTLINE_SYMBOLS
-from nebula.index.ranking.outline import OutlinedFile, fitting
+from nebula.index.constants import OUTLINE_HITS, OUTLINE_SYMBOLS
+from nebula.index.ranking.outline import OutlinedFile, fitting, reordered
+from nebula.index.ranking.search import rank
 
 
 @pytest.fixture
@@ -46,6 +47,49 @@ def test_a_question_and_what_was_read_bring_files_forward(project: Project) -> N
         assert paths(index.outline("", ["two.py"], limit=2)) == ["core.py", "two.py"]
         assert paths(index.outline("three harbour", ["three.py"], limit=1)) == ["three.py"]
         assert paths(index.outline("zebra zzz")) == paths(index.outline())
+
+
+def test_references_question_and_reading_are_added_up(tmp_path: Path) -> None:
+    made = Project(tmp_path)
+    names = [f"{each}_tower" for each in ("amber", "bronze", "copper", "denim", "ebony", "flint", "granite", "hazel")]
+    for number, name in enumerate(names):
+        uses = "".join(f"from m{other} import {names[other]}\n" for other in range(number))
+        calls = "".join(f"    {names[other]}()\n" for other in range(number))
+        made.write(f"m{number}.py", f"{uses}\n\ndef {name}():\n{calls}    return 'word{number} harbour'\n")
+    made.write("far.py", "def far_away():\n    return 'harbour word3 word3'\n")
+    with made.index() as index:
+        index.sync()
+        for question, recent in (
+            ("harbour", ()),
+            ("word3 harbour", ("m7.py",)),
+            ("word6", ("m1.py", "far.py")),
+            ("", ()),
+        ):
+            referred = {path: rank for _, path, rank in index.store.ranked_files(100, recent)}
+            assert len(set(referred.values())) > 5
+            hits = rank(index.store, question, OUTLINE_HITS) if question else []
+            asked: dict[str, float] = {}
+            for score, hit in hits:
+                asked[hit.path] = max(asked.get(hit.path, 0.0), score / hits[0][0])
+            worth = {
+                path: referred[path] / max(referred.values()) + asked.get(path, 0.0) + (path in recent)
+                for path in referred
+            }
+            assert paths(index.outline(question, recent)) == sorted(worth, key=lambda path: (-worth[path], path))
+
+
+def test_an_empty_project_has_none(tmp_path: Path) -> None:
+    with Project(tmp_path).index() as index:
+        index.sync()
+        assert (index.outline(), index.outline("harbour", ["gone.py"])) == ([], [])
+    assert reordered([], "harbour", ()) == []
+
+
+def test_words_that_few_files_have_say_more() -> None:
+    names = ("open_file", "read_query", "write_query", "retry_now", "query_all", "close", "end")
+    files = [OutlinedFile(f"m{number}.py", name) for number, name in enumerate(names)]
+    assert paths(reordered(files, "query retry", ()))[:3] == ["m3.py", "m1.py", "m2.py"]
+    assert paths(reordered(files, "query retry", ("m6.py",)))[:4] == ["m3.py", "m1.py", "m2.py", "m6.py"]
 
 
 def test_a_file_that_is_gone_leaves_its_place_to_the_next(project: Project) -> None:

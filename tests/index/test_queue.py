@@ -69,6 +69,12 @@ RAW = b":100644 100644 1111111 2222222 "
         (RAW + b"M\0a.py\0" + RAW + b"D\0b c.py\0", [Change("a.py"), Change("b c.py")]),
         (RAW + b"R100\0old.py\0new.py\0" + RAW + b"A\0x\0", [Change("new.py", "old.py"), Change("x")]),
         (RAW + b"C75\0from.py\0copy.py\0" + RAW + b"A\0x\0", [Change("copy.py"), Change("x")]),
+        (
+            RAW + b"M\0a\0" + RAW + b"R90\0old\0new\0" + RAW + b"A\0x\0",
+            [Change("a"), Change("new", "old"), Change("x")],
+        ),
+        (RAW + b"R100\0old.py\0new.py", [Change("new.py", "old.py")]),
+        (RAW + b"X\0a.py\0" + RAW + b"A\0b.py\0", [Change("a.py"), Change("b.py")]),
         (RAW + b"M\0\xff.py\0", [Change("\udcff.py")]),
         (RAW + b"R100\0cut.py", [Change("cut.py")]),
         (RAW + b"M\0a.py\0" + RAW + b"M", [Change("a.py")]),
@@ -89,6 +95,7 @@ def test_an_entry_is_private_whole_and_told_as_it_was_given(tmp_path: Path) -> N
     first, second = queue.entries()
     assert queue.read(first) == [Change("a.py"), Change("b c/\udcff.py")]
     assert queue.read(second) == [Change("d.py")]
+    assert (Path(queue.folder) / second).read_bytes() == b":000000 000000 0 0 M\0d.py\0", "as git would write it"
     assert stat.S_IMODE(Path(queue.folder).stat().st_mode) == 0o700
     (Path(queue.folder) / ".new-1").write_bytes(b"half")
     assert queue.entries() == [first, second]
