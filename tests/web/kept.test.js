@@ -7,7 +7,7 @@ import { turnInSight, turnsOfFlow } from "../../src/nebula/web/state/here.js";
 import { reduce } from "../../src/nebula/web/state/reduce.js";
 import { createSelectors } from "../../src/nebula/web/state/selectors.js";
 import { EMPTY } from "../../src/nebula/web/state/state.js";
-import { topologyOf } from "../../src/nebula/web/state/topology.js";
+import { grown, rowsOf, topologyOf } from "../../src/nebula/web/state/topology.js";
 import { begin } from "../../src/nebula/web/state/turn.js";
 
 const edges = (/** @type {string[]} */ ...pairs) => pairs.map(([source, target]) => ({ source, target }));
@@ -148,4 +148,20 @@ test("connections to nowhere are left out, and what points back or at itself is 
   assert.deepEqual(itself.order, [1, 0]);
   const first = topologyOf({ nodes: ["c", "a", "d"], connections: edges("ac", "ad") });
   assert.deepEqual(first.primary, [-1, 0, -1], "the first child goes on in line, also where it stands first of all");
+});
+
+test("what is added out of order is put in order behind what was there", () => {
+  const base = () => topologyOf({ nodes: ["a", "b"], connections: edges("ab") });
+  const ids = (/** @type {ReturnType<typeof base>} */ topology) =>
+    topology.order.map((place) => topology.ids[place]).join("");
+  assert.equal(ids(grown(base(), ["d", "c", "e"], edges("cd", "bc", "de"))), "abcde");
+  assert.equal(ids(grown(base(), ["e", "d", "c"], edges("de", "cd", "ac"))), "abcde");
+  assert.equal(ids(grown(base(), ["f", "c", "d", "e"], edges("cf", "df", "ac", "bd"))), "abcdfe");
+  assert.equal(ids(grown(base(), ["x", "y", "z"], edges("xy", "yx", "bz"))), "abzxy", "a circle comes last");
+});
+
+test("a line that others lead to once more has no second place, and holds what it holds", () => {
+  const rows = rowsOf(topologyOf({ nodes: ["a", "b", "c", "d"], connections: edges("ab", "ac", "cd", "bd") }));
+  const shown = rows.map(({ id, level, kind, holds }) => `${id}${level}${kind[0]}${holds ? "+" : ""}`);
+  assert.deepEqual(shown, ["a1s+", "b2t", "c2b+", "d3t"]);
 });
