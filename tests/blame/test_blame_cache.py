@@ -12,8 +12,8 @@ from random import Random
 
 import pytest
 
-from nebula.blame.cache import FILE
 from nebula.blame.fold import Fold
+from nebula.blame.kept.cache import FILE
 from nebula.blame.project import ProjectBlame
 from nebula.files.home import derived_folder
 from nebula.workspace.journal.reader import JournalReader

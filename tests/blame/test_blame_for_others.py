@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
+from datetime import datetime
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from blamed_project import edit, turn, write
+import jsonschema
+
+from blamed_project import edit, git, repository, turn, write
 from conftest import Bench
 from in_process import run_here
+from nebula.agent.figures.surviving import count_lines, surviving_json
+from nebula.graph.graph import Graph
+from nebula.graph.values import FileState, Utterance
+from nebula.workspace.local import open_workspace
 
 
 def exported(bench: Bench, *argv: str) -> list[dict[str, Any]]:
@@ -40,5 +49,94 @@ def test_how_many_lines_of_a_model_stayed(bench: Bench) -> None:
     turn(bench, "one", write("a.py", "first line", "second line", "third line"))
     turn(bench, "two", *edit("a.py", "first line", "another line", "third line"))
     bench.write("a.py", "first line\nanother line\nmine\n")
-    found = run_here(bench, "nebula", "kpi", "--json").json["surviving_lines"]
-    assert found == [{"model": "gpt-4.1-nano", "written": 4, "alive": 2}]
+    found = run_here(bench, "nebula", "kpi", "--json").json
+    assert found["surviving_lines"] == [{"model": "gpt-4.1-nano", "written": 4, "alive": 2}]
+    (week,) = found["surviving_lines_by_week"]
+    assert week == {"week": datetime.now().strftime("%G-W%V"), "model": "gpt-4.1-nano", "written": 4, "alive": 2}
+    shown = run_here(bench, "nebula", "kpi").out
+    assert re.search(r"week +lines written +still there\n +\d{4}-W\d\d +4 +2\n", shown)
+
+
+def test_lines_are_told_apart_by_week_and_model(tmp_path: Path) -> None:
+    with Graph(tmp_path / ".nebula/graph") as graph, open_workspace(str(tmp_path)) as files:
+        for number, (model, day) in enumerate([("one", "01-05"), ("one", "01-12"), ("two", "01-13")]):
+            wrote = FileState(f"{number}.py", "", "x", f"1:{'a' * 8}{'b' * 8}")
+            node = graph.add_turn(
+                texts=[Utterance("user", "x")], model=model, timestamp=f"2026-{day}T09:00:00+00:00", files=[wrote]
+            )
+            files.for_turn(node.id).write_file(f"{number}.py", "first line\nsecond line\n", "create")
+    (tmp_path / "2.py").write_text("first line\nmine\n")
+    assert surviving_json(count_lines([str(tmp_path)]))["surviving_lines_by_week"] == [
+        {"week": "2026-W02", "model": "one", "written": 2, "alive": 2},
+        {"week": "2026-W03", "model": "one", "written": 2, "alive": 2},
+        {"week": "2026-W03", "model": "two", "written": 2, "alive": 1},
+    ]
+
+
+URI = {"type": "string", "format": "uri"}
+BY = {
+    "type": "object",
+    "required": ["type"],
+    "properties": {
+        "type": {"enum": ["human", "ai", "mixed", "unknown"]},
+        "model_id": {"type": "string", "maxLength": 250},
+    },
+}
+RANGE = {
+    "type": "object",
+    "required": ["start_line", "end_line"],
+    "properties": {
+        "start_line": {"type": "integer", "minimum": 1},
+        "end_line": {"type": "integer", "minimum": 1},
+        "content_hash": {"type": "string"},
+        "contributor": BY,
+    },
+}
+CONVERSATION = {
+    "type": "object",
+    "required": ["ranges"],
+    "properties": {"url": URI, "contributor": BY, "ranges": {"type": "array", "items": RANGE}},
+}
+FILE = {
+    "type": "object",
+    "required": ["path", "conversations"],
+    "properties": {"path": {"type": "string"}, "conversations": {"type": "array", "items": CONVERSATION}},
+}
+RECORD = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "type": "object",
+    "required": ["version", "id", "timestamp", "files"],
+    "properties": {
+        "version": {"type": "string", "pattern": r"^[0-9]+\.[0-9]+\.[0-9]+$"},
+        "id": {"type": "string", "format": "uuid"},
+        "timestamp": {"type": "string", "format": "date-time", "pattern": "Z$"},
+        "vcs": {
+            "type": "object",
+            "required": ["type", "revision"],
+            "properties": {"type": {"enum": ["git", "jj", "hg", "svn"]}, "revision": {"type": "string"}},
+        },
+        "tool": {"type": "object", "properties": {"name": {"type": "string"}, "version": {"type": "string"}}},
+        "files": {"type": "array", "items": FILE},
+        "metadata": {"type": "object"},
+    },
+    "additionalProperties": False,
+}
+"""What Agent Trace 0.1 asks of a record, and that nothing else is in it."""
+
+
+def test_records_keep_to_the_published_form(bench: Bench) -> None:
+    repository(bench)
+    bench.write("a.py", "first line\n")
+    git(bench.project, "add", "a.py")
+    git(bench.project, "commit", "-qm", "begin")
+    turn(bench, "one", *edit("a.py", "first line", "by one"), write("sub/b.py", "of another file"))
+    bench.write("a.py", "first line\nby one\nby hand\n")
+    told = run_here(bench, "nebula", "blame", "a.py", "--format", "agent-trace").json
+    check = jsonschema.Draft202012Validator(RECORD, format_checker=jsonschema.FormatChecker())
+    for record in [*exported(bench), told]:
+        check.validate(record)
+    assert told["vcs"] and {each["contributor"]["type"] for each in told["files"][0]["conversations"]} == {
+        "ai",
+        "human",
+        "unknown",
+    }

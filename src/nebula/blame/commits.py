@@ -20,7 +20,7 @@ from nebula.value import value
 _TIMEOUT: Final = 120.0
 _MOST_RANGES: Final = 100
 """More ranges than that cost git more than the whole file."""
-_HEAD = re.compile(rb"([0-9a-f]{40,64}) \d+ (\d+)(?: \d+)?$")
+_HEAD = re.compile(rb"([0-9a-f]{40,64}) (\d+) (\d+)(?: \d+)?$")
 
 
 @value
@@ -29,6 +29,15 @@ class LineCommit:
     author: str = ""
     email: str = ""
     at: str = ""
+
+
+@value
+class LineOrigin:
+    """Where a line came from: its place, from 1, in the file as a commit has it."""
+
+    commit: LineCommit
+    path: str
+    line: int
 
 
 def content_at(root: str, revision: str, path: str) -> bytes | None:
@@ -42,10 +51,10 @@ def content_at(root: str, revision: str, path: str) -> bytes | None:
     return found.stdout if found.ok else None
 
 
-def find_commits(
+def find_origins(
     root: str, path: str, content: bytes, wanted: Iterable[int], revision: str = "HEAD"
-) -> dict[int, LineCommit]:
-    """Return the commits of those wanted lines of a content (from 0) that a revision's file has."""
+) -> dict[int, LineOrigin]:
+    """Return the origins of those wanted lines of a content (from 0) that a revision's file has."""
     committed = content_at(root, revision, path)
     if committed is None or text.is_binary(committed):
         return {}
@@ -54,8 +63,8 @@ def find_commits(
     tail = places[len(places) - heritage.tail :]
     kept: list[int | None] = [*places[: heritage.head], *heritage.owners, *tail]
     of_line = {line: place for line in wanted if (place := kept[line]) is not None}
-    commits = _blame(root, path, revision, sorted(of_line.values())) if of_line else {}
-    return {line: commits[place] for line, place in of_line.items() if place in commits}
+    origins = _blame(root, path, revision, sorted(of_line.values())) if of_line else {}
+    return {line: origins[place] for line, place in of_line.items() if place in origins}
 
 
 def own_email(root: str) -> str | None:
@@ -68,8 +77,8 @@ def own_email(root: str) -> str | None:
         return None
 
 
-def _blame(root: str, path: str, revision: str, places: Sequence[int]) -> dict[int, LineCommit]:
-    """Return the commits of some lines (from 0) of a revision's file."""
+def _blame(root: str, path: str, revision: str, places: Sequence[int]) -> dict[int, LineOrigin]:
+    """Return the origins of some lines (from 0) of a revision's file."""
     ranges = _ranges(places)
     limits = [f"-L{first + 1},{last + 1}" for first, last in ranges] if len(ranges) <= _MOST_RANGES else []
     try:
@@ -92,18 +101,18 @@ def _ranges(places: Sequence[int]) -> list[tuple[int, int]]:
     return ranges
 
 
-def _read_porcelain(told: bytes, is_shallow: bool) -> dict[int, LineCommit]:
-    """Return the commit of each line that `git blame --porcelain` tells of. Where history is cut off, the commit at
+def _read_porcelain(told: bytes, is_shallow: bool) -> dict[int, LineOrigin]:
+    """Return the origin of each line that `git blame --porcelain` tells of. Where history is cut off, the commit at
     its end is no author: what it is blamed for may be older."""
     facts: dict[str, dict[bytes, bytes]] = {}
-    lines: dict[int, str] = {}
+    lines: dict[int, tuple[str, int]] = {}
     commit = ""
     for line in told.split(b"\n"):
         if line.startswith(b"\t"):
             commit = ""
         elif not commit and (head := _HEAD.match(line)):
             commit = head[1].decode()
-            lines[int(head[2]) - 1] = commit
+            lines[int(head[3]) - 1] = commit, int(head[2])
             facts.setdefault(commit, {})
         elif commit:
             name, _, fact = line.partition(b" ")
@@ -113,7 +122,11 @@ def _read_porcelain(told: bytes, is_shallow: bool) -> dict[int, LineCommit]:
         for name, fact in facts.items()
         if not (is_shallow and b"boundary" in fact)
     }
-    return {line: known[name] for line, name in lines.items() if name in known}
+    return {
+        line: LineOrigin(known[name], _decode(facts[name], b"filename"), number)
+        for line, (name, number) in lines.items()
+        if name in known
+    }
 
 
 def _decode(facts: dict[bytes, bytes], name: bytes) -> str:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from functools import cached_property
 
-from nebula.blame.evidence import Evidence
+from nebula.blame.kept.basis import Basis
 from nebula.workspace.errors import WorkspaceError
 from nebula.workspace.journal.changes import RecordedChange
 from nebula.workspace.journal.objects import KEPT_BYTES
@@ -19,18 +19,18 @@ MOST_OF_FILE = KEPT_BYTES
 
 class JournalHistory:
     """Implements `blame.fold.History`. Reads only; what is not asked for is not read, and what is, is noted in
-    `evidence`."""
+    `basis`."""
 
-    def __init__(self, workspace: ReadingWorkspace, journal: JournalReader, evidence: Evidence) -> None:
+    def __init__(self, workspace: ReadingWorkspace, journal: JournalReader, basis: Basis) -> None:
         self._workspace = workspace
         self._journal = journal
-        self._evidence = evidence
+        self._basis = basis
         self._end = 0
 
     def paths(self, end: int) -> Sequence[str]:
         found = [path for path, changes in self._by_path.items() if changes[0].seq < end]
         if end > self._end:  # one more may come
-            self._evidence.journal_end = self._end
+            self._basis.journal_end = self._end
         return found
 
     def changes(self, path: str) -> Sequence[RecordedChange]:
@@ -47,7 +47,7 @@ class JournalHistory:
     def now(self, path: str) -> bytes | None:
         """Return a file as it is; None where there is none, and for what is secret or reached through a link."""
         self._note_touched(path, self.changes(path))
-        self._evidence.look_at(os.path.join(self._workspace.root, path))
+        self._basis.look_at(os.path.join(self._workspace.root, path))
         try:
             if self._workspace.resolve(path) != path:
                 return None
@@ -56,7 +56,7 @@ class JournalHistory:
             return None
 
     def _note_touched(self, name: str, changes: Sequence[RecordedChange]) -> None:
-        self._evidence.touched[name] = changes[-1].seq if changes else -1
+        self._basis.touched[name] = changes[-1].seq if changes else -1
 
     def was_carried(self, since: str, until: str | None) -> bool:
         from nebula.blame.reflog import seconds
@@ -71,7 +71,7 @@ class JournalHistory:
     def _carried(self) -> list[int]:
         from nebula.blame.reflog import carried_times, find_logs
 
-        self._evidence.look_at(*find_logs(self._workspace.root))
+        self._basis.look_at(*find_logs(self._workspace.root))
         return carried_times(self._workspace.root)
 
     @cached_property

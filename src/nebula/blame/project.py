@@ -1,10 +1,10 @@
 """Who wrote the lines of a project's files: the journal, the graph and git asked together. Nothing is written but
-what helps to answer the same question again (`cache`)."""
+what helps to answer the same question again (`kept`)."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from functools import cached_property
 from itertools import groupby
@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Self
 
 from nebula.blame import text
 from nebula.blame.authors import BEFORE, YOU, Author, pack_authors, unpack_authors
-from nebula.blame.cache import BlameCache
-from nebula.blame.evidence import Evidence, own_address
 from nebula.blame.journal_history import MOST_OF_FILE, JournalHistory
+from nebula.blame.kept.basis import Basis, own_address
+from nebula.blame.kept.cache import BlameCache
 from nebula.blame.runs import LineRun, join_runs, read_runs
 from nebula.errors import EXIT_USAGE, NebulaError
 from nebula.files.digest import digest
@@ -23,7 +23,7 @@ from nebula.workspace.journal.reader import JournalReader
 from nebula.workspace.local import open_workspace
 
 if TYPE_CHECKING:
-    from nebula.blame.commits import LineCommit
+    from nebula.blame.commits import LineCommit, LineOrigin
     from nebula.blame.fold import Fold
     from nebula.blame.node_lines import TurnLines
     from nebula.graph.graph import Graph
@@ -50,12 +50,12 @@ class ProjectBlame:
         self._current = current
         self._workspace = open_workspace(root, read_only=True)
         self._journal = JournalReader(root)
-        self._evidence = Evidence()
+        self._basis = Basis()
         """Of the authors, as the journal tells them."""
-        self._more_evidence = Evidence()
+        self._more_basis = Basis()
         """Of what is told of them: the graph and git."""
         self._cache = BlameCache(root, self._journal)
-        self._history = JournalHistory(self._workspace, self._journal, self._evidence)
+        self._history = JournalHistory(self._workspace, self._journal, self._basis)
         self._nodes: dict[str, Node | None] = {}
 
     def __enter__(self) -> Self:
@@ -100,29 +100,46 @@ class ProjectBlame:
             return kept[1]
         runs = self._work_out(path, content)
         if self._graph is not None:
-            self._more_evidence.look_at(*self._graph.find_files({run.node_id for run in runs if run.node_id}))
-        self._more_evidence.rest_on(self._evidence)
-        self._cache.keep(path, "runs", self._more_evidence, [run.to_json() for run in runs])
+            self._more_basis.look_at(*self._graph.find_files({run.node_id for run in runs if run.node_id}))
+        self._more_basis.rest_on(self._basis)
+        self._cache.keep(path, "runs", self._more_basis, [run.to_json() for run in runs])
         return runs
 
     def _work_out(self, path: str, content: bytes, revision: str = "") -> list[LineRun]:
         authors = self.authors(path, content)
         open_lines = [number for number, author in enumerate(authors) if author.kind in ("you", "before")]
-        commits = self._find_commits(path, content, open_lines, revision or "HEAD") if open_lines else {}
+        origins = self._find_origins(path, content, open_lines, revision or "HEAD") if open_lines else {}
+        self._ask_others(authors, origins)
         told, number = [], 0
+        commits = {line: origin.commit for line, origin in origins.items()}
         for (author, commit), own in groupby((each, commits.get(place)) for place, each in enumerate(authors)):
             end = number + sum(1 for _ in own)
             told.append(self._tell(number + 1, end, author, commit))
             number = end
         return join_runs(told)
 
-    def _find_commits(self, path: str, content: bytes, lines: list[int], revision: str) -> dict[int, LineCommit]:
-        from nebula.blame.commits import find_commits
+    def _find_origins(self, path: str, content: bytes, lines: list[int], revision: str) -> dict[int, LineOrigin]:
+        from nebula.blame.commits import find_origins
         from nebula.blame.reflog import find_state
 
-        self._more_evidence.look_at(*find_state(self._root))
-        self._more_evidence.email = own_address()
-        return find_commits(self._root, path, content, lines, revision)
+        self._more_basis.look_at(*find_state(self._root))
+        self._more_basis.email = own_address()
+        return find_origins(self._root, path, content, lines, revision)
+
+    def _ask_others(self, authors: list[Author], origins: Mapping[int, LineOrigin]) -> None:
+        """Give lines that another agent says it wrote to that one; to a turn, where it was one of this project."""
+        if not origins:
+            return
+        from nebula.blame.exchange.other_agents import OtherAgents
+
+        agents = OtherAgents(self._root).find(dict.fromkeys(origins.values()))
+        for line, origin in origins.items():
+            if (agent := agents.get(origin)) is None:
+                continue
+            is_turn = agent.tool == "nebula" and self.node(agent.id) is not None
+            authors[line] = Author(
+                "turn" if is_turn else "other", agent.id if is_turn else f"{agent.tool}\n{agent.model}"
+            )
 
     def authors(self, path: str, content: bytes) -> list[Author]:
         """Return the author of each line, as far as turns are concerned; git is not asked."""
@@ -134,10 +151,10 @@ class ProjectBlame:
         lines = text.count_lines(content)
         kept = self._cache.find(path, "authors", digest(content), lambda packed: unpack_authors(packed, lines))
         if kept is not None:
-            self._evidence.rest_on(kept[0])
+            self._basis.rest_on(kept[0])
             return kept[1]
         authors = self._fold.authors(path, content)
-        self._cache.keep(path, "authors", self._evidence, pack_authors(authors))
+        self._cache.keep(path, "authors", self._basis, pack_authors(authors))
         return authors
 
     def nodes(self) -> list[Node]:
@@ -169,7 +186,7 @@ class ProjectBlame:
     @cached_property
     def _graph(self) -> Graph | None:
         folder = os.path.join(self._root, ".nebula", "graph")
-        self._more_evidence.look_into(os.path.join(folder, "nodes"))
+        self._more_basis.look_into(os.path.join(folder, "nodes"))
         if not os.path.isdir(folder):
             return None
         from nebula.graph.graph import Graph
@@ -223,6 +240,9 @@ class ProjectBlame:
             )
         if author.kind == "turn":
             return LineRun(first, last, "turn", author.of)
+        if author.kind == "other":
+            tool, _, model = author.of.partition("\n")
+            return LineRun(first, last, "other", model=model, tool=tool)
         if author == YOU and commit is not None and self._own_email not in (None, commit.email):
             author = BEFORE
         if author == BEFORE and commit is not None:

@@ -49,8 +49,12 @@ def find_state(root: str) -> list[str]:
         head = b""
     reference = os.fsdecode(head.removeprefix(b"ref:").strip()) if head.startswith(b"ref: refs/") else "HEAD"
     names = [os.path.join(own, name) for name in ("HEAD", _HEAD_LOG, "config.worktree")]
-    shared = [reference, "packed-refs", "config", "shallow", "refs/replace"]
-    return names + [os.path.join(common, name) for name in shared]
+    shared = [reference, "packed-refs", "config", "shallow", "refs/replace", "refs/notes/ai"]
+    return [
+        *names,
+        *(os.path.join(common, name) for name in shared),
+        os.path.join(place[0], ".agent-trace/traces.jsonl"),
+    ]
 
 
 def seconds(moment: str) -> float:

@@ -1,9 +1,9 @@
-"""Whose code stays: the lines that each model's turns wrote, and those of them that are in the files now."""
+"""Whose code stays: the lines that turns wrote, by model and by week, and those of them that are in the files now."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Any
 
@@ -11,26 +11,63 @@ from nebula.agent.figures.gather import is_since
 from nebula.blame.line_record import count_written
 from nebula.blame.project import ProjectBlame
 from nebula.errors import NebulaError
+from nebula.value import value
 
 
-def surviving_lines(projects: Iterable[str], since: datetime | None = None) -> list[dict[str, Any]]:
-    """Return for each model how many lines its turns added or changed since then, and how many of those are alive."""
-    written: Counter[str] = Counter()
-    alive: Counter[str] = Counter()
+@value
+class TurnLinesCount:
+    """How many lines one turn added or changed, and how many of them stand now."""
+
+    model: str
+    week: str
+    """Of its year, as ISO 8601 counts them: 2026-W47."""
+    written: int
+    alive: int
+
+
+def count_lines(projects: Iterable[str], since: datetime | None = None) -> list[TurnLinesCount]:
+    """Return the lines of each turn of these projects since then that wrote any, oldest first."""
+    found = []
     for root in projects:
         with ProjectBlame(root) as blame:
-            nodes = {node.id: node for node in blame.nodes() if since is None or is_since(node.timestamp, since)}
-            for node in nodes.values():
-                written[node.model] += sum(count_written(file.wrote) for file in node.files)
-            paths = {file.path for node in nodes.values() for file in node.files if file.after}
-            for node_id, lines in _count_alive(blame, paths).items():
-                if node_id in nodes:
-                    alive[nodes[node_id].model] += lines
-    return [
-        {"model": model, "written": written[model], "alive": alive[model]}
-        for model in sorted(written)
-        if written[model] or alive[model]
-    ]
+            nodes = [node for node in blame.nodes() if since is None or is_since(node.timestamp, since)]
+            alive = _count_alive(blame, {file.path for node in nodes for file in node.files if file.after})
+            for node in nodes:
+                written = sum(count_written(file.wrote) for file in node.files)
+                if written or alive[node.id]:
+                    found.append(TurnLinesCount(node.model, _week(node.timestamp), written, alive[node.id]))
+    return found
+
+
+def surviving_json(counts: Iterable[TurnLinesCount]) -> dict[str, Any]:
+    """Return the sums by model, and by week and model, as `nebula kpi --json` prints them."""
+    counts = list(counts)
+    by_model = sum_lines(counts, lambda each: (each.model,))
+    by_week = sum_lines(counts, lambda each: (each.week, each.model))
+    return {
+        "surviving_lines": [{"model": m, "written": w, "alive": a} for (m,), w, a in by_model],
+        "surviving_lines_by_week": [{"week": k, "model": m, "written": w, "alive": a} for (k, m), w, a in by_week],
+    }
+
+
+def sum_lines(
+    counts: Iterable[TurnLinesCount], key: Callable[[TurnLinesCount], tuple[str, ...]]
+) -> list[tuple[tuple[str, ...], int, int]]:
+    """Return written and living lines for each key, in the keys' order."""
+    written: Counter[tuple[str, ...]] = Counter()
+    alive: Counter[tuple[str, ...]] = Counter()
+    for each in counts:
+        written[key(each)] += each.written
+        alive[key(each)] += each.alive
+    return [(name, written[name], alive[name]) for name in sorted(written)]
+
+
+def _week(timestamp: str) -> str:
+    try:
+        year, week, _ = datetime.fromisoformat(timestamp).isocalendar()
+    except ValueError:  # somebody edited the node
+        return ""
+    return f"{year}-W{week:02}"
 
 
 def _count_alive(blame: ProjectBlame, paths: Iterable[str]) -> Counter[str]:

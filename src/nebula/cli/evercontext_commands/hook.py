@@ -7,7 +7,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 
-from nebula.blame.notes import note_commit
+from nebula.blame.exchange.notes import note_commit
 from nebula.cli.arguments import Parser, checked_root, flag, root_option
 from nebula.cli.printing import print_line, print_remark
 from nebula.errors import NebulaError

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from nebula.agent.figures.gather import TracedTasks, flows_of, gather, known_projects, moment
 from nebula.agent.figures.kpis import BY, figures_json, kpis, spending
-from nebula.agent.figures.surviving import surviving_lines
+from nebula.agent.figures.surviving import TurnLinesCount, count_lines, sum_lines, surviving_json
 from nebula.cli.arguments import Parser, UsageError, checked_root, flag
 from nebula.cli.figures.tables import measure_rows, spending_rows, table
 from nebula.cli.printing import print_json, print_line, print_remark
@@ -23,12 +23,24 @@ def run_kpi(prog: str, argv: Sequence[str]) -> int:
     settings = open_settings(prog, roots[0])
     known = known_projects(settings.memory_path, settings.home) if options.all else ()
     found = gather([*known, *roots], options.since, settings.audit_log)
+    lines = count_lines(found.projects, options.since)
     if options.json:
-        alive = {"surviving_lines": surviving_lines(found.projects, options.since)}
-        print_json(figures_json(found, flows_of(found.projects)) | alive)
+        print_json(figures_json(found, flows_of(found.projects)) | surviving_json(lines))
         return 0
     _print(found, options.by)
+    _print_surviving(lines)
     return 0
+
+
+def _print_surviving(lines: Sequence[TurnLinesCount]) -> None:
+    """Print whose lines stay, by model and by week; nothing where no turn wrote any."""
+    for title, name in ((translate("model"), "model"), (translate("week"), "week")) if lines else ():
+        head = (title, translate("lines written"), translate("still there"))
+        sums = sum_lines(lines, lambda each, name=name: (getattr(each, name),))  # type: ignore[misc]
+        print_line()
+        rows = [(one_line(key), f"{written:,}", f"{alive:,}") for (key,), written, alive in sums]
+        for line in table([head, *rows], align="<>>"):
+            print_line(line)
 
 
 def _print(found: TracedTasks, by: Sequence[str]) -> None:

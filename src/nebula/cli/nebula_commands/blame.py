@@ -40,7 +40,7 @@ def main(argv: Sequence[str]) -> int:
         first, last = _range(options.lines, len(lines))
         runs = cut_runs(blame.runs(path, content, options.rev), first, last)
         if options.format == "agent-trace":
-            from nebula.blame.agent_trace import trace_file
+            from nebula.blame.exchange.agent_trace import trace_file
 
             print_json(trace_file(root, path, runs, options.rev or "HEAD"))
         elif options.json or options.format == "json":

@@ -15,7 +15,7 @@ from nebula.agent.figures.task_record import TaskRecord
 from nebula.agent.traces.find import audited, find_trace, short_ids
 from nebula.agent.traces.replay import replay, settings_of_copy
 from nebula.agent.traces.story import StoryEntry, tell
-from nebula.blame.agent_trace import trace_turn
+from nebula.blame.exchange.agent_trace import trace_turn
 from nebula.blame.project import ProjectBlame
 from nebula.cli.arguments import Parser, UsageError, checked_root, flag, root_option
 from nebula.cli.figures.kpi import read_moment

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
-from nebula.blame.evidence import Evidence
+from nebula.blame.kept.basis import Basis
 from nebula.files.database import ForeignDatabase, connect, transaction
 from nebula.files.home import derived_folder
 
@@ -31,9 +31,9 @@ _SCHEMA: Final = (
     "CREATE TABLE journal (place INTEGER NOT NULL, anchor TEXT NOT NULL)",
     "CREATE TABLE touched (name BLOB PRIMARY KEY, place INTEGER NOT NULL) WITHOUT ROWID",
     "CREATE TABLE answers (number INTEGER PRIMARY KEY, path BLOB NOT NULL, part TEXT NOT NULL, key TEXT NOT NULL,"
-    " evidence TEXT NOT NULL, answer TEXT NOT NULL, UNIQUE (path, part))",
+    " basis TEXT NOT NULL, answer TEXT NOT NULL, UNIQUE (path, part))",
 )
-_INSERT: Final = "INSERT OR REPLACE INTO answers (path, part, key, evidence, answer) VALUES (?, ?, ?, ?, ?)"
+_INSERT: Final = "INSERT OR REPLACE INTO answers (path, part, key, basis, answer) VALUES (?, ?, ?, ?, ?)"
 _FORGET: Final = "DELETE FROM answers WHERE number <= (SELECT max(number) FROM answers) - ?"
 
 Part = Literal["authors", "runs"]
@@ -58,9 +58,7 @@ class BlameCache:
             self._database.close()
         self._database = None
 
-    def find(
-        self, path: str, part: Part, content: str, read: Callable[[Any], Answer]
-    ) -> tuple[Evidence, Answer] | None:
+    def find(self, path: str, part: Part, content: str, read: Callable[[Any], Answer]) -> tuple[Basis, Answer] | None:
         """Return what was kept of a path whose content has this digest, as `read` makes it of JSON; None where it does
         not hold any more."""
         try:
@@ -68,24 +66,24 @@ class BlameCache:
             key = self._key(db, path, content) if db is not None else None
             if db is None or key is None:
                 return None
-            query = "SELECT evidence, answer FROM answers WHERE path = ? AND part = ? AND key = ?"
+            query = "SELECT basis, answer FROM answers WHERE path = ? AND part = ? AND key = ?"
             row = db.execute(query, (_encode(path), part, key)).fetchone()
-            evidence = Evidence(*json.loads(row[0])) if row is not None else None
-            if evidence is None or not self._holds(db, evidence):
+            basis = Basis(*json.loads(row[0])) if row is not None else None
+            if basis is None or not self._holds(db, basis):
                 return None
-            return evidence, read(json.loads(row[1]))
+            return basis, read(json.loads(row[1]))
         except (sqlite3.Error, OSError, ValueError, TypeError, AttributeError) as problem:
             self._give_up(problem)
             return None
 
-    def keep(self, path: str, part: Part, evidence: Evidence, answer: Sequence[Any]) -> None:
+    def keep(self, path: str, part: Part, basis: Basis, answer: Sequence[Any]) -> None:
         """Keep an answer for the next time, one that was looked for here before it was worked out.
 
         One that rests on what has just changed is not kept."""
         key = self._keys.get(path)
-        if key is None or not evidence.is_settled:
+        if key is None or not basis.is_settled:
             return
-        row = (_encode(path), part, key, json.dumps(evidence.to_json()), json.dumps(answer))
+        row = (_encode(path), part, key, json.dumps(basis.to_json()), json.dumps(answer))
         try:
             if (db := self._open()) is not None:
                 with transaction(db):
@@ -94,9 +92,9 @@ class BlameCache:
         except (sqlite3.Error, OSError) as problem:
             self._give_up(problem)
 
-    def _holds(self, db: sqlite3.Connection, evidence: Evidence) -> bool:
-        known = (self._touched(db, name) == place for name, place in evidence.touched.items())
-        return all(known) and evidence.holds(self._journal.end())
+    def _holds(self, db: sqlite3.Connection, basis: Basis) -> bool:
+        known = (self._touched(db, name) == place for name, place in basis.touched.items())
+        return all(known) and basis.holds(self._journal.end())
 
     def _touched(self, db: sqlite3.Connection, name: str) -> int:
         """Return the place of the newest record about a path or a turn; -1 where there is none."""

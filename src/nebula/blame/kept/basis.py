@@ -29,7 +29,7 @@ def sign(path: str) -> Signature:
 
 
 @record
-class Evidence:
+class Basis:
     """What was looked at beside the file itself and what the journal says of it."""
 
     files: dict[str, Signature] = field(default_factory=dict)
@@ -56,7 +56,7 @@ class Evidence:
             return
         self.look_at(*(os.path.join(folder, name) for name in names))
 
-    def rest_on(self, other: Evidence) -> None:
+    def rest_on(self, other: Basis) -> None:
         """Take in what another answer was worked out from."""
         self.files = other.files | self.files
         self.touched = other.touched | self.touched

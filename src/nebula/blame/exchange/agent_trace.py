@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from nebula import __version__
@@ -52,7 +52,8 @@ def trace_turn(root: str, node: Node) -> dict[str, Any] | None:
 def _record(record_id: str, moment: datetime, files: list[dict[str, Any]], commit: str = "") -> dict[str, Any]:
     vcs = {"vcs": {"type": "git", "revision": commit}} if commit else {}
     tool = {"name": "nebula", "version": __version__}
-    return {"version": VERSION, "id": record_id, "timestamp": moment.isoformat(), **vcs, "tool": tool, "files": files}
+    timestamp = moment.astimezone(UTC).isoformat().replace("+00:00", "Z")  # some readers take no other zone
+    return {"version": VERSION, "id": record_id, "timestamp": timestamp, **vcs, "tool": tool, "files": files}
 
 
 def _conversation(by: AuthorKind, node_id: str, model: str, ranges: Iterable[tuple[int, int]]) -> dict[str, Any]:

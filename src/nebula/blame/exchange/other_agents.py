@@ -1,0 +1,177 @@
+"""Which lines other agents wrote, as they say themselves: notes in git-ai's form and Agent Trace records.
+
+Both name a commit, a path and lines as they are in that commit. So a line of ours is asked for by the place where git
+says that it came from. What makes no sense is passed over: both come with the repository, and anybody can write them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import Any, Final
+
+from nebula.blame.commits import LineOrigin
+from nebula.files.reading import UnreadableFile, read_below
+from nebula.files.untrusted_json import parse_json
+from nebula.git import GitFailed, find_repository, safe_git
+from nebula.value import value
+
+NOTES: Final = "refs/notes/ai"
+TRACES: Final = ".agent-trace/traces.jsonl"
+_MOST_OF_TRACES: Final = 32 << 20
+_MOST_NOTES: Final = 300
+"""Notes that one question reads."""
+_MOST_OF_NAME: Final = 100
+_RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
+
+_Ranges = list[tuple[int, int]]
+
+
+@value
+class OtherAgent:
+    tool: str
+    model: str = ""
+    id: str = ""
+    """Of its conversation, as the tool names it."""
+
+
+_Claims = dict[str, list[tuple[_Ranges, OtherAgent]]]
+"""By path: lines, and who says that it wrote them."""
+
+
+class OtherAgents:
+    """Those who left a note or a record in the repository of a project."""
+
+    def __init__(self, root: str) -> None:
+        self._root = root
+        self._claims: dict[str, _Claims] = {}
+
+    def find(self, origins: Iterable[LineOrigin]) -> dict[LineOrigin, OtherAgent]:
+        """Return who wrote lines that came from these places, where anybody says so."""
+        if not self._notes and not self._traces:
+            return {}
+        found = {}
+        for origin in origins:
+            for ranges, agent in self._claims_of(origin.commit.id).get(origin.path, ()):
+                if any(first <= origin.line <= last for first, last in ranges):
+                    found[origin] = agent
+        return found
+
+    def _claims_of(self, commit: str) -> _Claims:
+        if commit not in self._claims:
+            claims: _Claims = {}
+            for path, ranges, agent in (*self._read_note(commit), *self._traces.get(commit, ())):
+                claims.setdefault(path, []).append((ranges, agent))
+            self._claims[commit] = claims
+        return self._claims[commit]
+
+    @cached_property
+    def _notes(self) -> dict[str, str]:
+        """Return the names of the notes by commit."""
+        try:
+            told = safe_git(self._root, "ls-tree", "-r", "-z", "--full-tree", NOTES)
+        except GitFailed:
+            return {}
+        rows = (row.partition(b"\t") for row in told.stdout.split(b"\0") if row) if told.ok else ()
+        return {os.fsdecode(name).replace("/", ""): head.split()[2].decode() for head, _, name in rows}
+
+    def _read_note(self, commit: str) -> list[tuple[str, _Ranges, OtherAgent]]:
+        name = self._notes.get(commit)
+        if name is None or len(self._claims) > _MOST_NOTES:
+            return []
+        try:
+            told = safe_git(self._root, "cat-file", "blob", name)
+        except GitFailed:
+            return []
+        return read_note(told.stdout.decode(errors="replace")) if told.ok else []
+
+    @cached_property
+    def _traces(self) -> dict[str, list[tuple[str, _Ranges, OtherAgent]]]:
+        """Return what the records of commits claim."""
+        place = find_repository(self._root)
+        if place is None:
+            return {}
+        try:
+            content = read_below(place[0], TRACES, _MOST_OF_TRACES, follow=False) or b""
+        except (UnreadableFile, OSError):
+            return {}
+        found: dict[str, list[tuple[str, _Ranges, OtherAgent]]] = {}
+        for line in content.split(b"\n"):
+            for revision, *claim in read_trace(line):
+                found.setdefault(revision, []).append(tuple(claim))  # type: ignore[arg-type]
+        return found
+
+
+def read_note(note: str) -> list[tuple[str, _Ranges, OtherAgent]]:
+    """Return path, lines and agent of each entry of a note in git-ai's form."""
+    blocks, _, metadata = note.partition("\n---\n")
+    agents = _read_agents(metadata)
+    found: list[tuple[str, _Ranges, OtherAgent]] = []
+    path = ""
+    for line in blocks.split("\n"):
+        if not line.startswith("  "):
+            path = _unquote(line)
+            continue
+        session, _, ranges = line.strip().partition(" ")
+        agent = agents.get(session.partition("::")[0])
+        if agent is not None and path:
+            found.append((path, [(int(each[1]), int(each[2] or each[1])) for each in _RANGE.finditer(ranges)], agent))
+    return found
+
+
+def read_trace(line: bytes) -> Iterator[tuple[str, str, _Ranges, OtherAgent]]:
+    """Yield revision, path, lines and agent of what an Agent Trace record claims; nothing for what is none."""
+    try:
+        record = parse_json(line)
+    except ValueError:
+        return
+    vcs = _table(_table(record).get("vcs"))
+    tool = _name(_table(_table(record).get("tool")).get("name")) or "agent"
+    if vcs.get("type") != "git" or not isinstance(vcs.get("revision"), str):
+        return
+    for file in _tables(_table(record).get("files")):
+        for conversation in _tables(file.get("conversations")):
+            for each in _tables(conversation.get("ranges")):
+                by = _table(each.get("contributor") or conversation.get("contributor"))
+                first, last, path = each.get("start_line"), each.get("end_line"), file.get("path")
+                if by.get("type") in ("ai", "mixed") and isinstance(first, int) and isinstance(last, int):
+                    agent = OtherAgent(tool, _name(by.get("model_id")), _name(conversation.get("url")))
+                    yield vcs["revision"], str(path), [(first, last)], agent
+
+
+def _read_agents(metadata: str) -> dict[str, OtherAgent]:
+    try:
+        told = _table(parse_json(metadata.encode()))
+    except ValueError:
+        return {}
+    found = {}
+    for part in ("prompts", "sessions"):
+        for session, facts in _table(told.get(part)).items():
+            agent = _table(_table(facts).get("agent_id"))
+            if tool := _name(agent.get("tool")):
+                found[session] = OtherAgent(tool, _name(agent.get("model")), _name(agent.get("id")))
+    return found
+
+
+def _unquote(path: str) -> str:
+    if not path.startswith('"'):
+        return path
+    try:
+        return str(json.loads(path))
+    except ValueError:
+        return ""
+
+
+def _table(found: Any) -> dict[str, Any]:
+    return found if isinstance(found, dict) else {}
+
+
+def _tables(found: Any) -> list[dict[str, Any]]:
+    return [_table(each) for each in found] if isinstance(found, list) else []
+
+
+def _name(found: Any) -> str:
+    return found[:_MOST_OF_NAME] if isinstance(found, str) else ""

@@ -1,0 +1,1 @@
+"""Answers from before, and how it is known that they hold."""
