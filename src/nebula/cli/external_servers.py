@@ -17,7 +17,7 @@ from nebula.config.user_file import save_server
 from nebula.errors import EXIT_FAILED, EXIT_OK
 from nebula.language import explain, translate
 from nebula.stage import one_line
-from nebula.tools.external.configured import configured_servers, describe_entry
+from nebula.tools.external.configured import configured_servers, describe_entry, origin_of_server
 from nebula.tools.external.servers import ExternalServers
 
 if TYPE_CHECKING:
@@ -129,12 +129,20 @@ def _remove(settings: Settings, name: str) -> int:
 def _list(settings: Settings, as_json: bool) -> int:
     servers = configured_servers(settings, {})
     if as_json:
-        print_json([{"name": each.name, "reached": describe_entry(each), "from": each.origin} for each in servers])
+        print_json(
+            [
+                {"name": each.name, "reached": describe_entry(each), "from": origin_of_server(settings, each.name)}
+                for each in servers
+            ]
+        )
     elif not servers:
         print_line(translate("No MCP server is configured. Add one: {line}", line="nebula mcp add NAME -- COMMAND"))
     else:
         for each in servers:
-            print_item(f"{each.name:16} ", one_line(f"{describe_entry(each)}  ({short_path(each.origin)})"))
+            print_item(
+                f"{each.name:16} ",
+                one_line(f"{describe_entry(each)}  ({short_path(origin_of_server(settings, each.name))})"),
+            )
     return EXIT_OK
 
 

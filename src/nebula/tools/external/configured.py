@@ -34,8 +34,6 @@ class ExternalServer:
     timeout_s: float = DEFAULT_TIMEOUT_S
     secrets: tuple[str, ...] = ()
     """What its entry took from the environment."""
-    origin: str = ""
-    """The file that names it."""
 
 
 def configured_servers(settings: Settings, environ: Mapping[str, str]) -> tuple[ExternalServer, ...]:
@@ -44,13 +42,18 @@ def configured_servers(settings: Settings, environ: Mapping[str, str]) -> tuple[
         own = settings.overruled.get("mcp_servers", {})
         if settings.trust:
             theirs = {name: dict(entry) | {"read_only": []} for name, entry in settings.mcp_servers.items()}
-            origin = settings.origins["mcp_servers"]
-            found |= {name: _server(name, entry, settings.root, None, origin) for name, entry in theirs.items()}
+            found |= {name: _server(name, entry, settings.root, None) for name, entry in theirs.items()}
     else:
         own = settings.mcp_servers
-    origin = settings.config_path
-    found |= {name: _server(name, entry, settings.root, environ, origin) for name, entry in own.items()}
+    found |= {name: _server(name, entry, settings.root, environ) for name, entry in own.items()}
     return tuple(found.values())
+
+
+def origin_of_server(settings: Settings, name: str) -> str:
+    """Return the file that names a server: the user's own, where it does."""
+    is_theirs = settings.is_from_project("mcp_servers")
+    own = settings.overruled.get("mcp_servers", {}) if is_theirs else settings.mcp_servers
+    return settings.config_path if name in own else settings.origins["mcp_servers"]
 
 
 def describe_entry(server: ExternalServer) -> str:
@@ -58,9 +61,7 @@ def describe_entry(server: ExternalServer) -> str:
     return without_credentials(server.url) if server.url else " ".join((server.command, *server.args))
 
 
-def _server(
-    name: str, entry: Mapping[str, Any], root: str, environ: Mapping[str, str] | None, origin: str
-) -> ExternalServer:
+def _server(name: str, entry: Mapping[str, Any], root: str, environ: Mapping[str, str] | None) -> ExternalServer:
     secrets: list[str] = []
 
     def filled(text: str) -> str:
@@ -80,5 +81,4 @@ def _server(
         read_only=frozenset(entry.get("read_only", ())),
         timeout_s=entry.get("timeout_s", DEFAULT_TIMEOUT_S),
         secrets=tuple(secrets),
-        origin=origin,
     )
