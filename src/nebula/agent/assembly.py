@@ -19,6 +19,7 @@ from nebula.agent.place import Place
 from nebula.agent.recording.session_nodes import SessionNodes
 from nebula.agent.recording.turn_archive import TurnArchive
 from nebula.agent.session import CHAT, Session
+from nebula.agent.telemetry import telemetry_readers, telemetry_remarks
 from nebula.agent.workbench import ChatBench, ProjectAccess, Workbench
 from nebula.config import Settings
 from nebula.events import Reader
@@ -98,7 +99,8 @@ async def open_session(
         background = BackgroundSummaries(archive, summarises_ahead, settings.auto_summary)
         kept = KeptState(folder, session_id)
         session = Session(session_id, settings, chosen, bench, archive, recorders, background, memory, lock, kept, mode)
-        for remark in (*forgetful, *state.remarks, *take_back_half_applied(session.project, state)):
+        taken_back = take_back_half_applied(session.project, state)
+        for remark in (*forgetful, *state.remarks, *taken_back, *telemetry_remarks(os.environ)):
             session.remark(remark)
         _take_up(session, resume, from_nodes)
         bench.delegate = _delegates(session, project_recorders(settings, state), tuple(allow))
@@ -330,10 +332,12 @@ def open_archive(
 
 
 def project_recorders(settings: Settings, state: StateFolder) -> tuple[Reader, ...]:
-    """Return the readers that write into the project."""
+    """Return the readers that write into the project, and the one that reports to a collector where one is set."""
+    reporting = telemetry_readers(os.environ)
     if not state.keeps_records:
-        return ()
+        return reporting
     return (
         LogReader(os.path.join(settings.state_dir, "log.txt")),
         TraceReader(os.path.join(settings.state_dir, "trace.jsonl")),
+        *reporting,
     )
