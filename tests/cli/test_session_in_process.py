@@ -12,6 +12,7 @@ import pytest
 from conftest import Bench
 from in_process import Ran, run_here, sit_down_here
 from nebula.cli.terminal.input.typed_ahead import QUIET_S
+from nebula.graph.graph import Graph
 from scripted_model import Call, Fault, ScriptedModel, Turn
 from terminal_driver import CTRL_C, CTRL_D, CTRL_O, CTRL_R, ENTER, ESCAPE, Person
 
@@ -347,6 +348,27 @@ def test_retry_says_that_files_stay_changed_also_in_a_later_run(bench: Bench) ->
     with ScriptedModel([Turn("Three.")]) as server:
         ran = run_here(bench, "nebula", "-c", stdin="/retry\nexit\n", **server.env())
     assert "What the last turn changed stays: notes.txt." in ran.out
+
+
+@pytest.mark.parametrize("is_resumed", [False, True])
+def test_tries_of_a_first_prompt_are_siblings_and_fork_offers_them(bench: Bench, is_resumed: bool) -> None:
+    with ScriptedModel([Turn("One."), Turn("Two."), Turn("Three."), Turn("On."), Turn("Four.")]) as server:
+        if is_resumed:
+            run_here(bench, "nebula", stdin="why?\nexit\n", **server.env())
+            run_here(bench, "nebula", "-c", stdin="/retry\nexit\n", **server.env())
+            ran = run_here(bench, "nebula", "-c", stdin="/edit how?\nand?\n/retry\n/fork\n\nexit\n", **server.env())
+        else:
+            script = "why?\n/retry\n/edit how?\nand?\n/retry\n/fork\n\nexit\n"
+            ran = run_here(bench, "nebula", stdin=script, **server.env())
+    with Graph(bench.project / ".nebula/graph") as graph:
+        nodes = {node.response: node for node in graph.list_nodes()}
+        tries = [nodes[answer].id for answer in ("One.", "Two.", "Three.")]
+        assert all(graph.list_tries(nodes[answer]) == tries for answer in ("One.", "Two.", "Three."))
+        assert [nodes[answer].beginning for answer in ("One.", "Two.", "Three.")] == ["", tries[0], tries[0]]
+        assert nodes["On."].beginning == nodes["Four."].beginning == ""
+    offered = ran.out.partition("newest first:")[2]
+    assert offered.count("(another try of the first)") == 2
+    assert offered.index("how?") < offered.index("why? (another try of the first)")
 
 
 # The other commands

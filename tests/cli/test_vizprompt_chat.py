@@ -13,6 +13,7 @@ from pathlib import Path
 import pexpect
 import pytest
 
+from nebula.graph.graph import Graph
 from scripted_model import Call, Fault, RecordedRequest, ScriptedModel, Turn
 from vizprompt_command import SCRIPTS, Vizprompt
 
@@ -115,6 +116,10 @@ def test_the_words_of_the_original(vizprompt: Vizprompt) -> None:
     assert "1\n2<\n  2<3\n  2<4\n" in ran.out  # a retried root is a root beside it, a retried child a branch
     assert vizprompt("flow", "show", "1").out == "1\n2<\n  2<3\n  2<4→5\n"
     assert vizprompt("flow", "show", "2").out == "1\n"
+    with Graph(next(vizprompt.folder.rglob("flows")).parent) as graph:
+        first, again, *_ = map(graph.get_node, graph.list_flows()[0].nodes)
+        assert (first.beginning, again.beginning) == ("", first.id)
+        assert graph.list_tries(again) == [first.id, again.id]
 
 
 def test_a_flow_goes_on_and_a_prompt_continues_from_any_node(vizprompt: Vizprompt) -> None:

@@ -671,3 +671,19 @@ def test_a_clone_that_is_only_read_stays_as_it_is(tmp_path: Path) -> None:
         clone._store._tidy()
         clone._store._tidy()
     assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_tries_of_a_first_prompt_are_found_from_each_of_them(tmp_path: Path) -> None:
+    with Graph(tmp_path) as graph:
+        first = graph.add_turn(texts=[Utterance("user", "why?")])
+        second = graph.add_turn(texts=[Utterance("user", "why?")], beginning=first.first_try)
+        third = graph.add_turn(texts=[Utterance("user", "how?")], beginning=second.first_try)
+        other = graph.add_turn(texts=[Utterance("user", "something else")])
+        below = graph.add_turn(texts=[Utterance("user", "and?")], parents=[third.id], beginning=first.id)
+        tries = [first.id, second.id, third.id]
+        assert [graph.list_tries(node) for node in (first, second, third)] == [tries] * 3
+        assert graph.list_tries(other) == [other.id]
+        assert below.beginning == "" and graph.get_node(third.id).beginning == first.id
+        graph.delete_node(first.id)
+        assert graph.list_tries(third) == [second.id, third.id]
+    assert "<beginning>" in (tmp_path / "nodes/000/001.xml").read_text("utf-8")

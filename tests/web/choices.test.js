@@ -50,13 +50,28 @@ test("what goes along is gone once it is sent, but the model stays", () => {
   );
 });
 
+test("a first prompt that is edited belongs to the turn it came from until the reader goes elsewhere", () => {
+  const edited = after(EMPTY, ["edit", { prompt: "p", again: "a" }]);
+  assert.equal(edited.composing.again, "a");
+  assert.equal(after(edited, ["select", { id: null }]).composing.again, "");
+  assert.equal(after(edited, ["model", { model: "m" }]).composing.again, "a");
+});
+
+test("tries of a first prompt learn of each other, those not read yet do not come to be", () => {
+  const known = after(EMPTY, ["body", { node: { id: "a", prompt: "p" } }]);
+  const both = after(known, ["body", { node: { id: "b", prompt: "p", beside: ["a", "b", "c"] } }]);
+  assert.deepEqual(both.bodies.get("a"), { id: "a", prompt: "p", beside: ["a", "b", "c"] });
+  assert.equal(both.bodies.size, 2);
+});
+
 test("a turn asked again takes along what it had", () => {
-  const body = { attachments: [{ name: "dot.png", kind: "image", size: 3, text: "AAAA" }], references: ["r"] };
+  const body = { id: "a", attachments: [{ name: "dot.png", kind: "image", size: 3, text: "AAAA" }], references: ["r"] };
   assert.deepEqual(againWith({ ...FRESH, model: "m" }, body), {
     ...FRESH,
     model: "m",
     references: ["r"],
     attached: [{ name: "dot.png", size: 3, image: true, data: "AAAA" }],
+    again: "a",
   });
 });
 

@@ -59,6 +59,30 @@ async def test_retry_and_edit_make_turns_beside(bench):
             assert len(await connections(client)) == 3
 
 
+async def test_retry_and_edit_of_a_first_prompt_make_tries_of_one(bench):
+    script = [Turn("first answer"), Turn("second answer"), Turn("third answer"), Turn("elsewhere")]
+    with ScriptedModel(script) as model, serving(bench, "nebula", **model.env()) as server:
+        async with browsing(server, viewport=WIDE) as page, talk(server) as client:
+            await send(page, "question")
+            await answered(page, "first answer")
+            await page.locator(".selected").get_by_role("button", name="Retry").click()
+            await answered(page, "second answer")
+            await expect(page.locator(".fork")).to_contain_text("2 of 2 from here")
+            await page.locator(".fork").get_by_role("button", name="previous").click()
+            await expect(page.locator(".transcript, #transcript").first).to_contain_text("first answer")
+            await expect(page.locator(".fork")).to_contain_text("1 of 2 from here")
+            await page.locator(".selected").get_by_role("button", name="Edit and branch").click()
+            await send(page, "another question")
+            await answered(page, "third answer")
+            await expect(page.locator(".fork")).to_contain_text("3 of 3 from here")
+            flow = (await client.ask("get_flow"))["data"]
+            first, *others = flow["nodes"]
+            bodies = [(await client.ask("get_node", node_id=each["id"]))["data"] for each in (first, *others)]
+            assert [body.get("beginning", "") for body in bodies] == ["", bodies[0]["id"], bodies[0]["id"]]
+            assert all(body["beside"] == [each["id"] for each in bodies] for body in bodies)
+            assert await connections(client) == set()
+
+
 async def test_drag_to_connect_undo_redo_and_no_circles(bench):
     with serving(bench, "vizprompt") as server:
         async with talk(server) as client:

@@ -40,6 +40,8 @@ class PastTurn:
     parents: tuple[str, ...] | None = None
     """The nodes that it continued, where this process knows them."""
     attachments: tuple[Attachment, ...] = ()
+    beginning: str = ""
+    """The first try of this prompt, where it begins a conversation and was asked before."""
     _tokens: int = -1
 
     @property

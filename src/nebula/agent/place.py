@@ -9,7 +9,7 @@ from nebula.agent.conversation import Conversation, PastTurn
 from nebula.agent.recording.nodes import turn_of
 from nebula.tools.ledger import ReadLedger
 from nebula.tools.registry import learn_from
-from nebula.value import field, record
+from nebula.value import field, record, replace
 
 if TYPE_CHECKING:
     from nebula.agent.recording.turn_archive import TurnArchive
@@ -23,6 +23,8 @@ class Place:
     ledger: ReadLedger = field(default_factory=ReadLedger)
     parents_of_next: tuple[str, ...] | None = None
     """The nodes that the next turn continues, where those are not the newest here."""
+    beginning: str = ""
+    """The first try of the prompt with which the next turn begins the conversation anew."""
 
     @classmethod
     def after(cls, turns: Sequence[PastTurn], parents_of_next: tuple[str, ...] | None = None) -> Place:
@@ -48,9 +50,10 @@ class Place:
 
     def add(self, turn: PastTurn) -> None:
         """Go one turn further; one that became a node is what the next turn continues."""
-        self.conversation.turns.append(turn)
+        self.conversation.turns.append(replace(turn, beginning=turn.beginning or self.beginning))
         if turn.node_id:
             self.parents_of_next = None
+            self.beginning = ""
 
     def step_back(self) -> PastTurn | None:
         """Leave the last turn aside, so that the next one becomes its sibling. Nothing is deleted."""
@@ -58,4 +61,6 @@ class Place:
             return None
         turn = self.conversation.turns.pop()
         self.parents_of_next = turn.parents
+        is_first = not turn.parents and not self.conversation.turns
+        self.beginning = (turn.beginning or turn.node_id or "") if is_first else ""
         return turn

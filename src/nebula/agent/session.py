@@ -139,7 +139,7 @@ class Session:
     ) -> Turn:
         chosen = self.chosen
         lines = LineRecorder(self.project.workspace, self.redactor)
-        writer: Reader = NodeWriter(self.archive, self.id, flow, branch, lines)
+        writer: Reader = NodeWriter(self.archive, self.id, flow, branch, lines, beginning=self.place.beginning)
         recorders = (writer, *self.recorders)
         stream = EventStream(self.id, trace_id or new_trace_id(), recorders, tuple(audience), self.redactor)
         self.turn_ids.add(stream.trace_id)

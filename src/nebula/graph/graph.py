@@ -117,11 +117,14 @@ class Graph(GraphReader):
         references: Iterable[str] = (),
         attachments: Iterable[Attachment] = (),
         verified: bool = False,
+        beginning: str = "",
     ) -> Node:
-        """One finished turn as a node, with its place in the flow, in one durable step."""
+        """Keep one finished turn as a node, with its place in the flow, in one durable step. `beginning` names the
+        first try of a prompt that continues nothing and was asked before."""
         tags, parents, references = several(tags), several(parents), several(references)
         said = {text.role: text.text for text in texts}
         _require_texts(tags=tags, parents=parents, references=references, model=model, summary=summary, **said)
+        _require_texts(beginning=beginning)
         moment = timestamp or now()
         node = Node(
             id=node_id or new_id(),
@@ -137,6 +140,7 @@ class Graph(GraphReader):
             references=tuple(references),
             attachments=tuple(attachments),
             verified=verified,
+            beginning="" if parents else beginning,
         )
         connections = tuple(Connection(parent, node.id, branch) for parent in dict.fromkeys(parents))
         place = FlowChange(flow, add=(node.id,), connect=connections)

@@ -119,6 +119,13 @@ class GraphReader:
         with self._store.reading():
             return latest(self._store.node_index, limit, offset)
 
+    def list_tries(self, node: Node) -> list[str]:
+        """Return the ids of all tries of a first prompt, oldest first; `node` is one of them."""
+        from nebula.graph.derived.search import tries_of
+
+        with self._store.reading():
+            return tries_of(self._store.node_index, node)
+
     def list_nodes_outside(self) -> list[Node]:
         """Nodes that are in no flow, newest first: taken out of theirs, or parted from another one after a merge."""
         from nebula.graph.derived.search import latest

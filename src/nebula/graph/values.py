@@ -78,6 +78,8 @@ class Node:
     """The turn's checks passed after its last change."""
     agent: str = ""
     """Another program whose turn this was, where its record was imported."""
+    beginning: str = ""
+    """Of a first prompt that was asked again, or otherwise: the id of the first try, under which they are siblings."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "tags", list(self.tags))
@@ -92,6 +94,11 @@ class Node:
     @property
     def response(self) -> str:
         return self.said_by("assistant")
+
+    @property
+    def first_try(self) -> str:
+        """The id under which all tries of this prompt are siblings, where it begins a conversation."""
+        return self.beginning or self.id
 
     @property
     def due(self) -> bool:
@@ -119,7 +126,7 @@ class Node:
         return cls(*row)
 
 
-_ADDITIONS = {"session", "usage", "files", "references", "attachments", "verified", "agent"}
+_ADDITIONS = {"session", "usage", "files", "references", "attachments", "verified", "agent", "beginning"}
 _PARTS: dict[int, Callable[[Any], Any]] = {
     Node.__match_args__.index(name): part
     for name, part in {

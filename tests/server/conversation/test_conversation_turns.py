@@ -49,6 +49,20 @@ async def test_a_turn_with_its_approval(bench):
             assert await code_of(client, "approve", approval_id="none", decision="yes") == "not_found"
 
 
+async def test_a_first_prompt_that_is_asked_again_is_a_try_of_the_same(bench):
+    script = [Turn("One."), Turn("Two."), Turn("Three.")]
+    with ScriptedModel(script) as model, serving(bench, "nebula", **model.env()) as server:
+        async with talk(server) as client:
+            made: list[str] = []
+            for again in (None, 0, 1):
+                asked = {"again": made[again]} if again is not None else {}
+                await client.ask("send_prompt", **{"prompt": "why?", "from": [], **asked})
+                made.append((await client.turn())[-1]["data"]["node_id"])
+            for node_id in made:
+                assert (await client.ask("get_node", node_id=node_id))["data"]["beside"] == made
+            assert await code_of(client, "send_prompt", prompt="x", again="nowhere") == "not_found"
+
+
 async def test_hunks_of_a_diff_are_allowed_one_by_one(bench):
     bench.write("a.txt", "".join(f"line {number}\n" for number in range(40)))
     edits = [{"old_text": f"line {number}\n", "new_text": f"LINE {number}\n"} for number in (2, 20, 38)]

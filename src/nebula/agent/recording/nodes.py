@@ -74,7 +74,9 @@ def turn_of(node: Node) -> PastTurn:
     last_words = _last_words(node.response, said)
     if last_words or len(messages) == 1:
         messages.append(AssistantMessage.new_response(None, last_words))
-    return PastTurn(tuple(messages), node.id, node.summary or "", attachments=node.attachments)
+    return PastTurn(
+        tuple(messages), node.id, node.summary or "", attachments=node.attachments, beginning=node.beginning
+    )
 
 
 def _read_round(text: str) -> tuple[AssistantMessage, list[ToolUseResult], str] | None:

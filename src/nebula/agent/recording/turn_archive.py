@@ -141,6 +141,8 @@ class NodeWriter:
     lines: LineRecorder | None = None
     files: Callable[[], list[FileState]] | None = None
     """Returns what the turn did to files, where its events do not say it: of a try."""
+    beginning: str = ""
+    """The first try of the prompt, where a conversation begins anew with it."""
     _turn: TurnResult = field(default_factory=TurnResult)
     _changes: list[Diff] = field(default_factory=list)
 
@@ -175,6 +177,7 @@ class NodeWriter:
                 files=self._files(),
                 attachments=kept_with_node(turn.attachments),
                 verified=bool(event.checks) and all(check.passed for check in event.checks),
+                beginning=self.beginning,
             )
             if self.archive.made is not None:
                 with self.archive.made.open_to_add(self.session_id) as file:

@@ -50,6 +50,8 @@ class Asked:
     parents: tuple[str, ...]
     branch: str | None = None
     references: tuple[str, ...] = ()
+    beginning: str = ""
+    """The first try, of a prompt that continues nothing."""
 
 
 class Chat:
@@ -142,6 +144,7 @@ class Chat:
         leaf = session.conversation.leaf
         if asked.parents != ((leaf,) if leaf else ()):
             session.continue_from(asked.parents, self._flow_with(asked.parents))
+        session.place.beginning = asked.beginning
         final = self._runner.run(self._turn(asked))
         if final.node_id is not None:
             self._unanswered = None
@@ -255,7 +258,8 @@ class Chat:
         node = self._graph.get_node(self._parents[-1])
         home = flow_of(self._graph, node.id, self._flow_with([node.id]))
         parents = [each.source for each in home.connections if each.target == node.id] if home else []
-        return Asked(node.prompt, tuple(parents), "retry", node.references)
+        beginning = "" if parents else node.first_try
+        return Asked(node.prompt, tuple(parents), "retry", node.references, beginning)
 
 
 def _help() -> None:

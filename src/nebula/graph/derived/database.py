@@ -17,7 +17,7 @@ from nebula.files.database import connect, transaction
 from nebula.graph.derived.bodies import holds_all
 
 APPLICATION = 0x4E476E6F  # "NGno"
-VERSION = 4
+VERSION = 5
 _SCHEMA = """
 CREATE TABLE state (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE folders (name TEXT PRIMARY KEY, mtime_ns INTEGER) WITHOUT ROWID;
@@ -37,6 +37,7 @@ CREATE TABLE files (
     tags TEXT NOT NULL DEFAULT '',
     model TEXT NOT NULL DEFAULT '',
     touched TEXT NOT NULL DEFAULT '',
+    beginning TEXT NOT NULL DEFAULT '',
     problem TEXT
 );
 CREATE TABLE bodies (doc INTEGER PRIMARY KEY, body TEXT NOT NULL);
@@ -54,6 +55,7 @@ UNREAD, READ, UNREADABLE = 0, 1, 2
 _INDEXES = {
     "files_by_id": "files (id)",
     "files_by_moment": "files (moment)",
+    "files_by_beginning": "files (beginning) WHERE beginning != ''",
     "files_unread": "files (state) WHERE state = 0",
     "files_bad": "files (state) WHERE state = 2",
     "files_due": "files (due) WHERE due = 1",

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _GAP = " \ue000 "
 """A term no text has: keeps a phrase from running from one tag into the next."""
 _FILL = """UPDATE files SET id = ?, timestamp = ?, moment = ?, mtime_ns = ?, size = ?, inode = ?, state = ?,
-           due = ?, summary = ?, tags = ?, model = ?, touched = ? WHERE doc = ?"""
+           due = ?, summary = ?, tags = ?, model = ?, touched = ?, beginning = ? WHERE doc = ?"""
 
 
 def read_some(database: NodeDatabase, disk: DataFolder, nodes: NodeFiles, limit: int) -> int:
@@ -83,6 +83,7 @@ def _fill(db: sqlite3.Connection, doc: int, signature: files.Signature, node: No
             "\n".join(node.tags),
             node.model,
             "\n".join(file.path for file in node.files),
+            node.beginning,
             doc,
         ),
     )

@@ -234,6 +234,18 @@ def latest(node_index: NodeIndex, limit: int | None, offset: int, without: Conta
     return _nodes(node_index, [doc for doc, node_id in rows if node_id not in without])
 
 
+def tries_of(node_index: NodeIndex, node: Node) -> list[str]:
+    """Return the ids of the first prompts under the same beginning as this one, oldest first; it is among them."""
+    node_index.catch_up()
+    rows = node_index.ask(
+        "SELECT id FROM files WHERE state = 1 AND shadowed = 0 AND (id = ? OR (beginning = ? AND beginning != ''))"
+        " ORDER BY moment, doc",
+        node.first_try,
+        node.first_try,
+    )
+    return [row[0] for row in rows]
+
+
 def due(node_index: NodeIndex) -> list[Node]:
     """Nodes without a summary or edited since it was built, oldest first."""
     node_index.catch_up()

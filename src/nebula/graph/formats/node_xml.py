@@ -368,5 +368,6 @@ PARTS = (
         "verified", ("verified",), lambda node: "<verified>true</verified>" if node.verified else "", _read_verified
     ),
     _line("agent"),
+    _line("beginning"),
 )
 """In the order in which they are written."""

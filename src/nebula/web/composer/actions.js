@@ -47,6 +47,7 @@ export function createComposing(store, { ask, attempt, tellAll }) {
         lang: document.documentElement.lang,
         ...alongWith(composing),
         ...attachments(composing),
+        ...(composing.again && !from.length ? { again: composing.again } : {}),
         ...(mode() ? { mode: mode() } : {}),
       };
       store.change("sending", { prompt, from });

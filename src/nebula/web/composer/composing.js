@@ -7,11 +7,12 @@
  * @property {string[]} references Turns shown beside the path.
  * @property {string[]} without Turns of the path that are not sent.
  * @property {Attached[]} attached
+ * @property {string} again The turn whose prompt is asked again or otherwise; where that begins a conversation, both do.
  */
 /** @typedef {{ name: string, size: number, image: boolean, data: string }} Attached Base64 of an image, else the text. */
 
 /** @type {Composing} */
-export const FRESH = { model: "", references: [], without: [], attached: [] };
+export const FRESH = { model: "", references: [], without: [], attached: [], again: "" };
 
 const added = (/** @type {string[]} */ list, /** @type {string} */ id) => (list.includes(id) ? list : [...list, id]);
 const removed = (/** @type {string[]} */ list, /** @type {string} */ id) => list.filter((each) => each !== id);
@@ -31,15 +32,15 @@ export const COMPOSING = {
 };
 
 // What goes along when a turn is asked again: what went along then.
-/** @param {Composing} composing @param {{ attachments?: { name: string, kind: string, size: number, text?: string }[], references?: string[], [more: string]: any }} body @returns {Composing} */
-export function againWith({ model }, { attachments = [], references = [] }) {
+/** @param {Composing} composing @param {{ id: string, attachments?: { name: string, kind: string, size: number, text?: string }[], references?: string[], [more: string]: any }} body @returns {Composing} */
+export function againWith({ model }, { id, attachments = [], references = [] }) {
   const attached = attachments.map(({ name, kind, size, text = "" }) => ({
     name,
     size,
     image: kind === "image",
     data: text,
   }));
-  return { ...FRESH, model, references, attached };
+  return { ...FRESH, model, references, attached, again: id };
 }
 
 // Those that the server lists but the one that answers anyway; and the chosen one before it has said so.

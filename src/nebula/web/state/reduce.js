@@ -24,7 +24,7 @@ const CHANGES = {
   flow: (state, { flow, place = null }) => withFlow(state, flow, place),
   choose_flow: (state, { flowId }) => ({ ...EMPTY, ...kept(state), flowId }),
   briefs: (state, { nodes }) => ({ ...state, briefs: withEntries(state.briefs, nodes.map(withId)) }),
-  body: (state, { node }) => ({ ...state, bodies: withEntries(state.bodies, [withId(node)]) }),
+  body: (state, { node }) => ({ ...state, bodies: withEntries(state.bodies, [withId(node), ...tries(state, node)]) }),
   select: (state, { id, tab = state.view.tab }) => selecting(onTab(state, tab), id),
   open: (state, { id, tab }) => opening(onTab(state, tab), id),
   merge: (state, { id }) => ({ ...at(state, state.selected, [...new Set([...state.merging, id])]), joining: true }),
@@ -46,7 +46,11 @@ const CHANGES = {
   unsent: (state, { prompt }) => ({ ...state, sending: null, returned: { traceId: "", prompt } }),
   sent: (state, change) => wasSent(state, change),
   steered: (state, { steeringId }) => ({ ...state, steered: new Set(state.steered).add(steeringId) }),
-  edit: (state, { prompt }) => ({ ...state, returned: { traceId: "", prompt } }),
+  edit: (state, { prompt, again = "" }) => ({
+    ...state,
+    composing: { ...state.composing, again },
+    returned: { traceId: "", prompt },
+  }),
   taken_back: (state) => ({ ...state, returned: null }),
   stopping: (state, { traceId }) => ({ ...state, turns: stopping(state.turns, traceId) }),
   asking: (state) => ({ ...state, outdated: false }),
@@ -75,11 +79,19 @@ function onTab(state, tab) {
   return tab === state.view.tab ? state : { ...state, view: { ...state.view, tab } };
 }
 
+// Further tries of a first prompt, known by now, learn of each other.
+/** @param {State} state @param {any} node @returns {[string, any][]} */
+const tries = ({ bodies }, { id, beside = [] }) =>
+  beside.flatMap((/** @type {string} */ other) =>
+    other !== id && bodies.has(other) ? [[other, { ...bodies.get(other), beside }]] : [],
+  );
+
 // At another place. A turn at work that continues just that is before the reader again; nothing is no such place: a new
 // conversation is always new.
 /** @param {State} state @param {string | null} selected @param {string[]} merging @returns {State} */
 function at(state, selected, merging) {
-  const next = { ...state, selected, merging, placed: true, sending: null };
+  const composing = state.composing.again ? { ...state.composing, again: "" } : state.composing;
+  const next = { ...state, composing, selected, merging, placed: true, sending: null };
   return { ...next, turn: atWork(turnsOfFlow(state), continuing(next))?.traceId ?? null };
 }
 

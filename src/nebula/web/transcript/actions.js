@@ -47,7 +47,7 @@ export function createTurnActions(store, { ask, attempt }, { goTo, parentsOf }, 
       if (!prompt) return;
       goTo(parentsOf(id));
       store.change("beside");
-      store.change("edit", { prompt });
+      store.change("edit", { prompt, again: id });
       focusPrompt();
     },
   };

@@ -131,6 +131,9 @@ function empty({ flow }, say) {
   return html`<div class="nothing"><p><b>${say("no_nodes")}</b></p><p>${say("teach_1")}</p><p>${say("teach_2")}</p><p>${say("teach_3")}</p></div>`;
 }
 
+/** @param {string[]} ids @param {Topology} topology */
+const placesOf = (ids, { index }) => ids.flatMap((id) => index.get(id) ?? []);
+
 /**
  * @param {State} state
  * @param {string} id
@@ -145,7 +148,7 @@ function drawNode(state, id, topology, say, labels, actions, loading) {
   const title = state.briefs.get(id)?.title;
   const selected = id === state.selected;
   const above = topology.parents[topology.index.get(id) ?? -1] ?? [];
-  const beside = above.length ? topology.children[above[0]] : [];
+  const beside = above.length ? topology.children[above[0]] : placesOf(body?.beside ?? [], topology);
   const merged = above.slice(1).map((parent) => topology.ids[parent]);
   loading.briefs(merged.filter((each) => !state.briefs.has(each)));
   const titles = merged.map((each) => state.briefs.get(each)?.title ?? "…");

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from nebula.agent import undo as journal
 from nebula.cli.terminal.commands.command import SessionCommand
 from nebula.cli.terminal.commands.files import named, preview, tell_where
-from nebula.cli.terminal.commands.nodes import named_node, past_turns, short_ids
+from nebula.cli.terminal.commands.nodes import menu_of_turns, named_node, short_ids
 from nebula.cli.terminal.dialogs.numbered_list import choose
 from nebula.cli.terminal.input.contract import EndOfInput, Interrupted
 from nebula.cli.terminal.output.width import cut
@@ -113,15 +113,16 @@ async def fork(terminal: TerminalSession, argument: str) -> None:
 
 
 async def _choose_turn(terminal: TerminalSession) -> str | None:
-    newest_first = await asyncio.to_thread(past_turns, terminal)
-    if not newest_first:
+    offered, count = await asyncio.to_thread(menu_of_turns, terminal)
+    if not offered:
         terminal.screen.line(translate("There is no turn to go back to yet."), "yellow")
         return None
     terminal.screen.line(translate("The turns that led here, newest first:"))
-    short = await asyncio.to_thread(short_ids, terminal, [node.id for node in newest_first])
-    names = [f"{short[node.id]}  {cut(one_line(node.prompt), 60)}" for node in newest_first]
+    short = await asyncio.to_thread(short_ids, terminal, [node.id for node in offered])
+    names = [f"{short[node.id]}  {cut(one_line(node.prompt), 60)}" for node in offered]
+    names[count:] = [translate("{turn} (another try of the first)", turn=name) for name in names[count:]]
     number = await choose(terminal, names, translate("Number of the turn to go on from (Enter stays here): "), 0)
-    return newest_first[number].id if isinstance(number, int) else None
+    return offered[number].id if isinstance(number, int) else None
 
 
 async def _tell_of_files(terminal: TerminalSession) -> None:

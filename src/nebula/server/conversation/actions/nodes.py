@@ -54,7 +54,14 @@ async def create_node(
 
 
 async def get_node(server: ServerContext, _: Client, *, node_id: str) -> ActionResult:
-    return ActionResult(node_json(await in_thread(server.graph.get_node, node_id)))
+    """`beside`: the tries of a first prompt, oldest first, where there are several."""
+
+    def read() -> dict[str, Any]:
+        node = server.graph.get_node(node_id)
+        tries = server.graph.list_tries(node)
+        return node_json(node) | ({"beside": tries} if len(tries) > 1 else {})
+
+    return ActionResult(await in_thread(read))
 
 
 async def get_nodes(server: ServerContext, _: Client, *, node_ids: Texts) -> ActionResult:

@@ -32,11 +32,13 @@ async def send_prompt(
     images: Objects | None = None,
     files: Objects | None = None,
     lang: str = "",
+    again: str = "",
 ) -> ActionResult:
     """Answers at once; what happens then is reported by events to the sender and to subscribers of the flow.
 
     `without` names turns of the path that are not sent along; `model` who answers, else whoever is configured; `images`
-    and `files` go along, the latter as text."""
+    and `files` go along, the latter as text; `again` is the turn whose prompt is asked again or otherwise, so that two
+    that begin a conversation are known as tries of one."""
     if not prompt.strip():
         raise ActionError("the prompt is empty")
     mode = mode or server.modes[0]
@@ -47,7 +49,8 @@ async def send_prompt(
     beside = await in_thread(referenced_nodes, server.graph, references or [])
     flow, name = await in_thread(place_of, server.graph, parents, flow_id)
     lang = lang if lang in LANGUAGES else server.settings.lang
-    ways = tuple(beside), tuple(without or ()), model, attached
+    beginning = (await in_thread(server.graph.get_node, again)).first_try if again else ""
+    ways = tuple(beside), tuple(without or ()), model, attached, beginning
     job = Job(prompt, tuple(dict.fromkeys(parents)), flow, name, mode, lang, *ways)
     server.turns.start(job, client)
     client.subscriber.subscribe(trace_id=job.trace_id)

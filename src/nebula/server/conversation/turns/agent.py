@@ -56,6 +56,7 @@ class AgentTurns:
             await self._use_model(session, job.model)
             if job.parents and job.parents != (session.conversation.leaf,):
                 await asyncio.to_thread(session.continue_from, job.parents, job.known_flow)
+            session.place.beginning = job.beginning
             await session.turn(
                 job.prompt,
                 [hear],

@@ -47,6 +47,8 @@ class Job:
     model: str = ""
     """Who answers, as `provider/name`; empty: whoever is configured."""
     attachments: tuple[Attachment, ...] = ()
+    beginning: str = ""
+    """The first try of a prompt that begins a conversation and is asked again."""
     trace_id: str = field(default_factory=new_trace_id)
 
     @property
