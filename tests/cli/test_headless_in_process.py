@@ -41,7 +41,7 @@ def test_a_command_of_a_session_is_no_task(bench: Bench, prompt: str, instead: s
     assert ran.err == f"nebula: {name} is a command of a session; use instead: {instead}\n"
 
 
-@pytest.mark.parametrize("prompt", ["/etc/hosts what is this", " /undo what is this", "/xyzzy"])
+@pytest.mark.parametrize("prompt", ["/etc/hosts what is this", " /undo what is this", " /xyzzy"])
 def test_what_only_begins_with_a_slash_is_a_task(bench: Bench, prompt: str) -> None:
     with ScriptedModel([Turn("ok")]) as server:
         ran = run_here(bench, "nebula", "-p", prompt, **server.env())

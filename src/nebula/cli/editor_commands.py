@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
-from nebula.cli.terminal.commands.table import TABLE, find, is_slash_word, obey, unknown
+from nebula.cli.terminal.commands.table import TABLE, file_commands, find, is_slash_word, obey, prompt_of_file, unknown
 from nebula.cli.terminal.input.contract import EndOfInput, Watch
 from nebula.cli.terminal.output.screen import Screen
 from nebula.cli.terminal.terminal_session import TerminalSession
@@ -45,12 +45,16 @@ class TerminalCommands:
 
     def listed(self) -> list[ListedCommand]:
         offered = [each for each in TABLE if each.name not in TERMINAL_ONLY]
-        return [ListedCommand(each.name, translate(each.help), not each.alone) for each in offered]
+        own = [ListedCommand(each.name, translate(each.help), not each.alone) for each in offered]
+        of_files = file_commands(self._terminal.settings)
+        return own + [ListedCommand(name, about or name, takes_argument=True) for name, about in of_files.items()]
 
     async def prompt(self, text: str, attachments: Sequence[Attachment]) -> None:
         terminal = self._terminal
         try:
-            if is_slash_word(text):
+            if find(text) is None and (prompt := prompt_of_file(terminal, text)) is not None:
+                await take_turn(terminal, prompt, attachments)
+            elif is_slash_word(text):
                 self._require_command(text)
                 await obey(terminal, text)
             elif not attachments and (terminal.plan_offered or text.startswith("#")):

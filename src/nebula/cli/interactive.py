@@ -152,7 +152,7 @@ def _editor(terminal: TerminalSession) -> TerminalInput:
             attached=AttachedSize(lambda: terminal.session.project.read_only, terminal.pastes),
             actions=PromptActions(terminal.switch_mode, terminal.toggle_backstage),
             completer=PromptCompleter(
-                slash_words(), sorted(BARE), files, NodeNames(lambda: terminal.session.archive.graph)
+                slash_words(terminal.settings), sorted(BARE), files, NodeNames(lambda: terminal.session.archive.graph)
             ),
             pastes=terminal.pastes,
             typed=terminal.typed,

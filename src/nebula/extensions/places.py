@@ -27,7 +27,7 @@ LARGEST_FILE: Final = 256 * 1024
 
 
 @value
-class Place:
+class ExtensionPlace:
     """A folder that may hold skills or commands: `path` below `base`."""
 
     base: str
@@ -39,28 +39,28 @@ class Place:
         return os.path.join(self.base, self.path) if self.path else self.base
 
 
-def skill_places(settings: Settings) -> list[Place]:
+def skill_places(settings: Settings) -> list[ExtensionPlace]:
     """Return the folders of skills that count now, the user's first; those of a project only where it is trusted."""
     own = [
-        Place(os.path.join(settings.home, "skills"), "", "user"),
-        Place(os.path.expanduser("~/.agents/skills"), "", "user"),
+        ExtensionPlace(os.path.join(settings.home, "skills"), "", "user"),
+        ExtensionPlace(os.path.expanduser("~/.agents/skills"), "", "user"),
     ]
     return _existing([*own, *_of_project(settings, PROJECT_SKILLS)])
 
 
-def command_places(settings: Settings) -> list[Place]:
+def command_places(settings: Settings) -> list[ExtensionPlace]:
     """Return the folders of commands that count now, in the same order."""
-    own = [Place(os.path.join(settings.home, "commands"), "", "user")]
+    own = [ExtensionPlace(os.path.join(settings.home, "commands"), "", "user")]
     return _existing([*own, *_of_project(settings, PROJECT_COMMANDS)])
 
 
-def _of_project(settings: Settings, paths: tuple[str, ...]) -> list[Place]:
+def _of_project(settings: Settings, paths: tuple[str, ...]) -> list[ExtensionPlace]:
     if not settings.trust_extensions:
         return []
-    return [Place(settings.root, path, "project") for path in paths]
+    return [ExtensionPlace(settings.root, path, "project") for path in paths]
 
 
-def _existing(places: list[Place]) -> list[Place]:
+def _existing(places: list[ExtensionPlace]) -> list[ExtensionPlace]:
     seen: set[str] = set()
     found = []
     for place in places:
@@ -71,7 +71,7 @@ def _existing(places: list[Place]) -> list[Place]:
     return found
 
 
-def list_names(place: Place, below: str = "") -> list[str]:
+def list_names(place: ExtensionPlace, below: str = "") -> list[str]:
     """Return the names in a folder, in order; none where it cannot be opened."""
     try:
         handle = open_below(place.base, _parts(place, below), follow=True)
@@ -85,7 +85,7 @@ def list_names(place: Place, below: str = "") -> list[str]:
         os.close(handle)
 
 
-def read_text(place: Place, path: str) -> str | None:
+def read_text(place: ExtensionPlace, path: str) -> str | None:
     """Return a file of the folder as text, None where there is none. Raises UnreadableFile."""
     if place.owner == "user":  # wherever the user's links lead
         whole = os.path.realpath(os.path.join(place.folder, path))
@@ -103,15 +103,16 @@ def read_text(place: Place, path: str) -> str | None:
     return data.decode("utf-8", "replace")
 
 
-def walk_files(place: Place, below: str, most: int) -> Iterator[str]:
-    """Yield the files below a folder of the place, by their paths in it, at most so many; links are left out."""
+def walk_files(place: ExtensionPlace, below: str, most: int) -> Iterator[str]:
+    """Yield the files below a folder of the place, by their paths in it, at most so many; links to folders are left
+    out, and in a project all."""
     waiting = [below]
     while waiting and most > 0:
         here = waiting.pop()
         for name in list_names(place, here):
             path = f"{here}/{name}" if here else name
             whole = os.path.join(place.folder, path)
-            if os.path.islink(whole):
+            if os.path.islink(whole) and (place.owner == "project" or os.path.isdir(whole)):
                 continue
             if os.path.isdir(whole):
                 waiting.append(path)
@@ -120,5 +121,5 @@ def walk_files(place: Place, below: str, most: int) -> Iterator[str]:
                 yield path
 
 
-def _parts(place: Place, below: str) -> list[str]:
+def _parts(place: ExtensionPlace, below: str) -> list[str]:
     return [name for name in f"{place.path}/{below}".split("/") if name not in ("", ".")]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from nebula.errors import NebulaError
 from nebula.extensions.front_matter import MarkdownFile, parse_markdown
-from nebula.extensions.places import Owner, Place, list_names, read_text, skill_places, walk_files
+from nebula.extensions.places import ExtensionPlace, Owner, list_names, read_text, skill_places, walk_files
 from nebula.files.reading import UnreadableFile
 from nebula.language import Sentence
 from nebula.value import value
@@ -37,7 +37,7 @@ class Skill:
 
     name: str
     description: str
-    place: Place
+    place: ExtensionPlace
     path: str
 
     @property
@@ -114,7 +114,7 @@ def find_skills(settings: Settings) -> FoundSkills:
     return FoundSkills(tuple(skills.values()), tuple(problems))
 
 
-def _read(place: Place, folder: str) -> tuple[Skill | None, list[SkillProblem]]:
+def _read(place: ExtensionPlace, folder: str) -> tuple[Skill | None, list[SkillProblem]]:
     text = read_text(place, f"{folder}/{FILE}")
     held = parse_markdown(text or "")
     path = os.path.join(place.folder, folder, FILE)

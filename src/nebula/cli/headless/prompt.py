@@ -7,12 +7,16 @@ import select
 import stat
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from nebula.attachments import Attachment, is_large
 from nebula.cli.arguments import UsageError
 from nebula.cli.printing import print_remark
 from nebula.language import translate
 from nebula.messages import MAX_IMAGES_PER_MESSAGE
+
+if TYPE_CHECKING:
+    from nebula.config import Settings
 
 PATIENCE_S = 1.0
 FIRST_BYTE_S = 10.0
@@ -61,6 +65,27 @@ def refuse_session_command(text: str) -> None:
     name = found[0].name
     raise UsageError(
         "/{name} is a command of a session; use instead: {instead}", name=name, instead=_INSTEAD.get(name, "nebula -c")
+    )
+
+
+def expand_command(text: str, settings: Settings) -> str:
+    """Return the prompt that `/name ARGUMENTS` of a Markdown file stands for, any other text as it is. Raises
+    UsageError for a name that nothing has."""
+    if not text.startswith("/"):
+        return text
+    from nebula.cli.terminal.commands.table import find, is_slash_word
+    from nebula.extensions.commands import expand_typed
+
+    if find(text) is not None:
+        return text
+    expanded = expand_typed(settings, text)
+    if expanded is not None:
+        return expanded
+    if not is_slash_word(text):
+        return text
+    raise UsageError(
+        "there is no command {word} (to send text that begins with a slash, put a space in front)",
+        word=text.split(None, 1)[0],
     )
 
 

@@ -14,7 +14,7 @@ from nebula.agent.assembly import open_session
 from nebula.agent.loop import end_before_session
 from nebula.attachments import Attachment
 from nebula.cli.arguments import checked_root
-from nebula.cli.headless.prompt import read_images, read_prompt, refuse_session_command
+from nebula.cli.headless.prompt import expand_command, read_images, read_prompt, refuse_session_command
 from nebula.cli.headless.signals import Signals
 from nebula.cli.headless.text import TextFace, chosen_face
 from nebula.cli.printing import compacted, print_remark
@@ -58,8 +58,8 @@ def run_headless(options: argparse.Namespace) -> int:
     root = checked_root(options.root)
     refuse_session_command(options.prompt)
     images = read_images(options.images)
-    prompt, piped = read_prompt(options.prompt)
     settings = open_settings("nebula", root, session_overrides(options))
+    prompt, piped = read_prompt(expand_command(options.prompt, settings))
     return asyncio.run(_run(options, settings, prompt, (*piped, *images)))
 
 

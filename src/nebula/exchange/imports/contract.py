@@ -45,7 +45,7 @@ class FileEdit:
 
 
 @value
-class Message:
+class RecordedMessage:
     """One entry of a conversation. `key` is what the source calls it, the same whenever it is read."""
 
     key: str
@@ -62,17 +62,17 @@ class Message:
 
 
 @value
-class Conversation:
+class RecordedConversation:
     """The messages of one session. `folder` is where it took place; `regenerates` where an answer may have siblings."""
 
     key: str
-    messages: Sequence[Message]
+    messages: Sequence[RecordedMessage]
     folder: str = ""
     regenerates: bool = False
 
 
 @record
-class Skipped:
+class SkipCounts:
     """Counts what was left out, by reason."""
 
     reasons: Counter[str] = field(default_factory=Counter)
@@ -90,7 +90,7 @@ class ImportSource(Protocol):
     def find(self, root: str, /) -> Iterable[str]:
         """Return the files with this directory's sessions in the agent's own place."""
 
-    def read(self, place: str, skipped: Skipped) -> Iterator[Conversation]:
+    def read(self, place: str, skipped: SkipCounts) -> Iterator[RecordedConversation]:
         """Yield the conversations of one file; whatever is wrong in it is counted, never raised."""
 
 

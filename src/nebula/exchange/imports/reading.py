@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from nebula.exchange.imports.contract import BAD_FILE, BAD_LINE, TOO_LARGE, Skipped
+from nebula.exchange.imports.contract import BAD_FILE, BAD_LINE, TOO_LARGE, SkipCounts
 from nebula.files.untrusted_json import parse_json
 
 LARGEST_FILE: Final = 1 << 30
@@ -21,7 +21,7 @@ LONGEST_TEXT: Final = 1 << 20
 """Characters of one message that are kept."""
 
 
-def json_lines(place: str, skipped: Skipped) -> Iterator[dict[str, Any]]:
+def json_lines(place: str, skipped: SkipCounts) -> Iterator[dict[str, Any]]:
     """Yield the objects of a file with one JSON object a line; other lines are counted."""
     for line in read_lines(place, skipped):
         if not line.strip():
@@ -37,7 +37,7 @@ def json_lines(place: str, skipped: Skipped) -> Iterator[dict[str, Any]]:
             skipped.add(BAD_LINE)
 
 
-def read_lines(place: str, skipped: Skipped) -> Iterator[bytes]:
+def read_lines(place: str, skipped: SkipCounts) -> Iterator[bytes]:
     handle = _open(place, LARGEST_FILE, skipped)
     if handle is None:
         return
@@ -54,7 +54,7 @@ def read_lines(place: str, skipped: Skipped) -> Iterator[bytes]:
             skipped.add(BAD_FILE)
 
 
-def read_document(place: str, skipped: Skipped) -> bytes | None:
+def read_document(place: str, skipped: SkipCounts) -> bytes | None:
     """Return a whole file, None where it cannot be had."""
     handle = _open(place, LARGEST_DOCUMENT, skipped)
     if handle is None:
@@ -67,7 +67,7 @@ def read_document(place: str, skipped: Skipped) -> bytes | None:
             return None
 
 
-def json_document(place: str, skipped: Skipped) -> Any:
+def json_document(place: str, skipped: SkipCounts) -> Any:
     data = read_document(place, skipped)
     if data is None:
         return None
@@ -78,7 +78,7 @@ def json_document(place: str, skipped: Skipped) -> Any:
         return None
 
 
-def _open(place: str, limit: int, skipped: Skipped) -> int | None:
+def _open(place: str, limit: int, skipped: SkipCounts) -> int | None:
     try:
         handle = os.open(place, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError):

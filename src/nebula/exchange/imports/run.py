@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final, cast
 
 from nebula.exchange.imports.changed_files import file_states
-from nebula.exchange.imports.contract import ELSEWHERE, Conversation, ImportSource, Skipped
+from nebula.exchange.imports.contract import ELSEWHERE, ImportSource, RecordedConversation, SkipCounts
 from nebula.exchange.imports.turns import ImportedTurn, gather_turns
 from nebula.graph.flows.change import FlowChange, GraphChange
 from nebula.graph.ids import id_of_content, now
@@ -35,7 +35,7 @@ class ImportReport:
     added: int = 0
     known: int = 0
     marks: int = 0
-    skipped: Skipped = field(default_factory=Skipped)
+    skipped: SkipCounts = field(default_factory=SkipCounts)
 
 
 def open_source(name: str) -> ImportSource:
@@ -128,7 +128,7 @@ class _NodeMaker:
     """Makes nodes of the turns of one conversation."""
 
     source: ImportSource
-    conversation: Conversation
+    conversation: RecordedConversation
     root: str
     redactor: Redactor
 

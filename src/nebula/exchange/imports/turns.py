@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from nebula.exchange.imports.contract import CIRCLE, NO_ANSWER, Conversation, Message, Skipped
+from nebula.exchange.imports.contract import CIRCLE, NO_ANSWER, RecordedConversation, RecordedMessage, SkipCounts
 from nebula.value import field, record
 
 
@@ -18,13 +18,13 @@ class ImportedTurn:
     """A prompt and the messages that answer it; `before` is the turn it continues."""
 
     key: str
-    messages: list[Message]
+    messages: list[RecordedMessage]
     before: ImportedTurn | None = None
     branch: str = ""
-    told: list[Message] = field(default_factory=list)
+    told: list[RecordedMessage] = field(default_factory=list)
 
     @property
-    def prompt(self) -> Message:
+    def prompt(self) -> RecordedMessage:
         return self.messages[0]
 
     @property
@@ -36,7 +36,7 @@ class ImportedTurn:
         return bool(self.answer.strip()) or any(each.role == "tool" for each in self.messages)
 
 
-def gather_turns(conversation: Conversation, skipped: Skipped) -> list[ImportedTurn]:
+def gather_turns(conversation: RecordedConversation, skipped: SkipCounts) -> list[ImportedTurn]:
     """Return the turns of a conversation that were answered, parents first; the others are counted."""
     turn_of: dict[str, ImportedTurn | None] = {}
     turns: list[ImportedTurn] = []
@@ -63,9 +63,9 @@ def gather_turns(conversation: Conversation, skipped: Skipped) -> list[ImportedT
     return answered
 
 
-def _begin_again(turn: ImportedTurn, message: Message) -> ImportedTurn:
+def _begin_again(turn: ImportedTurn, message: RecordedMessage) -> ImportedTurn:
     """Return a sibling of a turn that is like it up to the message that this one continues."""
-    kept: list[Message] = []
+    kept: list[RecordedMessage] = []
     for each in turn.messages:
         kept.append(each)
         if each.key == message.parent:
@@ -73,13 +73,13 @@ def _begin_again(turn: ImportedTurn, message: Message) -> ImportedTurn:
     return ImportedTurn(message.key, [*kept, message], turn.before, turn.branch)
 
 
-def _parents_first(messages: Sequence[Message], skipped: Skipped) -> Iterator[Message]:
+def _parents_first(messages: Sequence[RecordedMessage], skipped: SkipCounts) -> Iterator[RecordedMessage]:
     """Yield each message once, behind the one that it continues; circles are opened at their first message."""
-    known: dict[str, Message] = {}
+    known: dict[str, RecordedMessage] = {}
     for message in messages:
         known.setdefault(message.key, message)
-    children: dict[str, list[Message]] = {}
-    roots: list[Message] = []
+    children: dict[str, list[RecordedMessage]] = {}
+    roots: list[RecordedMessage] = []
     for message in known.values():
         if message.parent in known and message.parent != message.key:
             children.setdefault(message.parent or "", []).append(message)

@@ -38,6 +38,7 @@ from nebula.tools.approval import agrees
 
 if TYPE_CHECKING:
     from nebula.cli.terminal.terminal_session import TerminalSession
+    from nebula.config import Settings
 
 _SLASH_WORD = re.compile(r"/(\?|\w[\w-]*)?$")
 _HELP_COLUMN = 18
@@ -49,6 +50,10 @@ async def show_help(terminal: TerminalSession, _: str = "") -> None:
     for command in TABLE:
         name = f"{command.name}, /{command.name}" if command.bare else f"/{command.name}"
         line(f"  {pad(name, _HELP_COLUMN)} {translate(command.help)}", hang=_HELP_COLUMN + 3)
+    if of_files := file_commands(terminal.settings):
+        line(translate("Commands from files:"), "bold")
+        for name, about in of_files.items():
+            line(f"  {pad(f'/{name}', _HELP_COLUMN)} {about}", hang=_HELP_COLUMN + 3)
     if not terminal.screen.capable:
         return  # nothing reads keys there
     line(translate("Keys:"), "bold")
@@ -137,6 +142,8 @@ async def obey(terminal: TerminalSession, text: str) -> None:
             await command.run(terminal, argument)
         except NebulaError as problem:  # what a command cannot do does not end the session
             terminal.screen.line(one_line(explain(problem)), "yellow")
+    elif (prompt := prompt_of_file(terminal, text)) is not None:
+        await take_turn(terminal, prompt)
     elif is_slash_word(text):
         if not await _is_server_prompt(terminal, text):
             terminal.screen.line(unknown(text.split(None, 1)[0]), "yellow")
@@ -201,6 +208,28 @@ def unknown(word: str) -> str:
     )
 
 
-def slash_words() -> dict[str, str]:
+def prompt_of_file(terminal: TerminalSession, text: str) -> str | None:
+    """Return the prompt that a command from a file makes of this line; None where it is no such command."""
+    if not text.startswith("/"):
+        return None
+    from nebula.extensions.commands import expand_typed
+
+    try:
+        return expand_typed(terminal.settings, text)
+    except NebulaError as problem:
+        terminal.screen.line(one_line(explain(problem)), "yellow")
+        return None
+
+
+def file_commands(settings: Settings) -> dict[str, str]:
+    """Return the commands that come from Markdown files with what they are for; a word of ours is none of them."""
+    from nebula.extensions.commands import find_commands
+
+    found = find_commands(settings)
+    return {name: one_line(command.description) for name, command in found.items() if name not in _COMMANDS}
+
+
+def slash_words(settings: Settings) -> dict[str, str]:
     """For completion: every command with what it does."""
-    return {f"/{command.name}": translate(command.help) for command in TABLE}
+    own = {f"/{command.name}": translate(command.help) for command in TABLE}
+    return own | {f"/{name}": about for name, about in file_commands(settings).items()}

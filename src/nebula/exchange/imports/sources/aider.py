@@ -6,7 +6,14 @@ import os
 import re
 from collections.abc import Iterator
 
-from nebula.exchange.imports.contract import Conversation, FileEdit, LineChange, Message, Role, Skipped
+from nebula.exchange.imports.contract import (
+    FileEdit,
+    LineChange,
+    RecordedConversation,
+    RecordedMessage,
+    Role,
+    SkipCounts,
+)
 from nebula.exchange.imports.reading import read_lines, text_of, time_of
 
 NAME = "aider"
@@ -25,19 +32,19 @@ def find(root: str) -> list[str]:
     return [place] if os.path.isfile(place) else []
 
 
-def read(place: str, skipped: Skipped) -> Iterator[Conversation]:
+def read(place: str, skipped: SkipCounts) -> Iterator[RecordedConversation]:
     history = _History(os.path.basename(place))
     for raw in read_lines(place, skipped):
         history.take(text_of(raw.decode("utf-8", "replace")).rstrip("\n").rstrip("\r"))
     history.end_message()
-    yield Conversation(os.path.basename(place), history.messages)
+    yield RecordedConversation(os.path.basename(place), history.messages)
 
 
 class _History:
     """What was read so far of a history; each start of aider is a conversation of its own in it."""
 
     def __init__(self, name: str) -> None:
-        self.messages: list[Message] = []
+        self.messages: list[RecordedMessage] = []
         self._name = name
         self._started = self._time = self._model = ""
         self._number = 0
@@ -78,7 +85,7 @@ class _History:
         if role == "user" and text.startswith("/") and not text.startswith(("/ask ", "/code ", "/architect ")):
             return  # a command to aider itself
         model = self._model if role == "assistant" else ""
-        self.messages.append(Message(key, role, text, self._before, self._time, model, edits=edits))
+        self.messages.append(RecordedMessage(key, role, text, self._before, self._time, model, edits=edits))
         self._before = key
 
 

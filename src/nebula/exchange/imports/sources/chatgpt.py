@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from nebula.exchange.imports.contract import BAD_FILE, BAD_LINE, Conversation, Message, Role, Skipped
+from nebula.exchange.imports.contract import BAD_FILE, BAD_LINE, RecordedConversation, RecordedMessage, Role, SkipCounts
 from nebula.exchange.imports.reading import child, items, json_document, tell_result, text_of, time_of
 
 NAME = "chatgpt"
@@ -17,7 +17,7 @@ def find(_root: str) -> list[str]:
     return []  # an export lies where the user put it
 
 
-def read(place: str, skipped: Skipped) -> Iterator[Conversation]:
+def read(place: str, skipped: SkipCounts) -> Iterator[RecordedConversation]:
     found = json_document(place, skipped)
     if found is None:
         return
@@ -28,10 +28,10 @@ def read(place: str, skipped: Skipped) -> Iterator[Conversation]:
             continue
         key = text_of(held.get("conversation_id")) or text_of(held.get("id")) or str(number)
         messages = [_message(key, name, node) for name, node in mapping.items() if isinstance(node, dict)]
-        yield Conversation(key, messages, regenerates=True)
+        yield RecordedConversation(key, messages, regenerates=True)
 
 
-def _message(conversation: str, name: str, node: dict[str, Any]) -> Message:
+def _message(conversation: str, name: str, node: dict[str, Any]) -> RecordedMessage:
     parent = node.get("parent")
     before = f"{conversation}/{parent}" if isinstance(parent, str) else None
     key, message = f"{conversation}/{name}", node.get("message")
@@ -40,11 +40,11 @@ def _message(conversation: str, name: str, node: dict[str, Any]) -> Message:
     model = text_of(child(message, "metadata", "model_slug"))
     hidden = child(message, "metadata", "is_visually_hidden_from_conversation")
     if hidden or kind in _THOUGHTS or role not in ("user", "assistant", "tool"):
-        return Message(key, "context", "", before, time)
+        return RecordedMessage(key, "context", "", before, time)
     recipient = child(message, "recipient")
     to_tool = role == "assistant" and isinstance(recipient, str) and recipient not in ("", "all")
     said: Role = "tool" if to_tool or role == "tool" else "user" if role == "user" else "assistant"
-    return Message(key, said, tell_result(text) if said == "tool" else text, before, time, model)
+    return RecordedMessage(key, said, tell_result(text) if said == "tool" else text, before, time, model)
 
 
 def _said(content: Any) -> str:

@@ -7,7 +7,15 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from nebula.exchange.imports.contract import BAD_FILE, Conversation, FileEdit, LineChange, Message, Role, Skipped
+from nebula.exchange.imports.contract import (
+    BAD_FILE,
+    FileEdit,
+    LineChange,
+    RecordedConversation,
+    RecordedMessage,
+    Role,
+    SkipCounts,
+)
 from nebula.exchange.imports.patches import lines_of_hunk
 from nebula.exchange.imports.reading import (
     child,
@@ -37,11 +45,11 @@ def find(root: str) -> list[str]:
     return [file for folder in folders for file in files_below(folder, ".jsonl")]
 
 
-def read(place: str, skipped: Skipped) -> Iterator[Conversation]:
+def read(place: str, skipped: SkipCounts) -> Iterator[RecordedConversation]:
     if place.endswith(".json"):
         yield from _read_export(place, skipped)
         return
-    messages: list[Message] = []
+    messages: list[RecordedMessage] = []
     asked: dict[str, str] = {}
     """The messages that started a sub-agent, by what they told it."""
     folder = session = ""
@@ -55,7 +63,7 @@ def read(place: str, skipped: Skipped) -> Iterator[Conversation]:
             if block.get("type") == "tool_use" and block.get("name") in _DELEGATES:
                 asked[text_of(child(block, "input", "prompt")).strip()] = entry["uuid"]
         messages += _messages(entry, blocks, asked)
-    yield Conversation(session or os.path.basename(place), messages, folder)
+    yield RecordedConversation(session or os.path.basename(place), messages, folder)
 
 
 def _blocks(entry: dict[str, Any]) -> list[dict[str, Any]]:
@@ -65,7 +73,7 @@ def _blocks(entry: dict[str, Any]) -> list[dict[str, Any]]:
     return [each for each in items(content) if isinstance(each, dict)]
 
 
-def _messages(entry: dict[str, Any], blocks: list[dict[str, Any]], asked: dict[str, str]) -> Iterator[Message]:
+def _messages(entry: dict[str, Any], blocks: list[dict[str, Any]], asked: dict[str, str]) -> Iterator[RecordedMessage]:
     key, time = entry["uuid"], time_of(entry.get("timestamp"))
     parent = entry.get("parentUuid") or entry.get("logicalParentUuid")
     parent = parent if isinstance(parent, str) else None
@@ -75,21 +83,25 @@ def _messages(entry: dict[str, Any], blocks: list[dict[str, Any]], asked: dict[s
         usage = child(entry, "message", "usage")
         tokens = sum(count_of(child(usage, f"{kind}input_tokens")) for kind in ("", "cache_read_", "cache_creation_"))
         output = count_of(child(usage, "output_tokens"))
-        yield Message(key, "assistant", text, parent, time, "" if model == "<synthetic>" else model, tokens, output)
+        yield RecordedMessage(
+            key, "assistant", text, parent, time, "" if model == "<synthetic>" else model, tokens, output
+        )
         for number, block in enumerate(blocks):
             if block.get("type") == "tool_use":
-                yield Message(f"{key}/{number}", "tool", tell_call(block.get("name"), block.get("input")), key, time)
+                yield RecordedMessage(
+                    f"{key}/{number}", "tool", tell_call(block.get("name"), block.get("input")), key, time
+                )
         return
     results = [block for block in blocks if block.get("type") == "tool_result"]
     if entry.get("type") != "user" or results or _is_injected(entry, text):
         told = "\n".join(tell_result(_result(block)) for block in results)
         role: Role = "tool" if told else "context"
-        yield Message(key, role, told, parent, time, edits=tuple(_edits(entry.get("toolUseResult"))))
+        yield RecordedMessage(key, role, told, parent, time, edits=tuple(_edits(entry.get("toolUseResult"))))
         return
     branch = ""
     if entry.get("isSidechain") and parent is None:
         parent, branch = asked.get(text.strip()), text_of(entry.get("agentId")) or "sub-agent"
-    yield Message(key, "user", text, parent, time, branch=branch)
+    yield RecordedMessage(key, "user", text, parent, time, branch=branch)
 
 
 def _said(blocks: list[dict[str, Any]]) -> str:
@@ -146,7 +158,7 @@ def _edited(original: Any, result: dict[str, Any]) -> str | None:
     return before
 
 
-def _read_export(place: str, skipped: Skipped) -> Iterator[Conversation]:
+def _read_export(place: str, skipped: SkipCounts) -> Iterator[RecordedConversation]:
     found = json_document(place, skipped)
     for number, held in enumerate(found if isinstance(found, list) else [found]):
         entries = child(held, "chat_messages")
@@ -155,10 +167,10 @@ def _read_export(place: str, skipped: Skipped) -> Iterator[Conversation]:
                 skipped.add(BAD_FILE)
             continue
         key = text_of(held.get("uuid")) or str(number)
-        yield Conversation(key, list(_exported(key, entries)), regenerates=True)
+        yield RecordedConversation(key, list(_exported(key, entries)), regenerates=True)
 
 
-def _exported(key: str, entries: list[Any]) -> Iterator[Message]:
+def _exported(key: str, entries: list[Any]) -> Iterator[RecordedMessage]:
     before: str | None = None
     for number, entry in enumerate(entries):
         if not isinstance(entry, dict):
@@ -169,5 +181,7 @@ def _exported(key: str, entries: list[Any]) -> Iterator[Message]:
         parent = entry.get("parent_message_uuid", before)
         sender = text_of(entry.get("sender"))
         role: Role = "user" if sender == "human" else "assistant" if sender == "assistant" else "context"
-        yield Message(own, role, text, parent if isinstance(parent, str) else None, time_of(entry.get("created_at")))
+        yield RecordedMessage(
+            own, role, text, parent if isinstance(parent, str) else None, time_of(entry.get("created_at"))
+        )
         before = own

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from nebula.exchange.imports.contract import Conversation, FileEdit, Message, Skipped
+from nebula.exchange.imports.contract import FileEdit, RecordedConversation, RecordedMessage, SkipCounts
 from nebula.exchange.imports.patches import edits_of_apply_patch, lines_of_diff
 from nebula.exchange.imports.reading import (
     child,
@@ -41,7 +41,7 @@ def find(_root: str) -> list[str]:
     ]
 
 
-def read(place: str, skipped: Skipped) -> Iterator[Conversation]:
+def read(place: str, skipped: SkipCounts) -> Iterator[RecordedConversation]:
     session, folder, model = "", "", ""
     prompts: set[str] = set()
     """What the record itself calls a message of the user; older records do not."""
@@ -60,7 +60,7 @@ def read(place: str, skipped: Skipped) -> Iterator[Conversation]:
         elif kind == "response_item":
             entries.append((time_of(entry.get("timestamp")), payload, model))
     session = session or os.path.basename(place)
-    yield Conversation(session, list(_messages(session, entries, prompts)), folder)
+    yield RecordedConversation(session, list(_messages(session, entries, prompts)), folder)
 
 
 def _prompts(payload: dict[str, Any]) -> Iterator[str]:
@@ -71,7 +71,9 @@ def _prompts(payload: dict[str, Any]) -> Iterator[str]:
         yield "\n\n".join(text_of(child(each, "text")) for each in items(child(item, "content"))).strip()
 
 
-def _messages(session: str, entries: list[tuple[str, dict[str, Any], str]], prompts: set[str]) -> Iterator[Message]:
+def _messages(
+    session: str, entries: list[tuple[str, dict[str, Any], str]], prompts: set[str]
+) -> Iterator[RecordedMessage]:
     before: str | None = None
     for number, (time, payload, model) in enumerate(entries):
         message = _message(f"{session}/{number}", before, time, payload, model, prompts)
@@ -82,27 +84,27 @@ def _messages(session: str, entries: list[tuple[str, dict[str, Any], str]], prom
 
 def _message(
     key: str, before: str | None, time: str, payload: dict[str, Any], model: str, prompts: set[str]
-) -> Message | None:
+) -> RecordedMessage | None:
     kind, role = payload.get("type", "message"), payload.get("role")
     if kind == "message" and role in ("user", "assistant"):
         text = "\n\n".join(text_of(child(each, "text")) for each in items(payload.get("content"))).strip()
         if role == "assistant":
-            return Message(key, "assistant", text, before, time, model)
+            return RecordedMessage(key, "assistant", text, before, time, model)
         is_prompt = text in prompts if prompts else not text.startswith(_INJECTED)
-        return Message(key, "user", text, before, time) if is_prompt else None
+        return RecordedMessage(key, "user", text, before, time) if is_prompt else None
     if kind in _CALLS:
         arguments = payload.get("arguments", payload.get("input", payload.get("action")))
         told = tell_call(payload.get("name", "shell"), arguments)
-        return Message(key, "tool", told, before, time, edits=tuple(_patched(payload.get("name"), arguments)))
+        return RecordedMessage(key, "tool", told, before, time, edits=tuple(_patched(payload.get("name"), arguments)))
     if kind in _RESULTS:
-        return Message(key, "tool", tell_result(payload.get("output")), before, time)
+        return RecordedMessage(key, "tool", tell_result(payload.get("output")), before, time)
     if kind == "token_count":
         used = child(payload, "info", "last_token_usage")
         tokens = count_of(child(used, "input_tokens")), count_of(child(used, "output_tokens"))
-        return Message(key, "context", "", before, time, model, *tokens) if any(tokens) else None
+        return RecordedMessage(key, "context", "", before, time, model, *tokens) if any(tokens) else None
     changes = payload.get("changes") if kind == "patch_apply_end" else child(payload, "item", "changes")
     if isinstance(changes, dict) and payload.get("success", True):
-        return Message(key, "context", "", before, time, edits=tuple(_changed(changes)))
+        return RecordedMessage(key, "context", "", before, time, edits=tuple(_changed(changes)))
     return None
 
 

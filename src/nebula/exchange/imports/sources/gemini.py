@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from nebula.exchange.imports.contract import Conversation, FileEdit, Message, Skipped
+from nebula.exchange.imports.contract import FileEdit, RecordedConversation, RecordedMessage, SkipCounts
 from nebula.exchange.imports.reading import (
     child,
     count_of,
@@ -45,7 +45,7 @@ def _root_of(folder: str) -> str:
         return ""
 
 
-def read(place: str, skipped: Skipped) -> Iterator[Conversation]:
+def read(place: str, skipped: SkipCounts) -> Iterator[RecordedConversation]:
     found: dict[str, dict[str, Any]] = {}
     session = ""
     lines = json_lines(place, skipped) if place.endswith(".jsonl") else iter([json_document(place, skipped) or {}])
@@ -58,7 +58,7 @@ def read(place: str, skipped: Skipped) -> Iterator[Conversation]:
                 found[key] = {**found.get(key, {}), **_without_copies(message)}
     folder = _root_of(os.path.dirname(os.path.dirname(os.path.abspath(place))))
     session = session or os.path.basename(place)
-    yield Conversation(session, list(_messages(session, found)), folder)
+    yield RecordedConversation(session, list(_messages(session, found)), folder)
 
 
 def _without_copies(message: dict[str, Any]) -> dict[str, Any]:
@@ -69,7 +69,7 @@ def _without_copies(message: dict[str, Any]) -> dict[str, Any]:
     return message
 
 
-def _messages(session: str, found: dict[str, dict[str, Any]]) -> Iterator[Message]:
+def _messages(session: str, found: dict[str, dict[str, Any]]) -> Iterator[RecordedMessage]:
     before: str | None = None
     for key, message in found.items():
         own, time = f"{session}/{key}", time_of(message.get("timestamp"))
@@ -78,18 +78,18 @@ def _messages(session: str, found: dict[str, dict[str, Any]]) -> Iterator[Messag
         if message.get("type") == "user":
             if not text or text.startswith(_INJECTED):
                 continue
-            yield Message(own, "user", text, before, time)
+            yield RecordedMessage(own, "user", text, before, time)
         elif message.get("type") == "gemini":
             tokens = message.get("tokens")
             counts = count_of(child(tokens, "input")), count_of(child(tokens, "output"))
-            yield Message(own, "assistant", text, before, time, text_of(message.get("model")), *counts)
+            yield RecordedMessage(own, "assistant", text, before, time, text_of(message.get("model")), *counts)
         else:
             continue
         before = own
         for number, call in enumerate(calls):
             told = f"{tell_call(child(call, 'name'), child(call, 'args'))}\n{tell_result(child(call, 'result'))}"
             edits = tuple(_edits(child(call, "resultDisplay"))) if child(call, "status") == "success" else ()
-            yield Message(f"{own}/{number}", "tool", told, before, time, edits=edits)
+            yield RecordedMessage(f"{own}/{number}", "tool", told, before, time, edits=edits)
             before = f"{own}/{number}"
 
 

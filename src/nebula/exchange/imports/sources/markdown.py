@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Iterator
 
-from nebula.exchange.imports.contract import Conversation, Message, Role, Skipped
+from nebula.exchange.imports.contract import RecordedConversation, RecordedMessage, Role, SkipCounts
 from nebula.exchange.imports.reading import read_lines, text_of
 
 NAME = "markdown"
@@ -24,9 +24,9 @@ def find(_root: str) -> list[str]:
     return []
 
 
-def read(place: str, skipped: Skipped) -> Iterator[Conversation]:
+def read(place: str, skipped: SkipCounts) -> Iterator[RecordedConversation]:
     name = os.path.basename(place)
-    messages: list[Message] = []
+    messages: list[RecordedMessage] = []
     role: Role = "context"
     held: list[str] = []
     fenced = False
@@ -41,7 +41,7 @@ def read(place: str, skipped: Skipped) -> Iterator[Conversation]:
         role, rest = speaker
         held = [rest] if rest else []
     _end(messages, name, role, held)
-    yield Conversation(name, messages)
+    yield RecordedConversation(name, messages)
 
 
 def _speaker(line: str) -> tuple[Role, str] | None:
@@ -54,10 +54,10 @@ def _speaker(line: str) -> tuple[Role, str] | None:
     return role, (found["rest"] or "").strip()
 
 
-def _end(messages: list[Message], name: str, role: Role, held: list[str]) -> None:
+def _end(messages: list[RecordedMessage], name: str, role: Role, held: list[str]) -> None:
     text = "\n".join(held).strip()
     if role == "context" or not text:
         return
     before = messages[-1].key if messages else None
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]  # another file of that name is another conversation
-    messages.append(Message(f"{name}/{len(messages)}/{digest}", role, text, before))
+    messages.append(RecordedMessage(f"{name}/{len(messages)}/{digest}", role, text, before))
