@@ -125,3 +125,24 @@ def test_an_environment_made_by_a_python_of_the_home_works_and_keys_stay_unread(
         assert "canary" not in done.output and "Read-only file system" in done.output
     with run(Command(project, "python", disk=disk)) as done:
         assert done.exit_code == 127, "without it there is no such program"
+
+
+@pytest.mark.parametrize(
+    ("manifest", "shown"),
+    [
+        ("go.mod", ["go/pkg/mod"]),
+        ("Cargo.toml", [".cargo/registry"]),
+        ("pom.xml", [".m2/repository"]),
+        ("build.gradle.kts", [".gradle/caches/modules-2"]),
+        ("package.json", []),
+    ],
+)
+def test_what_was_downloaded_for_a_project_is_shown_whatever_path_says(
+    home: Path, manifest: str, shown: list[str]
+) -> None:
+    for each in ("go/pkg/mod", ".m2/repository", ".gradle/caches/modules-2"):
+        (home / each).mkdir(parents=True)
+    program(home / ".m2/settings.xml", "canary")
+    program(home / ".gradle/gradle.properties", "canary")
+    (home / "project" / manifest).touch()
+    assert short(home, found(home).folders) == shown

@@ -129,6 +129,8 @@ class Settings:
     command_layer_mb: int = setting(2048, positive)
     sandbox_read: tuple[str, ...] = setting((), strings)
     """Directories and files outside the project that commands may read."""
+    sandbox_hidden: tuple[str, ...] = setting((), strings)
+    """Directories that the user was asked about and that commands shall not read."""
     sandbox_network: tuple[str, ...] = setting((), strings)
     """Hosts that commands may reach without a question: "example.org", "*.example.org", "example.org:8443"."""
     allow_network: bool = setting(False, flag, file=NOBODY)

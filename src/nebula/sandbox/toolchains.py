@@ -17,15 +17,24 @@ from nebula.value import value
 
 KNOWN: Final = (
     ".asdf", ".bun", ".cargo/bin", ".cargo/git", ".cargo/registry", ".conda/envs", ".deno/bin", ".elan", ".fnm",
-    ".ghcup/bin", ".goenv", ".jenv", ".juliaup", ".linuxbrew", ".local/bin", ".local/pipx", ".local/share/fnm",
-    ".local/share/mise", ".local/share/pipx", ".local/share/pnpm", ".local/share/rtx", ".local/share/uv", ".mix",
-    ".nodenv", ".nvm", ".opam", ".phpenv", ".pyenv", ".rbenv", ".rustup", ".rvm", ".sdkman/candidates", ".volta",
-    "anaconda3", "go/bin", "go/pkg/mod", "mambaforge", "micromamba", "miniconda3", "miniforge3", "sdk",
+    ".ghcup/bin", ".goenv", ".gradle/caches/modules-2", ".jenv", ".juliaup", ".linuxbrew", ".local/bin",
+    ".local/pipx", ".local/share/fnm", ".local/share/mise", ".local/share/pipx", ".local/share/pnpm",
+    ".local/share/rtx", ".local/share/uv", ".m2/repository", ".mix", ".nodenv", ".nvm", ".opam", ".phpenv", ".pyenv",
+    ".rbenv", ".rustup", ".rvm", ".sdkman/candidates", ".volta", "anaconda3", "go/bin", "go/pkg/mod", "mambaforge",
+    "micromamba", "miniconda3", "miniforge3", "sdk",
 )  # fmt: skip
 """Folders of a home that installers of languages and tools fill."""
 BREW: Final = "/home/linuxbrew/.linuxbrew"
 _TOGETHER = ((".cargo/bin", (".rustup", ".cargo/registry", ".cargo/git")), ("go/bin", ("go/pkg/mod",)))
 """What the programs of one folder look for in others."""
+_DOWNLOADS = (
+    ("go.mod", ("go/pkg/mod",)),
+    ("Cargo.toml", (".cargo/registry", ".cargo/git")),
+    ("pom.xml", (".m2/repository",)),
+    ("build.gradle", (".gradle/caches/modules-2",)),
+    ("build.gradle.kts", (".gradle/caches/modules-2",)),
+)
+"""Where the packages lie that a project of a kind has had downloaded: without a network there is no other source."""
 _SYSTEM = ("/usr/", "/bin/", "/sbin/", "/lib", "/etc/", "/opt/", "/nix/", "/gnu/")
 _ENVIRONMENTS = (".venv", "venv", "env")
 _CREDENTIALS = frozenset(
@@ -69,6 +78,7 @@ def find_toolchains(root: str, environ: Mapping[str, str]) -> Toolchains:
     for program in programs:
         shown |= _known_around(program, known)
     shown |= {place for each in shown for place in _needed_with(each, home, known)}
+    shown |= set(_downloads_of(root, home, known))
     folders = _outermost(each for each in shown if not _is_in(root, each))
     unseen = {_folder_around(each, home) for each in programs if not _is_visible(each, root) and os.path.isfile(each)}
     unseen = {
@@ -135,6 +145,12 @@ def _folder_around(program: str, home: str) -> str:
 def _needed_with(folder: str, home: str, known: Mapping[str, str]) -> list[str]:
     wanted = [name for first, others in _TOGETHER if folder == os.path.join(home, first) for name in others]
     return [place for name in wanted if (place := os.path.join(home, name)) in known]
+
+
+def _downloads_of(root: str, home: str, known: Mapping[str, str]) -> Iterator[str]:
+    for manifest, names in _DOWNLOADS:
+        if os.path.isfile(os.path.join(root, manifest)):
+            yield from (place for name in names if (place := os.path.join(home, name)) in known)
 
 
 def _keeps_credentials(folder: str, home: str) -> bool:

@@ -63,3 +63,8 @@ def test_a_program_that_commands_do_not_see_is_named_with_its_folder(root: Path)
 def test_the_projects_own_environment_counts(root: Path) -> None:
     program(root / ".venv/bin/no-such-tool")
     assert lacking(root, "no-such-tool -q") == ""
+
+
+def test_a_wrapper_that_downloads_its_program_is_told_before_it_is_offered(root: Path) -> None:
+    assert lacking(root, "./gradlew test --offline").startswith("./gradlew downloads its program")
+    assert "install mvn" in lacking(root, "./mvnw -o -q test")

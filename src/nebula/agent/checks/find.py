@@ -17,11 +17,19 @@ from nebula.value import replace
 _MOST_BYTES = 1 << 20
 _NO_NPM_TEST = "no test specified"
 """What `npm init` writes where a project has no tests."""
+_LOCKS = {
+    "pnpm": ("pnpm-lock.yaml", "pnpm-workspace.yaml"),
+    "yarn": ("yarn.lock",),
+    "bun": ("bun.lock", "bun.lockb"),
+    "npm": ("package-lock.json",),
+}
+_TESTED_BY = {"npm": "npm test --silent", "bun": "bun run test"}
+_GRADLE = ("build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts")
 
 
 def find_checks(root: str) -> list[str]:
     """Their commands, the likeliest first of each kind; `make test` only where nothing better is there."""
-    found = [*_python(root), *_node(root), *_go(root), *_rust(root)]
+    found = [*_python(root), *_node(root), *_go(root), *_rust(root), *_java(root)]
     return found or list(_make(root))
 
 
@@ -69,10 +77,19 @@ def _node(root: str) -> Iterator[str]:
     if not isinstance(scripts, dict):
         return
     test = scripts.get("test")
+    manager = _package_manager(root, package)
     if isinstance(test, str) and test.strip() and _NO_NPM_TEST not in test:
-        yield "npm test --silent"
+        yield _TESTED_BY.get(manager, f"{manager} test")
     if isinstance(scripts.get("lint"), str):
-        yield "npm run --silent lint"
+        yield "npm run --silent lint" if manager == "npm" else f"{manager} run lint"
+
+
+def _package_manager(root: str, package: dict[str, Any]) -> str:
+    """Return the program that this project's scripts are run by: the one it names, else the one whose lock it has."""
+    named = str(package.get("packageManager", "")).partition("@")[0]
+    if named in _LOCKS:
+        return named
+    return next((each for each, locks in _LOCKS.items() if any(_there(root, lock) for lock in locks)), "npm")
 
 
 def _go(root: str) -> Iterator[str]:
@@ -83,6 +100,13 @@ def _go(root: str) -> Iterator[str]:
 def _rust(root: str) -> Iterator[str]:
     if _there(root, "Cargo.toml"):
         yield "cargo test --quiet"
+
+
+def _java(root: str) -> Iterator[str]:
+    if any(_there(root, name) for name in _GRADLE):
+        yield "./gradlew test --offline" if _there(root, "gradlew") else "gradle test --offline"
+    elif _there(root, "pom.xml"):
+        yield "./mvnw -o -q test" if _there(root, "mvnw") else "mvn -o -q test"
 
 
 def _make(root: str) -> Iterator[str]:

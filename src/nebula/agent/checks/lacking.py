@@ -14,6 +14,12 @@ if TYPE_CHECKING:
     from nebula.tools.commands.layers import CommandLayers
 
 _ENVIRONMENTS = (".venv", "venv", "env")
+_WRAPPERS = {"./gradlew": "gradle", "./mvnw": "mvn"}
+"""Programs of a project that download a program and keep it in the home."""
+_NO_WRAPPER = (
+    "{program} downloads its program and writes into the home, which commands cannot; install {installed} and name the "
+    "check with it in `checks`."
+)
 _ASSIGNMENT = re.compile(r"\w+=")
 _NEXT_COMMAND = frozenset({"&&", "||", ";", "|", "&"})
 _BUILT_IN = frozenset({"cd", "echo", "exit", "export", "set", "source", "test", "true", "false", ".", "[", "!", "if"})
@@ -22,6 +28,8 @@ _BUILT_IN = frozenset({"cd", "echo", "exit", "export", "set", "source", "test", 
 def find_lacking(command: str, layers: CommandLayers) -> Sentence | None:
     """Return why the check `command` cannot be started in a layer; None where nothing speaks against it."""
     root = layers.settings.root
+    if (wrapper := command.strip().partition(" ")[0]) in _WRAPPERS:
+        return Sentence(_NO_WRAPPER, program=wrapper, installed=_WRAPPERS[wrapper])
     own = [os.path.join(root, name, "bin") for name in _ENVIRONMENTS]
     path = os.pathsep.join((*own, os.environ.get("PATH", os.defpath)))
     for program in _programs(command):

@@ -36,6 +36,9 @@ def show_question(asked: Approval, root: str, lang: str) -> dict[str, Any]:
     if question.kind == "fetch":
         title = translate("Fetch a page of the web:")
         return {"title": title, "kind": "fetch", "content": [_fenced(question.text), *remarks]}
+    if question.kind == "show":
+        title = translate("The project's environment has its interpreter where commands do not see it:")
+        return {"title": title, "kind": "read", "content": [_fenced(question.text), *remarks]}
     if question.kind == "read":
         title = translate("Read a secret file: {path}", path=question.path)
         places = [{"path": os.path.join(root, asked.path)}]

@@ -10,11 +10,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from nebula.config import Settings
+from nebula.config import Settings, save_choice
 from nebula.git import GitFailed, git_setting
 from nebula.language import Sentence
 from nebula.sandbox.remembered import OFFERED, ON_DISK, recall
-from nebula.value import record
+from nebula.value import record, replace
 from nebula.workspace.errors import WorkspaceError
 from nebula.workspace.guard.paths import normal_path
 
@@ -35,7 +35,7 @@ class CommandLayers:
     skills: tuple[str, ...] = ()
     """Folders of skills: commands may read them."""
     pointed_out: bool = False
-    """The user knows what the project's virtual environment lacks."""
+    """The user knows what the project's virtual environment lacks, or was asked about it."""
     _launchers: Launchers | None = None
     _secrets: SecretFinder | None = None
     _toolchains: Toolchains | None = None
@@ -138,13 +138,34 @@ class CommandLayers:
         return self._toolchains
 
     @property
-    def unseen(self) -> Sentence | None:
+    def unseen_folders(self) -> tuple[str, ...]:
         """The folders in which the project's environment finds its interpreter and that commands do not see."""
         shown = tuple(f"{path}/" for each in self.readable for path in (each, os.path.realpath(each)))
-        found = [each for each in self.toolchains.hidden_interpreters if not f"{each}/".startswith(shown)]
-        if not found:
+        hidden = self.toolchains.hidden_interpreters
+        return tuple(_shorten(each) for each in hidden if not f"{each}/".startswith(shown))
+
+    def may_ask_about(self, folders: tuple[str, ...]) -> bool:
+        """Return whether the user has not said already that `folders` stay out of sight."""
+        return not set(self.settings.sandbox_hidden).issuperset(folders)
+
+    def show(self, folders: tuple[str, ...]) -> None:
+        """Let commands read `folders` from now on, and remember that. Raises ConfigError, OSError."""
+        added = tuple(dict.fromkeys((*self.settings.sandbox_read, *folders)))
+        self.settings = replace(self.settings, sandbox_read=added)
+        save_choice(self.settings, sandbox_read=list(added))
+
+    def keep_hidden(self, folders: tuple[str, ...]) -> None:
+        """Remember that the user is not to be asked about `folders` again. Raises ConfigError, OSError."""
+        added = tuple(dict.fromkeys((*self.settings.sandbox_hidden, *folders)))
+        self.settings = replace(self.settings, sandbox_hidden=added)
+        save_choice(self.settings, sandbox_hidden=list(added))
+
+    @property
+    def unseen(self) -> Sentence | None:
+        """Say which folders the project's environment needs and commands do not see, and what shows them."""
+        folders = self.unseen_folders
+        if not folders:
             return None
-        folders = [_shorten(each) for each in found]
         wanted = json.dumps([*self.settings.sandbox_read, *folders], ensure_ascii=False)
         return Sentence(
             "Commands do not see {folders}, where the project's environment has its interpreter. This shows it: {line}",

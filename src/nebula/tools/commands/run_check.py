@@ -8,18 +8,21 @@ from typing import TYPE_CHECKING, Any
 from nebula.events import CheckRun, Output
 from nebula.messages import DeclaredSpec, DialectForm
 from nebula.tools.commands.program_name import program_of
+from nebula.tools.commands.show_folder import ask_to_show
 from nebula.tools.contract import Call, Outcome, ToolFailure, schema, text_argument
 from nebula.tools.declaration import Checks, ToolDeclaration, ToolKit
 from nebula.tools.result_limits import cut_middle
 
 if TYPE_CHECKING:
+    from nebula.tools.approval import Approvals
     from nebula.tools.commands.layers import CommandLayers
     from nebula.tools.commands.plain import CheckResult
 
 
 class RunCheck:
-    def __init__(self, checks: Checks, layers: CommandLayers | None = None) -> None:
+    def __init__(self, checks: Checks, layers: CommandLayers | None = None, approvals: Approvals | None = None) -> None:
         self._checks = checks
+        self._approvals = approvals
         self._layers = layers
         """Where the machine has them a check leaves nothing behind."""
         self.spec = DeclaredSpec(
@@ -39,6 +42,8 @@ class RunCheck:
             raise ToolFailure(f"There is no check '{name}'. The configured ones: {', '.join(self._checks.commands)}.")
         call.emit(Output(call.use.id, program=program_of(name)))
         result = await run_check(name, self._checks, self._layers)
+        if self._layers is not None and await ask_to_show(self._layers, self._approvals, call, result.code):
+            result = await run_check(name, self._checks, self._layers)
         check = CheckRun(name, result.passed, last_line(result))
         return Outcome.ok({"passed": result.passed, "exit_code": result.code, "output": result.output}, check=check)
 
@@ -69,7 +74,8 @@ def last_line(result: CheckResult) -> str:
 def _build(kit: ToolKit) -> RunCheck | None:
     if not kit.checks.commands:
         return None
-    return RunCheck(kit.checks, kit.commands if kit.commands is not None and kit.commands.available else None)
+    layers = kit.commands if kit.commands is not None and kit.commands.available else None
+    return RunCheck(kit.checks, layers, kit.approvals)
 
 
 TOOL = ToolDeclaration(

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from nebula.errors import NebulaError
-from nebula.events import Approval, Notice, Output, new_trace_id
+from nebula.events import Approval, Output, new_trace_id
 from nebula.language import Sentence
 from nebula.messages import DeclaredSpec, DialectForm, Json, ToolResultStatus
 from nebula.tools.approval import Approvals, Decision
+from nebula.tools.commands.show_folder import NOT_STARTED, ask_to_show
 from nebula.tools.contract import Call, Outcome, ToolFailure, number_argument, schema, text_argument, to_the_end
 from nebula.tools.declaration import ToolDeclaration, ToolKit
 from nebula.tools.permissions import EVERY_FILE, NETWORK, Permission
@@ -28,8 +29,6 @@ NETWORK_UNATTENDED = (
     "Nobody is there to ask, and the program was started without --allow-network: the command was not run."
 )
 NOT_REACHED = "Not reached, because the user's sandbox_network does not list them: {hosts}."
-_NOT_STARTED = (126, 127)
-"""What a shell says of a program that cannot be started."""
 NOT_APPLIED = "The user did not allow what the command changed; nothing was applied. Do not try it again."
 PLAN_REMARK = "Plan mode: whatever the command changed was thrown away."
 ROOM_FOR_REST = 4_000
@@ -77,8 +76,11 @@ class RunCommand:
         if network and not hosts:
             await self._ask_for_network(line, call)
         try:
-            with await self._run(line, timeout_s, network and not hosts, hosts, call) as result:
-                self._point_out_unseen(result, call)
+            result = await self._run(line, timeout_s, network and not hosts, hosts, call)
+            if await ask_to_show(self._layers, self._approvals, call, result.exit_code):
+                result.close()
+                result = await self._run(line, timeout_s, network and not hosts, hosts, call)
+            with result:
                 outcome = await self._outcome(line, result, call)
                 return replace(outcome, secret=self._layers.shows_secrets, seconds=result.duration_s)
         except (NebulaError, OSError) as error:
@@ -217,13 +219,7 @@ class RunCommand:
         return report | ({"remark": " ".join(said)} if said else {})
 
     def _unseen(self, result: CommandResult) -> Sentence | None:
-        return self._layers.unseen if result.exit_code in _NOT_STARTED else None
-
-    def _point_out_unseen(self, result: CommandResult, call: Call) -> None:
-        unseen = self._unseen(result)
-        if unseen is not None and not self._layers.pointed_out:
-            self._layers.pointed_out = True
-            call.emit(Notice(unseen))
+        return self._layers.unseen if result.exit_code in NOT_STARTED else None
 
 
 def _build(kit: ToolKit) -> RunCommand | None:

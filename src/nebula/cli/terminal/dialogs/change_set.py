@@ -134,6 +134,11 @@ class CallDialog:
             )
             line(f"{yes} · {translate('n no · or say why not')}", "dim")
             return
+        if shown.kind == "show":
+            line(translate("The project's environment has its interpreter where commands do not see it:"), "bold")
+            show_lines(self._screen, shown.text)
+            line(translate("y let commands read it, from now on · n no, and do not ask again"), "dim")
+            return
         if shown.kind == "read":
             line(translate("Read a secret file: {path}", path=shown.path), "bold")
             for remark in shown.remarks:
