@@ -30,7 +30,7 @@ class ProposedChange:
         return body | ({"renamed_from": self.renamed_from} if self.renamed_from else {})
 
 
-QuestionKind = Literal["write", "command", "network", "call", "read", "fetch", "show"]
+QuestionKind = Literal["write", "command", "network", "call", "read", "fetch", "folders"]
 
 
 @value
@@ -42,7 +42,7 @@ class Approval(Event):
     - `network`: running the command in `text` with the network
     - `call`: calling the MCP server's tool `tool` with the arguments in `text`
     - `fetch`: fetching the page at the address in `text`
-    - `show`: commands reading the folders in `text`, one a line, from now on
+    - `folders`: commands reading the folders in `text`, one a line, from now on
     - `read`: reading the secret file that `text` names
 
     `decision` is None while somebody is asked, else what a rule decided.

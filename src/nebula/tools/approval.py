@@ -269,4 +269,4 @@ def _left_out(proposal: Proposal, chosen: Proposal) -> str:
 
 async def allow_all(question: Approval) -> Decision:
     """Say yes, as --yes does: not to the network or a page of it, and not to what is asked about by name."""
-    return Decision(question.kind not in ("network", "fetch", "show") and not question.once, "session")
+    return Decision(question.kind not in ("network", "fetch", "folders") and not question.once, "session")

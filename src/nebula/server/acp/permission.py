@@ -36,7 +36,7 @@ def show_question(asked: Approval, root: str, lang: str) -> dict[str, Any]:
     if question.kind == "fetch":
         title = translate("Fetch a page of the web:")
         return {"title": title, "kind": "fetch", "content": [_fenced(question.text), *remarks]}
-    if question.kind == "show":
+    if question.kind == "folders":
         title = translate("The project's environment has its interpreter where commands do not see it:")
         return {"title": title, "kind": "read", "content": [_fenced(question.text), *remarks]}
     if question.kind == "read":

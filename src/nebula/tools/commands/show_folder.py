@@ -30,7 +30,7 @@ async def ask_to_show(layers: CommandLayers, approvals: Approvals | None, call: 
     if approvals is None or not approvals.somebody_is_there or not layers.may_ask_about(folders):
         call.emit(Notice(unseen))
         return False
-    question = Approval(new_trace_id(), "show", call.use.name, text="\n".join(folders))
+    question = Approval(new_trace_id(), "folders", call.use.name, text="\n".join(folders))
     decision = await approvals.ask(question, call, None)
     try:
         await asyncio.to_thread(layers.show if decision.allowed else layers.keep_hidden, folders)

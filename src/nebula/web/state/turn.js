@@ -19,7 +19,7 @@
  * @property {Change[]} [changes] What a command would do; the first one's path and diff stand above, too.
  * @property {string[]} [remarks]
  * @property {string} [network] The command that asks for the network.
- * @property {string} [show] The folders that commands would read.
+ * @property {string} [folders] The folders that commands would read.
  * @property {string} [fetch] The page that would be fetched.
  * @property {string} [call] What a tool of an MCP server would be called with.
  * @property {string} [tool]

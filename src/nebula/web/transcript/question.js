@@ -53,7 +53,7 @@ function agree(event, ask, turns) {
 function heading(ask, say) {
   if (ask.network) return say("ask_network");
   if (ask.fetch) return say("ask_fetch");
-  if (ask.show) return say("ask_show");
+  if (ask.folders) return say("ask_folders");
   if (ask.call) return say("ask_call", { tool: ask.tool });
   if (ask.read) return say("ask_read", { path: ask.path });
   return ask.changes ? say("ask_set", { count: ask.changes.length }) : say("ask_write", { path: ask.path });
@@ -71,7 +71,7 @@ function subject(ask, say) {
 function about(ask, say) {
   if (ask.network) return diffOf(ask.network, say("diff"));
   if (ask.fetch) return diffOf(ask.fetch, say("diff"));
-  if (ask.show) return diffOf(ask.show, say("diff"));
+  if (ask.folders) return diffOf(ask.folders, say("diff"));
   if (ask.call) return diffOf(ask.call, say("diff"));
   if (ask.read) return nothing;
   const { changes } = ask;

@@ -134,7 +134,7 @@ class CallDialog:
             )
             line(f"{yes} · {translate('n no · or say why not')}", "dim")
             return
-        if shown.kind == "show":
+        if shown.kind == "folders":
             line(translate("The project's environment has its interpreter where commands do not see it:"), "bold")
             show_lines(self._screen, shown.text)
             line(translate("y let commands read it, from now on · n no, and do not ask again"), "dim")

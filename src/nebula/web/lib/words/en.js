@@ -33,7 +33,7 @@ export const EN = {
   ask_call: "Call {tool} with:",
   ask_read: "Read the secret file {path}?",
   ask_network: "This command asks for the network, servers of this machine included:",
-  ask_show: "May commands read this folder from now on? The project has its interpreter there:",
+  ask_folders: "May commands read this folder from now on? The project has its interpreter there:",
   ask_fetch: "Fetch this page of the web?",
   take: "Take {path}",
   yes: "Yes",
