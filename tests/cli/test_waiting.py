@@ -6,6 +6,8 @@ import pytest
 
 from conftest import Bench
 from in_process import run_here, sit_down_here
+from nebula.cli.draft_lines import DraftLines
+from nebula.stage import DraftText
 from scripted_model import ScriptedModel, Turn
 from terminal_driver import Person, Terminal
 
@@ -40,6 +42,16 @@ def test_backstage_sees_the_draft_line_by_line(bench: Bench) -> None:
 
     with ScriptedModel([SLOWLY]) as server:
         sit_down_here(bench, act, "--backstage", **server.env())
+
+
+def test_a_draft_that_begins_anew_leaves_nothing_of_the_one_before() -> None:
+    lines = DraftLines()
+    assert lines.add(DraftText("half of a li")) == []
+    assert lines.add(DraftText("a whole one\nand mo", anew=True)) == ["  ┊ a whole one"]
+    assert lines.add(DraftText("re\n\n")) == ["  ┊ and more", "  ┊ "]
+    lines.add(DraftText("given up"))
+    lines.clear()
+    assert lines.add(DraftText("x\n")) == ["  ┊ x"]
 
 
 @pytest.mark.slow

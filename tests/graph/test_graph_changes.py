@@ -186,6 +186,16 @@ def test_an_action_that_fails_halfway_leaves_nothing(graph: Graph) -> None:
     assert not history.undo()
 
 
+def test_an_undo_that_is_stopped_halfway_leaves_what_the_action_left(graph: Graph) -> None:
+    a, b = chain(graph, 2)
+    history = EditHistory(graph)
+    history.do(lambda: [graph.update_node(each, tags=["ours"]) for each in (a, b)])
+    graph.update_node(a, tags=["theirs"])
+    with pytest.raises(ChangedSince):
+        history.undo()
+    assert [graph.get_node(each).tags for each in (a, b)] == [["theirs"], ["ours"]]
+
+
 def test_a_new_edit_forgets_what_could_be_done_again(graph: Graph) -> None:
     (a,) = chain(graph, 1)
     history = EditHistory(graph)
