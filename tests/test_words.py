@@ -14,7 +14,19 @@ import nebula
 SOURCE = Path(nebula.__file__).parent
 ROOMS = (
     *("agent", "attachments.py", "blame", "cli", "config", "errors.py", "events", "exchange", "extensions"),
-    *("files", "git.py", "language", "llm", "memory", "messages", "providers.py", "sandbox", "server", "stage"),
+    *(
+        "files",
+        "git.py",
+        "graph",
+        "language",
+        "llm",
+        "memory",
+        "messages",
+        "providers.py",
+        "sandbox",
+        "server",
+        "stage",
+    ),
     *("testing", "tools", "value.py", "workspace"),
 )
 """Those that hold to it; a room joins when its last one is rewritten."""

@@ -226,7 +226,7 @@ class GraphReader:
         return draw_map(self.get_flow(flow))
 
     def problems(self) -> list[Problem]:
-        """What was met that makes no sense: unreadable files, ids claimed twice, connections to nowhere."""
+        """Return what was met that makes no sense: unreadable files, ids claimed twice, connections to nowhere."""
         with self._store.reading():
             self._store.node_index.catch_up()
             found = self._store.node_index.problems() + self._store.flows.problems()

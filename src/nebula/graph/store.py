@@ -220,7 +220,8 @@ class GraphStore:
         raise NotFound("no flow {flow}", flow=repr(flow))
 
     def problems(self) -> list[Problem]:
-        """What is odd about the folder itself: settings that make no sense, something in the place of an index."""
+        """Return what is odd about the folder itself: settings that make no sense, something in the place of an
+        index."""
         self.settings.read()
         found = [(SETTINGS, self.settings.problem)] if self.settings.problem else []
         for path, index_file in ((NODE_INDEX, self.nodes.index_file), (FLOW_INDEX, self.flows.index_file)):

@@ -88,10 +88,12 @@ class LimitedConfig(uvicorn.Config):
         )
 
 
-class Connection:
+class ClientConnection:
     """One connection, and since when its client owes us something."""
 
-    def __init__(self, transport: asyncio.Transport, limits: ConnectionLimits, owing: dict[Connection, None]) -> None:
+    def __init__(
+        self, transport: asyncio.Transport, limits: ConnectionLimits, owing: dict[ClientConnection, None]
+    ) -> None:
         self.transport = transport
         self.limits = limits
         self.shows_token = False
@@ -162,14 +164,14 @@ class Connections:
 
     def __init__(self, limits: ConnectionLimits) -> None:
         self._limits = limits
-        self._open: dict[object, Connection] = {}
-        self._owing: dict[Connection, None] = {}
+        self._open: dict[object, ClientConnection] = {}
+        self._owing: dict[ClientConnection, None] = {}
         """The one that has owed for the longest first."""
 
-    def find(self, client: object) -> Connection | None:
+    def find(self, client: object) -> ClientConnection | None:
         return self._open.get(client)
 
-    def open(self, transport: asyncio.Transport) -> Connection | None:
+    def open(self, transport: asyncio.Transport) -> ClientConnection | None:
         """Return the new connection, or None where there are too many and all of them have something to do."""
         if len(self._open) >= self._limits.connections:
             longest = next(iter(self._owing), None)
@@ -177,10 +179,10 @@ class Connections:
                 return None
             longest.transport.abort()
             self.close(longest)
-        connection = self._open[address_of(transport)] = Connection(transport, self._limits, self._owing)
+        connection = self._open[address_of(transport)] = ClientConnection(transport, self._limits, self._owing)
         return connection
 
-    def close(self, connection: Connection) -> None:
+    def close(self, connection: ClientConnection) -> None:
         connection.close()
         address = address_of(connection.transport)
         if self._open.get(address) is connection:
@@ -199,7 +201,7 @@ class GuardedConnection(asyncio.Protocol):
     def __init__(self, connections: Connections, inner: asyncio.Protocol) -> None:
         self.inner = inner
         self.connections = connections
-        self.connection: Connection | None = None
+        self.connection: ClientConnection | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.connection = self.connections.open(cast("asyncio.Transport", transport))
@@ -254,7 +256,7 @@ class GuardedWebSocket(GuardedConnection):
         if is_first:  # the app is called in the loop's next round
             asyncio.get_running_loop().call_soon(self._refuse_malformed, connection, connection.requests)
 
-    def _refuse_malformed(self, connection: Connection, before: int) -> None:
+    def _refuse_malformed(self, connection: ClientConnection, before: int) -> None:
         """Answer a handshake that `inner` did not understand, and passed over without a word."""
         if connection.requests == before and not connection.transport.is_closing():
             _answer(connection.transport, 400, "malformed_request", "The handshake is malformed.")

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import argparse
 import math
 import sys
 from collections.abc import Sequence
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from nebula.cli.arguments import Parser, UsageError, flag
 from nebula.cli.printing import print_json, print_line, print_remark
 from nebula.cli.vizprompt_commands.showing import node_line, split_list, split_tags
 from nebula.graph.graph import Graph
 from nebula.language import translate
+
+if TYPE_CHECKING:
+    from nebula.graph.derived.search import Found
 
 _PATIENCE = 10.0
 """Seconds that somebody at a terminal waits for a search without having asked to."""
@@ -22,7 +26,7 @@ def patience_for(output: TextIO, *, wait: bool) -> float:
     return math.inf if wait or not output.isatty() else _PATIENCE
 
 
-def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
+def _read_options(argv: Sequence[str], prog: str) -> argparse.Namespace:
     about = translate(
         "All that is given must match. Keywords are a node's tags and the words of its summary; text is looked for in\n"
         "prompt, answer, summary and tags. Without any of them: all nodes, newest first."
@@ -45,7 +49,11 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
     options = parser.parse_args(argv)
     if options.limit is not None and options.limit < 1:
         raise UsageError("--limit must be above zero")
+    return options
 
+
+def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
+    options = _read_options(argv, prog)
     with Graph(data_dir) as graph:
         nodes = graph.search_nodes(
             tags=split_tags(options.tags),
@@ -54,20 +62,7 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
             limit=options.limit,
             patience=patience_for(sys.stdout, wait=options.wait),
         )
-        if nodes.unread:
-            print_remark(
-                translate(
-                    "Not searched yet, the index is still being built: {count} nodes. --wait waits for them.",
-                    count=nodes.unread,
-                )
-            )
-        if nodes.unreadable:
-            print_remark(
-                translate(
-                    "Not searched, since they cannot be read: {count} files. vizprompt check names them.",
-                    count=nodes.unreadable,
-                )
-            )
+        _tell_what_is_missing(nodes)
         shown = {} if options.json else graph.shortest_unique_ids([node.id for node in nodes])
     if options.json:
         print_json([node.to_json() for node in nodes])
@@ -75,3 +70,12 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
     for node in nodes:
         print_line(node_line(node, shown_id=shown[node.id]))
     return 0
+
+
+def _tell_what_is_missing(nodes: Found) -> None:
+    if nodes.unread:
+        sentence = "Not searched yet, the index is still being built: {count} nodes. --wait waits for them."
+        print_remark(translate(sentence, count=nodes.unread))
+    if nodes.unreadable:
+        sentence = "Not searched, since they cannot be read: {count} files. vizprompt check names them."
+        print_remark(translate(sentence, count=nodes.unreadable))

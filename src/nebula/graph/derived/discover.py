@@ -29,7 +29,8 @@ _INSERT = "INSERT OR IGNORE INTO files (doc, path, id, timestamp, moment) VALUES
 
 
 def priority(row: tuple[str, str, int]) -> tuple[object, ...]:
-    """Of (path, timestamp, state) rows with one id the greatest counts: readable, newest, found last (seed §4.4)."""
+    """Return the rank of a (path, timestamp, state) row: of several with one id the greatest counts, which is the
+    readable, the newest, the one found last (seed §4.4)."""
     path, timestamp, state = row
     return (state != UNREADABLE, sort_key(timestamp), numbered_paths.order_key(path))
 
@@ -149,7 +150,7 @@ class Discovery:
         return (self._disk.signature(f"{FOLDER}/{path}") or files.ABSENT) != known
 
     def _head(self, path: str) -> tsv.Line:
-        """What the index should say of a file, from the first lines of the file itself."""
+        """Return what the index should say of a file, from the first lines of the file itself."""
         head = load_head(self._disk.head(f"{FOLDER}/{path}", _HEAD))
         return tsv.Line(path, *(head or ("", "")))
 

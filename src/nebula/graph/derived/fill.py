@@ -98,7 +98,7 @@ def _fill(db: sqlite3.Connection, doc: int, signature: files.Signature, node: No
 
 
 def dump_sentence(sentence: Sentence) -> str:
-    """What is wrong with a file, as it is kept; said later in the language of whoever asks."""
+    """Return what is wrong with a file as it is kept; it is said later in the language of whoever asks."""
     return json.dumps([sentence.sentence, {name: str(each) for name, each in sentence.values.items()}])
 
 

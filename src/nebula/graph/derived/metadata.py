@@ -94,7 +94,7 @@ class Metadata:
         return True
 
     def _text_of(self, path: str) -> str:
-        """What stands there; nothing in the place of what is no file."""
+        """Return what stands there; nothing in the place of what is no file."""
         try:
             return (self._disk.read(path) or b"").decode("utf-8", "replace")
         except BadFile:
@@ -138,7 +138,7 @@ def _differ(old: str, new: str) -> bool:
 
 
 def _entries(text: str) -> list[str]:
-    """What a file says apart from when and in which order."""
+    """Return what a file says apart from when and in which order."""
     return sorted(re.split(r"\n(?=  \S)", _UPDATED.sub("", text.replace("\r\n", "\n")).rstrip("\n")))
 
 

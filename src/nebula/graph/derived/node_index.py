@@ -88,7 +88,8 @@ class NodeIndex:
         return found
 
     def is_taken(self, node_id: str) -> bool:
-        """Whether a file has that id. The index says so without any cache: every turn asks before its node is made."""
+        """Return whether a file has that id. The index says so without any cache: every turn asks before its node is
+        made."""
         if self._has_large_index():
             return bool(self.locate(node_id))
         return bool(self._nodes.index_file.find(node_id))
@@ -270,7 +271,7 @@ class NodeIndex:
         self._guarded(replace)
 
     def changed(self, rows: Iterable[tuple[str, int, int, int]]) -> list[str]:
-        """Of rows (path, mtime_ns, size, inode) the paths whose files are not like that any more."""
+        """Return, of rows (path, mtime_ns, size, inode), the paths whose files are not like that any more."""
         listed = list(rows)
         found = self._disk.signatures(f"{FOLDER}/{path}" for path, *_ in listed)
         return [path for (path, *known), now in zip(listed, found, strict=True) if now != tuple(known)]

@@ -62,7 +62,7 @@ def _pairs(found: re.Match[str]) -> str:
 
 
 def phrases(text: str) -> list[str]:
-    """What a person typed into a search box: words, or runs in double quotes."""
+    """Return what a person typed into a search box as words, or runs in double quotes."""
     return [quoted or word for quoted, word in _QUOTED.findall(text)]
 
 

@@ -123,7 +123,8 @@ class DataFolder(Files):
             self.step_file.write(None)
 
     def _take_back(self, undo: list[tuple[str, bytes | None]]) -> None:
-        """Where that fails, too, the step stays written down: whoever comes next finishes it."""
+        """Put back what the files held. Where that fails, too, the step stays written down: whoever comes next
+        finishes it."""
         for path, content in reversed(undo):
             if content is None:
                 self.remove(path)

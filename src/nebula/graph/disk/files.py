@@ -115,7 +115,8 @@ class Files:
     # Looking
 
     def status(self, path: str) -> os.stat_result | None:
-        """What lies there itself; None for nothing, or for what cannot be reached without following a link."""
+        """Return the status of what lies there itself; None for nothing, or for what cannot be reached without
+        following a link."""
         try:
             return self.folder.status(path)
         except OSError:
@@ -130,8 +131,8 @@ class Files:
         return signature_of(found) if found and stat.S_ISREG(found.st_mode) else None
 
     def signatures(self, paths: Iterable[str]) -> Iterator[Signature]:
-        """Of many files, to be compared with what was read of them: one look each, and a link in the place of a folder
-        is followed. Opening a file never does."""
+        """Yield the states of many files, to be compared with what was read of them: one look each, and a link in the
+        place of a folder is followed. Opening a file never does."""
         for path in paths:
             try:
                 found = os.stat(path, dir_fd=self.folder.fd, follow_symlinks=False)
@@ -147,7 +148,7 @@ class Files:
             return -1
 
     def names(self, path: str) -> list[str]:
-        """What a folder holds; nothing where it is none."""
+        """Return the names in a folder; none where it is no folder."""
         handle = self._open_folder(path)
         if handle < 0:
             return []

@@ -49,7 +49,8 @@ class IndexFile:
         return self._last
 
     def free_path(self, step: int, taken: Sequence[str] | dict[str, Node] = ()) -> str:
-        """Where the next file goes: behind the last line and those `taken` (in order), past whatever is there."""
+        """Return where the next file goes: behind the last line and those `taken` (in order), past whatever is
+        there."""
         last, folder = self.last(), self._path.rpartition("/")[0]
         behind = next(reversed(taken), last.path if last else None)
         number = 0 if behind is None else numbered_paths.number_of(behind, step) + 1
@@ -89,7 +90,7 @@ class IndexFile:
         return b"" if os.pread(self._handle, 1, found.st_size - 1) == b"\n" else b"\n"
 
     def _unify_line_ends(self) -> None:
-        """What git brought with the line ends of Windows gets those of the repository back, rather than both."""
+        """Give what git brought with the line ends of Windows those of the repository back, rather than both."""
         data = self._files.head(self._path, len(HEADER) + 1)
         if data.endswith(b"\r\n"):
             whole, _ = self._files.load(self._path, MAX_BYTES)

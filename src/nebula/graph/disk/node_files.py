@@ -76,7 +76,7 @@ class NodeFiles:
                 self._memory.popitem(last=False)
 
     def problems(self, last: int) -> list[Problem]:
-        """What makes no sense of so many files, those that came last. Nothing is written down of it."""
+        """Return what makes no sense in so many files, those that came last. Nothing is written down of it."""
         found = []
         for path in islice(self._last_first(), last):
             try:

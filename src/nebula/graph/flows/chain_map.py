@@ -75,7 +75,7 @@ class _Drawing:
                 pending += [(f"{last}<", child, depth + 1) for child in reversed(self.children[last])]
 
     def draw_merged(self) -> None:
-        """What follows the nodes where branches met; a node where everything ends needs no line."""
+        """Return the lines of what follows the nodes where branches met; a node where everything ends needs no line."""
         while self.merges:
             index = next(filter(self._is_ready, self.merges), self.merges[0])
             self.merges.remove(index)

@@ -72,7 +72,7 @@ class Topology:
 def extend(
     name: str, topology: Topology, nodes: Iterable[str], connections: Iterable[Connection]
 ) -> tuple[list[FlowEntry], list[Edge]]:
-    """What has to be added to a flow to hold these nodes and connections; those it has already are passed over.
+    """Return what has to be added to a flow to hold these nodes and connections; those it has already are passed over.
 
     `topology` is brought along in place; after a CycleError it must not be used any more.
     """

@@ -16,7 +16,7 @@ _Anchor = tuple[str, str]
 
 
 def without_comments(text: str) -> str:
-    """What the file says."""
+    """Return what the file says."""
     if not _ANY.search(text):
         return text
     return "".join(f"{said}\n" for _, said, _ in _lines(text) if said)

@@ -43,7 +43,7 @@ class Check:
         self._step = DEFAULT_STEP
 
     def run(self) -> list[Problem]:
-        """What is wrong, and with `repair` what was done about it."""
+        """Return what is wrong, and with `repair` what was done about it."""
         self._settings()
         # Before repairing: what that makes old is no problem of the folder's.
         old = self._old_metadata()

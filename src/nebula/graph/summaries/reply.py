@@ -135,7 +135,7 @@ def _label(line: str) -> tuple[str, str] | None:
 
 
 def _is_over(kind: str, lines: list[str], line: str) -> bool:
-    """Whether a section ends before this line; what follows is the model's small talk."""
+    """Return whether a section ends before this line; what follows is the model's small talk."""
     if kind == "summary" or not lines:
         return False
     if not line.strip():
