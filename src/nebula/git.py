@@ -140,12 +140,23 @@ def _waits_for(odd: str, work_tree: str) -> GitFailed:
     return GitFailed("{path} is no plain file; git would wait for it.", path=os.path.relpath(odd, work_tree))
 
 
-def add_worktree(root: str, directory: str) -> None:
-    """Check the repository's last commit out into a new `directory`, apart from the user's files. Raises GitFailed.
+def is_commit(root: str, ref: str) -> bool:
+    """Return whether a word names a commit of the repository."""
+    if ref.startswith("-"):
+        return False
+    try:
+        return safe_git(root, "rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}").ok
+    except GitFailed:
+        return False
+
+
+def add_worktree(root: str, directory: str, ref: str = "HEAD") -> None:
+    """Check a commit of the repository, by default the last one, out into a new `directory`, apart from the user's
+    files. Raises GitFailed.
 
     The new work tree has a git directory of its own, and other settings may hold there: it is made empty, and its
     files are written once the programs of its own settings are known."""
-    _change(root, "worktree", "add", "--detach", "--no-checkout", "--quiet", directory, "HEAD")
+    _change(root, "worktree", "add", "--detach", "--no-checkout", "--quiet", directory, f"{ref}^{{commit}}")
     try:
         _change(directory, "reset", "--hard", "--quiet", "--no-recurse-submodules")
     except BaseException:

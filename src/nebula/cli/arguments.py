@@ -177,6 +177,27 @@ def number_up_to(most: int) -> Callable[[str], int]:
     return read
 
 
+def limit_options(parser: argparse.ArgumentParser) -> None:
+    """Add the limits of a task."""
+    parser.add_argument(
+        "--max-rounds", type=number_up_to(1_000_000), metavar="N", help=translate("model calls that a task may make")
+    )
+    parser.add_argument("--timeout", type=positive_number, metavar="S", help=translate("seconds that a task may take"))
+    parser.add_argument(
+        "--max-cost", type=positive_number, metavar="USD", help=translate("dollars that a task may cost")
+    )
+
+
+def positive_number(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < float("inf"):
+        raise argparse.ArgumentTypeError(translate("expected a number above 0"))
+    return number
+
+
 def refuse_open_door(host: str, token: str) -> None:
     from nebula.server.serving import is_loopback
 

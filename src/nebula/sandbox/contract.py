@@ -46,6 +46,8 @@ class Command:
     """Finds the files (or folders) that are empty for the command; keep one for a session, it remembers."""
     disk: str | None = None
     """Where a tmpfs cannot hold the upper side: nebula's home, in which it lies on disk instead."""
+    env: tuple[tuple[str, str], ...] = ()
+    """Variables that it gets beside the usual few."""
     git_user: tuple[str, str] = ("", "")
     """Name and address for commits, wherever the command's own git settings say nothing."""
 

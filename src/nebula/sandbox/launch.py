@@ -92,7 +92,7 @@ class Launch:
         env = reduced_environment(os.environ, network=self.command.network)
         if any(self.command.git_user):
             env["GIT_CONFIG_SYSTEM"] = GIT_SETTINGS
-        return env
+        return env | dict(self.command.env)
 
     def _covered(self, as_root: bool) -> tuple[str, ...]:
         private = (*private_system_files(), *private_kernel_files()) if as_root else ()

@@ -20,9 +20,13 @@ _CACHES = ("cache", "cache__", ".pyc", ".results")
 PROJECT_CONFIG = ".nebula/config.json"
 
 
-def make_place(root: str, place: str) -> str:
-    """The project's directory in the place. What an earlier attempt left there is gone."""
+def make_place(root: str, place: str, ref: str = "") -> str:
+    """Return the project's directory in the place, at the commit `ref` or the last one. What an earlier attempt left
+    there is gone. Raises GitFailed where `ref` is named and cannot be had."""
     _clear(root, place)
+    if ref:
+        add_worktree(root, place, ref)
+        return os.path.normpath(os.path.join(place, place_in_repository(root)))
     return _work_tree(root, place) or _copy(root, place)
 
 

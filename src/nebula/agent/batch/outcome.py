@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from nebula.agent.batch.setup import SETUP
 from nebula.agent.batch.task_file import BatchTask
 from nebula.agent.figures.gather import gather
 from nebula.agent.figures.kpis import Spending, spending
@@ -82,7 +83,7 @@ def patch_of(place: str, prefix: str = "") -> str:
     with open_workspace(place) as workspace:
         history = workspace.history
         diffs = []
-        for path, (first, last) in sorted(ends(history.changes()).items()):
+        for path, (first, last) in sorted(ends(each for each in history.changes() if each.group != SETUP).items()):
             old, new = (_text(history.content(state) if state else None) for state in (first.before, last.after))
             diffs.append(diff_texts(prefix + path, old, new).text)
     return "".join(diffs)

@@ -17,6 +17,7 @@ from nebula.agent.batch.isolation import forget_derived
 from nebula.agent.batch.outcome import patch_of
 from nebula.agent.batch.task_file import BatchTask
 from nebula.agent.batch.work import carry_out
+from nebula.agent.orchestrator.limits import TaskLimits
 from nebula.config import load_settings
 from nebula.value import value
 
@@ -42,14 +43,16 @@ def unpack(packed: bytes, folder: str) -> None:
         archive.extractall(folder, filter="data")
 
 
-def work_on(packed: bytes, task: Mapping[str, Any], said: Mapping[str, Any], prefix: str, trusted: bool) -> Returned:
+def work_on(
+    packed: bytes, task: Mapping[str, Any], said: Mapping[str, Any], prefix: str, trusted: bool, limits: TaskLimits
+) -> Returned:
     """The whole of a task, in a folder that is gone when it ends. Runs where the archive was sent to."""
     with tempfile.TemporaryDirectory(prefix="nebula-task-") as folder:
         place = os.path.join(folder, "project")
         unpack(packed, place)
         settings = load_settings(place, overrides={**said, "trust": trusted or None})
         try:
-            outcome = asyncio.run(carry_out(BatchTask.from_json(task), place, said, settings, ()))
+            outcome = asyncio.run(carry_out(BatchTask.from_json(task), place, said, settings, (), limits))
             records = pack(os.path.join(place, ".nebula"))
             return Returned(outcome.to_json(), patch_of(place, prefix), records)
         finally:

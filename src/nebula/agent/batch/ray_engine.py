@@ -20,6 +20,7 @@ from nebula.agent.batch.results import Results
 from nebula.agent.batch.run import BatchWatch, prefix_of
 from nebula.agent.batch.task_file import BatchTask
 from nebula.agent.batch.work import Said
+from nebula.agent.orchestrator.limits import TaskLimits
 from nebula.config import Settings, load_settings
 from nebula.errors import EXIT_USAGE, NebulaError
 
@@ -39,9 +40,11 @@ class ClusterFailed(NebulaError):
 
 
 class RayEngine:
-    def __init__(self, results: Results, settings: Settings, said: Said, address: str) -> None:
+    def __init__(
+        self, results: Results, settings: Settings, said: Said, address: str, limits: TaskLimits | None = None
+    ) -> None:
         """Raises RayMissing."""
-        self._results, self._settings, self._said = results, settings, said
+        self._results, self._settings, self._said, self._limits = results, settings, said, limits or TaskLimits()
         self._ray = _connected(address)
         self._work: Any = self._ray.remote(num_cpus=CPUS_A_TASK, max_retries=1)(work_on)
 
@@ -61,7 +64,7 @@ class RayEngine:
         packed = await asyncio.to_thread(self._packed, task)
         trusted = load_settings(task.root, overrides=self._said).trust
         said = {name: each for name, each in self._said.items() if each}
-        reference = self._work.remote(packed, task.to_json(), said, prefix_of(task.root), trusted)
+        reference = self._work.remote(packed, task.to_json(), said, prefix_of(task.root), trusted, self._limits)
         try:
             returned: Returned = await asyncio.wrap_future(reference.future())
         except asyncio.CancelledError:
@@ -71,7 +74,7 @@ class RayEngine:
 
     def _packed(self, task: BatchTask) -> bytes:
         place = self._results.place(task)
-        inside = make_place(task.root, place)
+        inside = make_place(task.root, place, task.ref)
         try:
             return pack(inside)
         finally:

@@ -16,10 +16,12 @@ from nebula.agent.batch.outcome import TaskOutcome, patch_of
 from nebula.agent.batch.results import Results
 from nebula.agent.batch.task_file import BatchTask
 from nebula.agent.batch.work import Said, carry_out
+from nebula.agent.orchestrator.limits import TaskLimits
 from nebula.config import Settings, load_settings
 from nebula.errors import EXIT_INTERRUPTED
 from nebula.events import Stamped
 from nebula.git import place_in_repository
+from nebula.language import Sentence
 from nebula.value import record
 
 MOST_THREADS = 16
@@ -42,23 +44,39 @@ Engine = Callable[[BatchTask, BatchWatch], Awaitable[TaskOutcome]]
 """Carries out one task somewhere, and keeps its result. Raises nothing that is the matter of one task alone."""
 
 
-async def run_batch(tasks: Sequence[BatchTask], parallel: int, engine: Engine, watch: BatchWatch) -> list[TaskOutcome]:
-    """Cancel it to interrupt it: what has ended is kept, the rest is done by the next run."""
+async def run_batch(
+    tasks: Sequence[BatchTask], parallel: int, engine: Engine, watch: BatchWatch, max_cost: float | None = None
+) -> list[TaskOutcome]:
+    """Cancel it to interrupt it: what has ended is kept, the rest is done by the next run. Once all together cost
+    `max_cost` dollars no further task is begun."""
     _allow_open_files(parallel)
     threads = ThreadPoolExecutor(min(MOST_THREADS, parallel + 4), thread_name_prefix="batch")
     asyncio.get_running_loop().set_default_executor(threads)
     free = asyncio.Semaphore(parallel)
 
+    spent = 0.0
+
     async def one(task: BatchTask) -> TaskOutcome:
+        nonlocal spent
         async with free:
             watch.started(task)
-            outcome = await engine(task, watch)
+            if max_cost is not None and spent >= max_cost:
+                outcome = _not_begun(task, max_cost)
+            else:
+                outcome = await engine(task, watch)
+                spent += outcome.cost
             watch.ended(outcome)
             return outcome
 
     async with asyncio.TaskGroup() as group:
         running = [group.create_task(one(task)) for task in tasks]
     return [each.result() for each in running]
+
+
+def _not_begun(task: BatchTask, max_cost: float) -> TaskOutcome:
+    """Return the outcome of a task that there was no money for; it is not kept, so a later run begins it."""
+    said = Sentence("All tasks together reached their limit of ${cost}.", cost=f"{max_cost:g}")
+    return TaskOutcome(task.id, task.digest, task.root, status="limit", remark=said)
 
 
 def clear_left_behind(results: Results, tasks: Sequence[BatchTask], home: str) -> None:
@@ -85,6 +103,7 @@ class LocalEngine:
     said: Said
     keep: bool = False
     """Leave the places as they are, to look at."""
+    limits: TaskLimits = TaskLimits()
 
     async def __call__(self, task: BatchTask, watch: BatchWatch) -> TaskOutcome:
         try:
@@ -97,10 +116,10 @@ class LocalEngine:
 
     async def _carry_out(self, task: BatchTask, watch: BatchWatch) -> TaskOutcome:
         place = self.results.place(task)
-        inside = await asyncio.to_thread(make_place, task.root, place)
+        inside = await asyncio.to_thread(make_place, task.root, place, task.ref)
         try:
             trusted = await asyncio.to_thread(load_settings, task.root, overrides=self.said)
-            outcome = await carry_out(task, inside, self.said, trusted, [partial(watch.happened, task)])
+            outcome = await carry_out(task, inside, self.said, trusted, [partial(watch.happened, task)], self.limits)
             if outcome.exit_code != EXIT_INTERRUPTED:
                 await asyncio.to_thread(self._keep, task, outcome, inside)
             return outcome

@@ -12,10 +12,13 @@ from typing import Any
 from nebula.agent.plan.plan import BadPlan, StepPlan, read_plan
 from nebula.errors import EXIT_USAGE, NebulaError
 from nebula.files.untrusted_json import parse_json
-from nebula.value import value
+from nebula.git import is_commit
+from nebula.value import replace, value
 
 MOST_TASKS = 100_000
-_KEYS = ("id", "task", "root", "planner", "executor", "plan")
+_TEXTS = ("id", "task", "root", "planner", "executor", "ref", "setup")
+_KEYS = (*_TEXTS, "plan", "checks", "env", "tries", "models")
+MOST_TRIES = 8
 WORK_FOLDER, LOCK_FILE, RESULTS_FILE = TAKEN = ("work", "lock", "results.jsonl")
 """Names in the folder of results that are the batch's own, so that no task can have them."""
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,59}")
@@ -35,6 +38,14 @@ class BatchTask:
     planner: str = ""
     executor: str = ""
     plan: StepPlan | None = None
+    ref: str = ""
+    """The commit that it begins at; empty: the last one."""
+    setup: str = ""
+    """A command that is run once in its place before any model is asked."""
+    checks: tuple[str, ...] = ()
+    """Instead of the project's own."""
+    env: tuple[tuple[str, str], ...] = ()
+    """Variables for its commands and checks."""
 
     @property
     def digest(self) -> str:
@@ -43,13 +54,25 @@ class BatchTask:
 
     def to_json(self) -> dict[str, Any]:
         body: dict[str, Any] = {"id": self.id, "task": self.prompt, "root": self.root}
-        body |= {name: getattr(self, name) for name in ("planner", "executor") if getattr(self, name)}
+        body |= {name: getattr(self, name) for name in ("planner", "executor", "ref", "setup") if getattr(self, name)}
+        body |= {"checks": list(self.checks)} if self.checks else {}
+        body |= {"env": dict(self.env)} if self.env else {}
         return body | ({"plan": self.plan.to_json()} if self.plan else {})
 
     @classmethod
     def from_json(cls, found: Mapping[str, Any]) -> BatchTask:
         plan = read_plan(found["plan"]) if found.get("plan") else None
-        return cls(found["id"], found["task"], found["root"], found.get("planner", ""), found.get("executor", ""), plan)
+        texts = {name: found.get(name, "") for name in ("planner", "executor", "ref", "setup")}
+        env = tuple(sorted(found.get("env", {}).items()))
+        return cls(
+            found["id"],
+            found["task"],
+            found["root"],
+            plan=plan,
+            checks=tuple(found.get("checks", ())),
+            env=env,
+            **texts,
+        )
 
 
 def read_task_file(path: str, root: str | None = None) -> list[BatchTask]:
@@ -64,28 +87,56 @@ def read_task_file(path: str, root: str | None = None) -> list[BatchTask]:
     numbered = [(number, line) for number, line in enumerate(lines, start=1) if line.strip()]
     if len(numbered) > MOST_TASKS:
         raise BadTaskFile("{path} has more than {most} tasks", path=path, most=f"{MOST_TASKS:,}")
-    tasks = [_read_task(number, line, folder, root or folder) for number, line in numbered]
+    tasks = [task for number, line in numbered for task in _read_tasks(number, line, folder, root or folder)]
     if not tasks:
         raise BadTaskFile("{path} has no tasks", path=path)
     _refuse_repeated(tasks)
     return tasks
 
 
-def _read_task(number: int, line: str, folder: str, root: str) -> BatchTask:
-    try:
-        found = parse_json(line)
-    except ValueError:
-        raise BadTaskFile("line {number}: not JSON", number=number) from None
-    if not isinstance(found, dict):
-        raise BadTaskFile("line {number}: a task is a JSON object", number=number)
+def _read_tasks(number: int, line: str, folder: str, root: str) -> list[BatchTask]:
+    """Return the task of a line, or one for each of its tries or models."""
+    task, found = _read_task(number, line, folder, root)
+    tries, models = found.get("tries"), found.get("models")
+    if tries is not None and models is not None:
+        raise BadTaskFile("line {number}: 'tries' and 'models' do not go together", number=number)
+    if tries is not None:
+        if not isinstance(tries, int) or isinstance(tries, bool) or not 1 <= tries <= MOST_TRIES:
+            raise BadTaskFile("line {number}: 'tries' is a number from 1 to {most}", number=number, most=MOST_TRIES)
+        return [replace(task, id=f"{task.id}.{each}") for each in range(1, tries + 1)]
+    if models is not None:
+        return [replace(task, id=f"{task.id}.{at}", planner=name, executor=name) for at, name in enumerate(models, 1)]
+    return [task]
+
+
+def _check_kinds(number: int, found: Mapping[str, Any]) -> None:
+    """Raise BadTaskFile for the first key that is unknown or of another kind than it should be."""
     for key, said in found.items():
         if key not in _KEYS:
             known = ", ".join(_KEYS)
             raise BadTaskFile(
                 "line {number}: unknown key {key!r} (there are {known})", number=number, key=key, known=known
             )
-        if key != "plan" and not isinstance(said, str):
+        if key in _TEXTS and not isinstance(said, str):
             raise BadTaskFile("line {number}: {key!r} must be a string", number=number, key=key)
+        if key in ("checks", "models") and not _is_texts(said):
+            raise BadTaskFile("line {number}: {key!r} must be a list of strings", number=number, key=key)
+        if key == "env" and not (isinstance(said, dict) and _is_texts(list(said.values()) or [""])):
+            raise BadTaskFile("line {number}: {key!r} must be an object of strings", number=number, key=key)
+
+
+def _is_texts(found: Any) -> bool:
+    return isinstance(found, list) and bool(found) and all(isinstance(each, str) and "\0" not in each for each in found)
+
+
+def _read_task(number: int, line: str, folder: str, root: str) -> tuple[BatchTask, Mapping[str, Any]]:
+    try:
+        found = parse_json(line)
+    except ValueError:
+        raise BadTaskFile("line {number}: not JSON", number=number) from None
+    if not isinstance(found, dict):
+        raise BadTaskFile("line {number}: a task is a JSON object", number=number)
+    _check_kinds(number, found)
     task_id = found.get("id") or f"{number:03}"
     if not _ID.fullmatch(task_id):
         raise BadTaskFile("line {number}: an id has letters, digits and . _ - only, 60 at most", number=number)
@@ -100,7 +151,13 @@ def _read_task(number: int, line: str, folder: str, root: str) -> BatchTask:
     prompt = found.get("task", "").strip()
     if not prompt and plan is None:
         raise BadTaskFile('line {number}: "task" says what to do; it is missing', number=number)
-    return BatchTask(task_id, prompt, place, found.get("planner", ""), found.get("executor", ""), plan)
+    ref = found.get("ref", "")
+    if ref and not is_commit(place, ref):
+        raise BadTaskFile("line {number}: {root} has no commit {ref!r}", number=number, root=place, ref=ref)
+    texts = {name: found.get(name, "") for name in ("planner", "executor", "setup")}
+    env = tuple(sorted(found.get("env", {}).items()))
+    checks = tuple(found.get("checks", ()))
+    return BatchTask(task_id, prompt, place, plan=plan, ref=ref, checks=checks, env=env, **texts), found
 
 
 def _plan(number: int, found: Any) -> StepPlan | None:

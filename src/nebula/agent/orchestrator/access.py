@@ -66,6 +66,8 @@ class TaskAccess:
 def open_access(settings: Settings, request: TaskRequest, state: StateFolder, stream: EventStream) -> TaskAccess:
     approvals = Approvals(allow_all, "yes")
     project = open_project_access(settings, approvals, request.allow, state, settings.allow_ext)
+    if project.commands is not None:
+        project.commands.env = request.env
     project.external = None  # its tools answer to a user, and nobody is asked here
     if request.dry_run:  # a command would not see what is held back, and the index has nothing to hear of
         held_back = HeldBackWorkspace(project.workspace)

@@ -11,6 +11,7 @@ from nebula.agent.checks.repair import Repairer
 from nebula.agent.loop import errors_as_events, final_of
 from nebula.agent.orchestrator.access import TaskAccess, open_access
 from nebula.agent.orchestrator.executor import Executor
+from nebula.agent.orchestrator.limits import LimitGuard
 from nebula.agent.orchestrator.models import TaskModels, choose_models
 from nebula.agent.orchestrator.plan_run import PlanRun
 from nebula.agent.orchestrator.step_files import missing_files, not_there
@@ -71,6 +72,7 @@ class TaskRun:
     plan: StepPlan | None = None
     plans: list[StepPlan] = field(default_factory=list)
     result: TurnResult = field(default_factory=TurnResult)
+    _guard: LimitGuard | None = None
     _steps: PlanRun | None = None
     _progress: PlanInProgress | None = None
     _unverified: bool = False
@@ -95,7 +97,7 @@ class TaskRun:
             self._node.lines = LineRecorder(access.project.workspace, self.stream.redactor)
         try:
             with errors_as_events(self.stream) as work:
-                await self._carry_out(access)
+                await self._within_time(access)
             final = replace(self._final(work.ending), forecast=access.forecast())
             if final.exit_code != EXIT_OK and self.request.rollback and not self.request.dry_run:
                 final = await self._rolled_back(final, access)
@@ -103,14 +105,27 @@ class TaskRun:
             await access.close()
         return self._result(final)
 
+    async def _within_time(self, access: TaskAccess) -> None:
+        """Carry the task out; past its time it ends as at any limit. Raises TurnLimit."""
+        try:
+            async with asyncio.timeout(self.request.limits.timeout_s) as time:
+                await self._carry_out(access)
+        except TimeoutError:
+            if not time.expired():
+                raise
+        if time.expired() and self._guard is not None:
+            raise self._guard.out_of_time()
+
     async def _begin(self, models: TaskModels | None) -> None:
         """The first event names the model; one that cannot be had is the second."""
         mode = PLAN_ONLY if self.request.only_plan else DRY_RUN if self.request.dry_run else MODE
         try:
-            self.models = models or await choose_models(self.settings, plans=self.request.plan is None)
+            chosen = models or await choose_models(self.settings, plans=self.request.plan is None)
         except (ModelError, asyncio.CancelledError):
             self.stream.emit(Task(self.request.prompt, mode, self.settings.executor or self.settings.model))
             raise
+        self._guard = LimitGuard(self.request.limits, self.result)
+        self.models = self._guard.limited(chosen)
         executor = self.models.executor
         derived = derived_folder(self.settings.root, self.settings.home)  # from now on this home knows of the project
         if mode == MODE:
@@ -235,6 +250,8 @@ class TaskRun:
             lost = not_there(self._missing) if self._missing else steps.remark
             remark = Sentence("The checks still fail.") if self._unverified else lost
             ending = Ending(_STATUS.get(code, "error"), remark, code)
+        if self._guard is not None and self._guard.reached is not None and ending.status != "ok":
+            ending = Ending("limit", self._guard.reached)
         is_real = not (self.request.dry_run or self.request.only_plan)
         keeps_node = self.state.keeps_records and self.state.has_graph and is_real
         final = self.result.summed(ending, self.stream.trace_id if keeps_node else None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from nebula.agent.orchestrator.limits import TaskLimits
 from nebula.agent.plan.plan import StepPlan
 from nebula.events import Final
 from nebula.value import value
@@ -28,6 +29,9 @@ class TaskRequest:
     trace_id: str = ""
     allow: tuple[str, ...] = ()
     """Secret and control files that the user allowed by name."""
+    limits: TaskLimits = TaskLimits()
+    env: tuple[tuple[str, str], ...] = ()
+    """Variables for its commands and checks."""
 
 
 @value

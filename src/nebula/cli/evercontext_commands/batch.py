@@ -15,7 +15,16 @@ from nebula.agent.batch.ray_engine import RayEngine
 from nebula.agent.batch.results import Results
 from nebula.agent.batch.run import LocalEngine, clear_left_behind, run_batch
 from nebula.agent.batch.task_file import read_task_file
-from nebula.cli.arguments import Parser, checked_root, flag, number_up_to
+from nebula.agent.orchestrator.limits import TaskLimits
+from nebula.cli.arguments import (
+    Parser,
+    checked_root,
+    flag,
+    limit_options,
+    network_option,
+    number_up_to,
+    positive_number,
+)
 from nebula.cli.evercontext_commands.batch_view import BatchView, print_table
 from nebula.cli.printing import print_json, print_remark
 from nebula.cli.settings import open_settings
@@ -32,13 +41,15 @@ if TYPE_CHECKING:
 
 MOST_PARALLEL = 1_000
 MOST_NAMED = 5
-_FORM = '{"task": "…", "root"?: "…", "id"?: "…", "planner"?: "…", "executor"?: "…", "plan"?: {…}}'
+_FORM = '{"task": "…", "root"?: "…", "id"?: "…", "planner"?: "…", "executor"?: "…", "plan"?: {…},'
+_FORM += '\n   "ref"?: "…", "checks"?: […], "setup"?: "…", "env"?: {…}, "tries"?: N, "models"?: […]}'
 
 
 def main(argv: Sequence[str]) -> int:
     options = _parser().parse_args(argv)
     root = checked_root(options.root) if options.root else None
     said = {"planner": options.planner, "executor": options.executor, "trust": options.trust or None}
+    said["allow_network"] = options.allow_network or None
     settings = open_settings("evercontext", root, said)
 
     tasks = read_task_file(options.tasks, root)
@@ -60,7 +71,8 @@ async def _run(
     await asyncio.to_thread(_say_what_tasks_lack, waiting, said, options.tasks)
     view = BatchView(len(tasks), len(done))
     started = time.monotonic()
-    work = asyncio.create_task(run_batch(waiting, options.parallel, _engine(results, settings, said, options), view))
+    engine = _engine(results, settings, said, options)
+    work = asyncio.create_task(run_batch(waiting, options.parallel, engine, view, options.max_total_cost))
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, work.cancel)
@@ -114,10 +126,10 @@ def _report(outcomes: Sequence[TaskOutcome], results: Results) -> dict[str, Any]
 
 
 def _engine(results: Results, settings: Settings, said: dict[str, Any], options: argparse.Namespace) -> Engine:
+    limits = TaskLimits(options.max_rounds, options.timeout, options.max_cost)
     if options.on:
-        return RayEngine(results, settings, said, options.on)
-
-    return LocalEngine(results, settings, said, options.keep)
+        return RayEngine(results, settings, said, options.on, limits)
+    return LocalEngine(results, settings, said, options.keep, limits)
 
 
 def _parser() -> Parser:
@@ -148,6 +160,11 @@ def _parser() -> Parser:
         "--planner", metavar="M", help=translate("model that plans; gemini-cli is the `gemini` command")
     )
     parser.add_argument("--executor", metavar="M", help=translate("model that carries the steps out"))
+    limit_options(parser)
+    parser.add_argument(
+        "--max-total-cost", type=positive_number, metavar="USD", help=translate("dollars that all tasks may cost")
+    )
+    network_option(parser)
     flag(parser, "--again", translate("do tasks that failed once more"))
     flag(parser, "--keep", translate("leave the places of the tasks to look at"))
     flag(parser, "--trust", translate("let the projects' own checks run"))

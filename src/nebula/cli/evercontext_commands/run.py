@@ -8,10 +8,20 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from nebula.agent.orchestrator.limits import TaskLimits
 from nebula.agent.orchestrator.run import run_task
 from nebula.agent.orchestrator.task import TaskRequest
 from nebula.agent.plan.kept_plans import find_plan
-from nebula.cli.arguments import Parser, UsageError, allow_option, app_root, app_root_option, check_allowed, flag
+from nebula.cli.arguments import (
+    Parser,
+    UsageError,
+    allow_option,
+    app_root,
+    app_root_option,
+    check_allowed,
+    flag,
+    limit_options,
+)
 from nebula.cli.evercontext_commands.checks import confirmed_checks
 from nebula.cli.evercontext_commands.plan_file import read_plan_file
 from nebula.cli.evercontext_commands.task_view import TaskView
@@ -66,7 +76,11 @@ def _check(options: argparse.Namespace) -> None:
 
 def _request(options: argparse.Namespace, settings: Settings) -> TaskRequest:
     request = TaskRequest(
-        (options.task or "").strip(), dry_run=options.dry_run, rollback=options.rollback, allow=tuple(options.allow)
+        (options.task or "").strip(),
+        dry_run=options.dry_run,
+        rollback=options.rollback,
+        allow=tuple(options.allow),
+        limits=TaskLimits(options.max_rounds, options.timeout, options.max_cost),
     )
     if options.resume_plan is not None:
         return _resumed(request, options.resume_plan, settings)
@@ -104,6 +118,7 @@ def _parser() -> argparse.ArgumentParser:
     flag(parser, "--rollback", translate("if the task fails, put every file back as it was"))
     flag(parser, "--trust", translate("let the project's own checks run"))
     allow_option(parser)
+    limit_options(parser)
     formats = parser.add_mutually_exclusive_group()
     formats.add_argument(
         "--output-format",

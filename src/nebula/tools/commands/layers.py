@@ -34,6 +34,8 @@ class CommandLayers:
     """Secret files that the user allowed by name: commands see them."""
     skills: tuple[str, ...] = ()
     """Folders of skills: commands may read them."""
+    env: tuple[tuple[str, str], ...] = ()
+    """Variables of commands, beside the few that they have anyway."""
     pointed_out: bool = False
     """The user knows what the project's virtual environment lacks, or was asked about it."""
     _launchers: Launchers | None = None
@@ -113,6 +115,7 @@ class CommandLayers:
             secrets=secrets,
             disk=said.home if self._on_disk else None,
             git_user=self._git_user,
+            env=self.env,
         )
 
     @property

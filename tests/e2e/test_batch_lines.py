@@ -1,0 +1,110 @@
+"""What a line of a batch may say beside its task, and the limits of tasks."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import Bench
+from scripted_model import Call, RecordedRequest, ScriptedModel, Turn
+
+PLAN = {"tasks": [{"id": "1", "title": "Look", "goal": "look at it"}]}
+
+
+@pytest.fixture
+def repo(bench: Bench) -> Bench:
+    bench.write("repo/a.txt", "old\n")
+    who = ("-c", "user.name=t", "-c", "user.email=t@localhost")
+    for words in (("init", "-q"), ("add", "-A"), ("commit", "-qm", "Begin"), ("tag", "v1")):
+        subprocess.run(["git", *who, *words], cwd=bench.project / "repo", check=True)
+    bench.write("repo/a.txt", "new\n")
+    subprocess.run(["git", *who, "commit", "-qam", "Go on"], cwd=bench.project / "repo", check=True)
+    return bench
+
+
+def batch(bench: Bench, server: ScriptedModel, *lines: dict[str, Any], argv: tuple[str, ...] = ()) -> Any:
+    bench.write("tasks.jsonl", "".join(json.dumps({"root": "repo", "plan": PLAN} | line) + "\n" for line in lines))
+    return bench.run("evercontext", "batch", "tasks.jsonl", "--json", *argv, **server.env())
+
+
+def looks(request: RecordedRequest) -> Turn:
+    if request.json["messages"][-1]["role"] != "tool":
+        line = "cat a.txt made.txt; echo $COLOUR; echo done > result.md"
+        return Turn("", [Call("runCommand", {"command": line})])
+    return Turn("Done: " + str(request.json["messages"][-1]["content"]))
+
+
+def test_a_task_has_a_commit_a_set_up_variables_and_checks_of_its_own(repo):
+    line = {
+        "ref": "v1",
+        "setup": "echo made-$COLOUR > made.txt",
+        "env": {"COLOUR": "green"},
+        "checks": ["grep -q done result.md && test $COLOUR = green"],
+    }
+    with ScriptedModel(looks) as server:
+        ran = batch(repo, server, line, line | {"checks": ["false"]})
+        seen = [str(each.json["messages"][-1]["content"]) for each in server.turns]
+    report = ran.json
+    assert any("old\\nmade-green\\ngreen" in each for each in seen), seen
+    assert [each["verified"] for each in report["tasks"]] == [True, False]
+    patch = Path(report["tasks"][0]["patch"]).read_text(encoding="utf-8")
+    assert "result.md" in patch and "made.txt" not in patch
+    assert repo.read("repo/a.txt") == "new\n"
+
+
+def test_a_set_up_that_fails_asks_no_model(repo):
+    with ScriptedModel(looks) as server:
+        ran = batch(repo, server, {"setup": "echo broken; exit 3"})
+        assert server.turns == []
+    [task] = ran.json["tasks"]
+    assert (ran.code, task["status"]) == (1, "error") and "broken" in task["remark"]
+
+
+def test_tries_and_models_make_several_tasks_of_a_line(repo):
+    with ScriptedModel(looks) as server:
+        ran = batch(repo, server, {"id": "a", "tries": 2}, {"id": "b", "models": ["gpt-4.1-nano", "gpt-4.1-mini"]})
+        models = {each.json["model"] for each in server.turns}
+    assert [each["id"] for each in ran.json["tasks"]] == ["a.1", "a.2", "b.1", "b.2"]
+    assert models == {"gpt-4.1-nano", "gpt-4.1-mini"}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"ref": "no-such-commit"},
+        {"checks": "make"},
+        {"env": {"A": 1}},
+        {"tries": 0},
+        {"tries": 2, "models": ["a"]},
+        {"setup": 1},
+    ],
+)
+def test_a_bad_line_is_named(repo, line):
+    with ScriptedModel(looks) as server:
+        ran = batch(repo, server, {}, line)
+        assert server.turns == []
+    assert ran.code == 64 and "line 2" in ran.err
+
+
+@pytest.mark.parametrize("argv", [("--max-rounds", "1"), ("--max-cost", "0.0000001"), ("--timeout", "1")])
+def test_a_task_ends_at_its_limit(repo, argv):
+    def slow(request: RecordedRequest) -> Turn:
+        return Turn("", [Call("runCommand", {"command": "sleep 3" if "--timeout" in argv else "true"})])
+
+    with ScriptedModel(slow) as server:
+        ran = batch(repo, server, {}, argv=argv)
+        assert len(server.turns) == 1
+        plan = repo.write("plan.json", json.dumps(PLAN))
+        alone = repo.run("evercontext", "run", "--plan", str(plan), "--root", "repo", "--json", *argv, **server.env())
+    assert (ran.code, [each["status"] for each in ran.json["tasks"]]) == (1, ["limit"])
+    assert (alone.code, alone.json["status"]) == (1, "limit")
+
+
+def test_all_tasks_together_have_a_limit(repo):
+    with ScriptedModel(looks) as server:
+        ran = batch(repo, server, {}, {}, argv=("--max-total-cost", "0.0000001", "--parallel", "1"))
+    assert (ran.code, [each["status"] for each in ran.json["tasks"]]) == (1, ["ok", "limit"])
