@@ -12,10 +12,12 @@ from random import Random
 
 from blamed_project import GIT
 from nebula.agent.undo import UndoRefused, carry_out, redo_plan, restore_plan, undo_plan
+from nebula.blame.line_record import FileStep, record_lines
 from nebula.blame.project import ProjectBlame
 from nebula.files.digest import digest
 from nebula.graph.graph import Graph
-from nebula.graph.values import Utterance
+from nebula.graph.ids import new_id
+from nebula.graph.values import FileState, Utterance
 from nebula.workspace.contract import PathChange
 from nebula.workspace.local import open_workspace
 
@@ -32,6 +34,7 @@ class RealHistory:
         self.author_of: list[str] = []
         """By the mark that a line carries: the id of a turn, or else whose it is."""
         self.turns: list[str] = []
+        self._open: list[str] = []
 
     def close(self) -> None:
         self.files.close()
@@ -78,9 +81,24 @@ class RealHistory:
     # Turns
 
     def new_turn(self) -> str:
-        texts = [Utterance("user", f"turn {len(self.turns)}"), Utterance("assistant", "done")]
-        self.turns.append(self.graph.add_turn(texts=texts, model="gpt-4.1-nano").id)
+        self.end_turns()
+        self.turns.append(new_id())
+        self._open.append(self.turns[-1])
         return self.turns[-1]
+
+    def end_turns(self) -> None:
+        """Let turns that were begun leave their nodes, with the record of the lines that they wrote."""
+        for turn in self._open:
+            changes = [each for each in self.files.history.changes() if each.group == turn]
+            steps = [FileStep(each.path, each.before, each.after) for each in changes]
+            records = record_lines(steps, self.files.history.content, lambda _: True)
+            states = [
+                FileState(path, _first(steps, path), _last(steps, path), own.wrote, own.removed)
+                for path, own in records.items()
+            ]
+            texts = [Utterance("user", f"turn {turn}"), Utterance("assistant", "done")]
+            self.graph.add_turn(node_id=turn, texts=texts, model="gpt-4.1-nano", files=states)
+        self._open.clear()
 
     def write(self, turn: str, path: str, lines: list[str]) -> None:
         self.files.for_turn(turn).write_file(path, "".join(f"{line}\n" for line in lines), "overwrite")
@@ -101,6 +119,7 @@ class RealHistory:
         self._carry_out(lambda: redo_plan(self.files))
 
     def restore(self, turn: str) -> None:
+        self.end_turns()
         self._carry_out(lambda: restore_plan(self.files, self.graph.get_node(turn)))
 
     def _carry_out(self, plan: Callable[[], object]) -> None:
@@ -128,6 +147,20 @@ class RealHistory:
         return [self.author_of[int(_MARK.search(line)[1])] for line in self.lines(path)]  # type: ignore[index]
 
     def told(self, path: str) -> list[str]:
-        with ProjectBlame(str(self.root)) as blame:
-            runs = blame.runs(path, (self.root / path).read_bytes())
-        return [run.node_id or run.by for run in runs for _ in range(run.start_line, run.end_line + 1)]
+        self.end_turns()
+        return ask(self.root, path)
+
+
+def ask(root: Path, path: str) -> list[str]:
+    """Return of each line of a file the turn that is told to have written it, or whose it is else."""
+    with ProjectBlame(str(root)) as blame:
+        runs = blame.runs(path, (root / path).read_bytes())
+    return [run.node_id or run.by for run in runs for _ in range(run.start_line, run.end_line + 1)]
+
+
+def _first(steps: list[FileStep], path: str) -> str:
+    return next(step.before for step in steps if step.path == path) or ""
+
+
+def _last(steps: list[FileStep], path: str) -> str:
+    return [step.after for step in steps if step.path == path][-1] or ""

@@ -27,12 +27,14 @@ def history(tmp_path: Path) -> Iterator[RealHistory]:
     found.by_hand("a.py", [found.line(BEFORE) for _ in range(3)])
     turn = found.new_turn()
     found.write(turn, "a.py", [*found.lines("a.py"), found.line(turn)])
+    found.end_turns()
     yield found
     found.close()
 
 
 def settle(history: RealHistory) -> None:
     """Let what just changed be old enough to be kept: times go back by a minute."""
+    history.end_turns()
     for path in [*history.root.rglob("*"), history.root]:
         status = path.lstat()
         os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns - 60_000_000_000), follow_symlinks=False)
