@@ -17,6 +17,7 @@ from nebula.config.settings import DECLINED, Settings
 from nebula.files.digest import digest
 from nebula.files.home import make_private
 from nebula.files.reading import UnreadableFile, read_limited
+from nebula.files.syscalls import REAL
 from nebula.value import replace
 
 
@@ -131,7 +132,7 @@ def _write(path: str, text: str) -> None:
             os.fchmod(descriptor, mode)
             file.write(text)
             file.flush()
-            os.fsync(descriptor)
+            REAL.fsync(descriptor)
         os.replace(temporary, path)
     except OSError:
         with suppress(FileNotFoundError):

@@ -19,6 +19,7 @@ from contextlib import suppress
 from nebula.agent.batch.outcome import TaskOutcome
 from nebula.agent.batch.task_file import LOCK_FILE, RESULTS_FILE, WORK_FOLDER, BadTaskFile, BatchTask
 from nebula.errors import NebulaError
+from nebula.files.syscalls import REAL
 from nebula.files.untrusted_json import parse_json
 from nebula.language import Sentence, sentence_of
 
@@ -102,7 +103,7 @@ class Results:
             size = os.fstat(handle).st_size
             torn = size and os.pread(handle, 1, size - 1) != b"\n"
             os.write(handle, (b"\n" if torn else b"") + line.encode() + b"\n")
-            os.fsync(handle)
+            REAL.fsync(handle)
         finally:
             os.close(handle)
 

@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 
 from nebula.agent.plan.kept_plans import NoSuchPlan, PlanInProgress, find_plan
 from nebula.errors import NebulaError
+from nebula.files.syscalls import REAL
 from nebula.files.untrusted_json import parse_json
 from nebula.language import Sentence, sentence_of
 from nebula.value import replace
@@ -35,7 +36,7 @@ def noted_rollback(folder: str, trace_id: str, done: Mapping[str, str]) -> Itera
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
         os.write(handle, json.dumps(dict(done)).encode())
-        os.fsync(handle)
+        REAL.fsync(handle)
         yield
         os.unlink(path)
     finally:

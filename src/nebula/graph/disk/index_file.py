@@ -99,7 +99,7 @@ class IndexFile:
     def sync(self) -> None:
         """Flushes the lines that were added: a power cut before that costs lines, which `check --repair` adds again."""
         if self._handle >= 0:
-            os.fdatasync(self._handle)
+            REAL.fsync(self._handle)
 
     def close(self) -> None:
         if self._handle >= 0:

@@ -14,6 +14,7 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator
 
+from nebula.files.machine import usable_cores
 from nebula.index.building.batches import Built, Wanted, batches, build
 from nebula.index.constants import MAX_WORKERS, PARALLEL_BYTES
 from nebula.index.errors import IndexFailed
@@ -22,7 +23,7 @@ from nebula.index.reading import Root
 
 def build_all(root: Root, wanted: list[Wanted]) -> Iterator[Built]:
     """Segments as they are made, in no particular order."""
-    count = min(MAX_WORKERS, len(os.sched_getaffinity(0)))
+    count = min(MAX_WORKERS, usable_cores())
     if count < 2 or sum(stamp.size for _, stamp in wanted) < PARALLEL_BYTES:
         yield from (build(root, batch) for batch in batches(wanted))
         return

@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from nebula.files.home import nebula_home
+from nebula.files.machine import usable_cores
 from nebula.language import Sentence
 from nebula.llm.catalog import short_name
 from nebula.llm.contract import ModelInfo, ModelNotice, ModelRequest, StreamItem
@@ -22,7 +23,7 @@ from nebula.llm.http.client import Timeouts
 from nebula.llm.http.waiting import with_waiting_notices
 from nebula.llm.local.gguf import ModelFile, read_model_file
 from nebula.llm.local.process import LocalServer, missing_package, serve, stop_serving
-from nebula.llm.local.resources import chosen_resources, free_memory, usable_cores
+from nebula.llm.local.resources import chosen_resources, free_memory
 from nebula.llm.openai import OpenAIModel
 from nebula.value import replace
 

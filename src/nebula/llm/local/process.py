@@ -16,9 +16,10 @@ from contextlib import suppress
 from typing import Any
 
 from nebula.config.settings import TABLE
+from nebula.files.machine import usable_cores
 from nebula.llm.errors import UnavailableError
 from nebula.llm.local.gguf import ModelFile
-from nebula.llm.local.resources import Resources, chosen_resources, free_memory, usable_cores
+from nebula.llm.local.resources import Resources, chosen_resources, free_memory
 
 CHILD = os.path.join(os.path.dirname(__file__), "child.py")
 MAX_QUOTED = 300

@@ -47,10 +47,6 @@ def free_memory() -> int:
     return min(each for each in found if each is not None)
 
 
-def usable_cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def _available() -> int:
     with suppress(OSError), open("/proc/meminfo", encoding="ascii") as lines:
         for line in lines:
