@@ -14,6 +14,7 @@ from nebula.cli.arguments import (
     checked_root,
     flag,
     host_option,
+    model_options,
     port_number,
     refuse_open_door,
     root_option,
@@ -32,6 +33,7 @@ from nebula.workspace.local import open_workspace
 
 if TYPE_CHECKING:
     from nebula.config import Settings
+    from nebula.server.mcp.agent_tool import AgentTool
     from nebula.server.mcp.app import GuardedTools
 
 
@@ -43,7 +45,8 @@ def main(argv: Sequence[str]) -> int:
     options = _parser().parse_args(argv)
     check_allowed(options.allow)
     root = checked_root(options.root)
-    settings = open_settings("nebula", root, overrides={"token": options.token})
+    overrides = {"token": options.token, "model": options.model, "provider": options.provider}
+    settings = open_settings("nebula", root, overrides)
     if options.http is None:
         return _over_stdio(options, settings)
     return _over_http(options, settings)
@@ -57,7 +60,7 @@ def _over_stdio(options: argparse.Namespace, settings: Settings) -> int:
 
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     _end_at_once_on_signals()
-    asyncio.run(serve_stdio(create_mcp_server(_tools(options, settings, _audit(settings)))))
+    asyncio.run(serve_stdio(create_mcp_server(_tools(options, settings, _audit(settings)), _agent(options, settings))))
     return 0
 
 
@@ -78,7 +81,7 @@ def _over_http(options: argparse.Namespace, settings: Settings) -> int:
     listener = listen(options.host, options.http)
     rules = rules_for(listener, token=settings.token, max_body=body_limit(settings.max_bytes))
     audit = _audit(settings)
-    app = create_mcp_app(create_mcp_server(_tools(options, settings, audit)), rules, audit)
+    app = create_mcp_app(create_mcp_server(_tools(options, settings, audit), _agent(options, settings)), rules, audit)
     return serve(app, listener, announce=listener.url + MCP_PATH)
 
 
@@ -88,6 +91,14 @@ def _tools(options: argparse.Namespace, settings: Settings, audit: AuditLog | No
     policy = Policy(max_bytes=settings.max_bytes, allowed=frozenset(options.allow))
     workspace = open_workspace(settings.root, policy, read_only=options.read_only)
     return GuardedTools(workspace, settings.root, audit, code_search(settings))
+
+
+def _agent(options: argparse.Namespace, settings: Settings) -> AgentTool | None:
+    if not options.agent:
+        return None
+    from nebula.server.mcp.agent_tool import AgentTool
+
+    return AgentTool(settings, options.read_only, tuple(options.allow))
 
 
 def _audit(settings: Settings) -> AuditLog | None:
@@ -115,5 +126,7 @@ def _parser() -> argparse.ArgumentParser:
     host_option(parser)
     token_option(parser)
     flag(parser, "--read-only", translate("offer no tool that writes"))
+    flag(parser, "--agent", translate("also offer the agent: whole tasks, done without a question as with --yes"))
+    model_options(parser)
     allow_option(parser)
     return parser

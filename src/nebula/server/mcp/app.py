@@ -1,16 +1,18 @@
 """The guarded tools over the Model Context Protocol, for any client that speaks it.
 
 The same file tools the agent has, over the same workspace. Nobody is asked here before a write: clients ask their
-users. Started read-only the server has no writing tools and a workspace that cannot write. A client that offers roots
+users. Started read-only the server has no writing tools and a workspace that cannot write. The
+project's files and the turns of its conversation are resources, too. A client that offers roots
 is held to them. What was read counts for the whole life of the server, so a file is edited only by a client of a
 server that has shown its present content.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote, urlsplit
 
 import mcp_types as types
@@ -20,11 +22,13 @@ from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.exceptions import MCPError
 
 from nebula import __version__
+from nebula.errors import NebulaError
 from nebula.events import new_trace_id
 from nebula.messages import AssistantToolUse, Json, ToolResultStatus, clean_tool_arguments
 from nebula.server.asgi import App
 from nebula.server.gate import PASSAGE, Gate, Rules, recorder
 from nebula.server.mcp.narrowed import NarrowedWorkspace, folders_below
+from nebula.server.mcp.resources import FILES, TEMPLATES, TURNS, KeptTurns, path_in, text_of_file
 from nebula.tools.code.code_index import CodeSearch
 from nebula.tools.contract import Call, Outcome, Tool
 from nebula.tools.declaration import ToolKit
@@ -34,6 +38,9 @@ from nebula.tools.toolset import CallAudit, ToolSet
 from nebula.value import field, value
 from nebula.workspace.audit import AuditLog
 from nebula.workspace.contract import Workspace
+
+if TYPE_CHECKING:
+    from nebula.server.mcp.agent_tool import AgentTool, Report
 
 MCP_PATH: Final = "/mcp"
 ROOTS: Final = "roots"
@@ -75,9 +82,12 @@ class GuardedTools:
         return self.workspace if folders == ((),) else NarrowedWorkspace(self.workspace, self.root, folders)
 
     def record_refusal(self, name: str, args: Any, trace_id: str) -> None:
-        """For a call that no tool ever saw."""
+        """Record a call that no tool ever saw."""
+        self.record(trace_id, name, str(args.get("path") or args.get("directory") or ""), None, 400)
+
+    def record(self, trace_id: str, name: str, subject: str, size: int | None, status: int) -> None:
         if self.audit is not None:
-            self.audit.record(trace_id, name, str(args.get("path") or args.get("directory") or ""), None, 400)
+            self.audit.record(trace_id, name, subject, size, status)
 
     def _tools(self, workspace: Workspace, trace_id: str = "") -> ToolSet:
         audit = CallAudit(self.audit, trace_id) if self.audit is not None else None
@@ -87,18 +97,17 @@ class GuardedTools:
         )
 
 
-def create_mcp_server(tools: GuardedTools) -> Server[Any]:
+def create_mcp_server(tools: GuardedTools, agent: AgentTool | None = None) -> Server[Any]:
+    """Return the server of `tools` and of the project's resources; with `agent` whole tasks can be handed over."""
+    turns = KeptTurns(tools.root)
+
     async def list_tools(_: Context, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=tools.specs)
+        return types.ListToolsResult(tools=[*tools.specs, *([agent.spec] if agent else [])])
 
     async def call_tool(
         context: Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
-        if (
-            _offers_roots(context)
-            and not context.session.can_send_request
-            and ROOTS not in (params.input_responses or {})
-        ):
+        if _must_ask_for_roots(context, params):
             return types.InputRequiredResult(input_requests={ROOTS: types.ListRootsRequest()})
         arguments, trace_id = params.arguments or {}, _trace_id(context)
         try:
@@ -106,11 +115,70 @@ def create_mcp_server(tools: GuardedTools) -> Server[Any]:
         except MCPError:
             tools.record_refusal(params.name, arguments, trace_id)
             return _failure("Your client offers roots but does not say which; nothing was done.")
+        if agent is not None and params.name == agent.spec.name:
+            if tools.within(offered) is not tools.workspace:
+                return _failure("The agent works in the whole project, and your client offers only a part of it.")
+            done, failed = await agent.run(arguments, _reporter(context))
+            return _answer(done, is_error=failed)
         return _result(await tools.run(params.name, arguments, tools.within(offered), trace_id))
 
+    async def list_resources(context: Context, _: Any) -> types.ListResourcesResult:
+        newest = [] if _offers_roots(context) else await asyncio.to_thread(turns.list_newest)
+        return types.ListResourcesResult(resources=newest)
+
+    async def list_templates(_: Context, __: Any) -> types.ListResourceTemplatesResult:
+        return types.ListResourceTemplatesResult(resource_templates=TEMPLATES)
+
+    async def read_resource(
+        context: Context, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult | types.InputRequiredResult:
+        if _must_ask_for_roots(context, params):
+            return types.InputRequiredResult(input_requests={ROOTS: types.ListRootsRequest()})
+        uri, workspace = str(params.uri), tools.within(await _roots(context, params))
+        if uri.startswith(FILES):
+            kind, text = "text/plain", await _read_file(tools, uri, workspace, _trace_id(context))
+        elif uri.startswith(TURNS) and workspace is tools.workspace:
+            kind, text = "text/markdown", await _read_turn(turns, tools, uri, _trace_id(context))
+        else:
+            raise MCPError(types.INVALID_PARAMS, "There is no such resource, or your client does not offer it.")
+        return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, mime_type=kind, text=text)])
+
     return Server(
-        "nebula", version=__version__, instructions=INSTRUCTIONS, on_list_tools=list_tools, on_call_tool=call_tool
+        "nebula",
+        version=__version__,
+        instructions=INSTRUCTIONS,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+        on_list_resources=list_resources,
+        on_list_resource_templates=list_templates,
+        on_read_resource=read_resource,
     )
+
+
+async def _read_file(tools: GuardedTools, uri: str, workspace: Workspace, trace_id: str) -> str:
+    outcome = await tools.run("readFile", {"path": path_in(uri)}, workspace, trace_id)
+    found = _value_of(outcome)
+    if outcome.status is ToolResultStatus.Error:
+        raise MCPError(types.INVALID_PARAMS, str(found.get("error", "The file cannot be read.")))
+    return text_of_file(found)
+
+
+async def _read_turn(turns: KeptTurns, tools: GuardedTools, uri: str, trace_id: str) -> str:
+    node_id = uri.removeprefix(TURNS)
+    try:
+        text = await asyncio.to_thread(turns.read, node_id)
+    except NebulaError as problem:
+        tools.record(trace_id, "read_node", node_id, None, 404)
+        raise MCPError(types.INVALID_PARAMS, str(problem)) from None
+    tools.record(trace_id, "read_node", node_id, len(text.encode()), 200)
+    return text
+
+
+def _reporter(context: Context) -> Report:
+    async def report(done: float, name: str) -> None:
+        await context.session.report_progress(done, None, name)
+
+    return report
 
 
 async def serve_stdio(server: Server[Any]) -> None:
@@ -140,8 +208,14 @@ def _offers_roots(context: Context) -> bool:
     return capabilities is not None and capabilities.roots is not None
 
 
-async def _roots(context: Context, params: types.CallToolRequestParams) -> list[str] | None:
-    """The folders the client offers, asked for at each call because they may change; None if it offers no roots."""
+def _must_ask_for_roots(context: Context, params: types.InputResponseRequestParams) -> bool:
+    """Return whether the client offers roots that it can be asked for in no other way than by an unfinished result."""
+    asked = ROOTS in (params.input_responses or {})
+    return _offers_roots(context) and not context.session.can_send_request and not asked
+
+
+async def _roots(context: Context, params: types.InputResponseRequestParams) -> list[str] | None:
+    """Return the folders the client offers, asked for at each call because they may change; None if it offers none."""
     if not _offers_roots(context):
         return None
     answer = (params.input_responses or {}).get(ROOTS)
@@ -174,10 +248,14 @@ def _described(tool: Tool) -> types.Tool:
 
 
 def _result(outcome: Outcome) -> types.CallToolResult:
-    value: Any = next((block.value for block in outcome.content if isinstance(block, Json)), {})
+    value = _value_of(outcome)
     if outcome.status is ToolResultStatus.Error:
         return _failure(str(value.get("error", "The call failed.")))
     return _answer(value)
+
+
+def _value_of(outcome: Outcome) -> Any:
+    return next((block.value for block in outcome.content if isinstance(block, Json)), {})
 
 
 def _failure(sentence: str) -> types.CallToolResult:

@@ -1,0 +1,78 @@
+"""What an MCP client may read beside the tools: the project's files by address, and the turns of its conversation.
+
+Files are read as `readFile` reads them. A turn may hold what was in any file, so a client whose roots narrow the
+project is shown none.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote
+
+import mcp_types as types
+
+if TYPE_CHECKING:
+    from nebula.graph.graph import Graph
+    from nebula.graph.values import Node
+
+FILES: Final = "nebula://files/"
+TURNS: Final = "nebula://turns/"
+MAX_TURNS: Final = 50
+MAX_NAME: Final = 80
+
+TEMPLATES: Final = [
+    types.ResourceTemplate(
+        name="file",
+        uri_template=FILES + "{+path}",
+        description="A text file of the project, by its path relative to the root.",
+        mime_type="text/plain",
+    ),
+    types.ResourceTemplate(
+        name="turn",
+        uri_template=TURNS + "{id}",
+        description="An earlier turn of the agent in this project: its prompt and its answer.",
+        mime_type="text/markdown",
+    ),
+]
+
+
+class KeptTurns:
+    """The turns that the project's conversation graph keeps; none where it has no graph."""
+
+    def __init__(self, root: str) -> None:
+        self._folder = os.path.join(root, ".nebula", "graph")
+
+    def _open(self) -> Graph:
+        from nebula.graph.graph import Graph
+
+        return Graph(self._folder)
+
+    def list_newest(self) -> list[types.Resource]:
+        """Return the newest turns, the newest first."""
+        if not os.path.isdir(self._folder):
+            return []
+        with self._open() as graph:
+            return [_describe(node) for node in graph.list_nodes(MAX_TURNS)]
+
+    def read(self, node_id: str) -> str:
+        """Return one turn as Markdown. Raises GraphError."""
+        with self._open() as graph:
+            node = graph.get_node(node_id)
+        return f"# {node.timestamp}\n\n## Prompt\n\n{node.prompt}\n\n## Answer\n\n{node.response}\n"
+
+
+def path_in(uri: str) -> str:
+    """Return the path that the address of a file names."""
+    return unquote(uri.removeprefix(FILES))
+
+
+def text_of_file(found: Any) -> str:
+    """Return what `readFile` answered as one text; where it was cut, that is said in its last line."""
+    cut = f"\n[{found['cut']}]" if "cut" in found else ""
+    return str(found.get("content", "")) + cut
+
+
+def _describe(node: Node) -> types.Resource:
+    name = " ".join(node.prompt.split())[:MAX_NAME] or node.id
+    return types.Resource(name=name, uri=TURNS + node.id, description=str(node.timestamp), mime_type="text/markdown")
