@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
+
+from acp.schema import ToolKind
 
 from nebula.server.acp.tool_calls import KINDS, LONGEST_TITLE, ToolCalls, describe_call
 from nebula.tools.registry import TOOLS
 
 
-def test_every_tool_has_a_kind() -> None:
-    assert {tool.name for tool in TOOLS} == set(KINDS)
+def test_a_kind_belongs_to_a_tool_and_is_one_of_the_protocol() -> None:
+    assert set(KINDS) <= {tool.name for tool in TOOLS}
+    assert set(KINDS.values()) <= set(get_args(ToolKind))
 
 
 def test_a_call_names_its_subject_and_its_file() -> None:

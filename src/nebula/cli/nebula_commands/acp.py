@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from nebula.cli.arguments import Parser, UsageError, flag, model_options, network_option, trust_option
-from nebula.cli.editor_commands import TerminalCommands
 from nebula.cli.settings import open_settings, session_overrides
 from nebula.config import Settings
 from nebula.language import translate
 from nebula.server.acp.agent import AcpAgent
+from nebula.server.acp.commands import EditorCommands, EditorDoor
 
 MAX_LINE = 64 * 1024 * 1024
 """An image or an unsaved file may come in one line."""
@@ -37,7 +37,13 @@ async def _serve(options: argparse.Namespace) -> None:
             sys.stdout.buffer.write(line)
             sys.stdout.buffer.flush()
 
-    await AcpAgent(load, send, TerminalCommands).serve(await _standard_input())
+    await AcpAgent(load, send, _make_commands).serve(await _standard_input())
+
+
+def _make_commands(door: EditorDoor) -> EditorCommands:
+    from nebula.cli.editor_commands import TerminalCommands  # an editor that starts us wants to hear that we are there
+
+    return TerminalCommands(door)
 
 
 async def _standard_input() -> asyncio.StreamReader:

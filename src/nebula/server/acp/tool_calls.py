@@ -14,6 +14,7 @@ KINDS = {
     "readFile": "read",
     "readNode": "read",
     "whyLines": "read",
+    "useSkill": "read",
     "list": "search",
     "searchInDirectory": "search",
     "searchCode": "search",
