@@ -45,9 +45,8 @@ def test_an_entry_is_taken_as_it_is_written(places: Places) -> None:
         "run": {"command": "go", "args": ["-k", "${A}${B}${NONE}."], "cwd": "/srv"},
         "web": {"url": "http://h/mcp", "headers": {"Authorization": "Bearer ${A}", "X": "y"}, "timeout_s": 3},
     }
-    own = str(places.home / "config.json")
     assert configured_servers(places.settings(said), {"A": "a-1", "B": "b-2", "C": "c-3"}) == (
-        ExternalServer("run", command="go", args=("-k", "a-1b-2."), cwd="/srv", secrets=("a-1", "b-2"), origin=own),
+        ExternalServer("run", command="go", args=("-k", "a-1b-2."), cwd="/srv", secrets=("a-1", "b-2")),
         ExternalServer(
             "web",
             url="http://h/mcp",
@@ -55,13 +54,10 @@ def test_an_entry_is_taken_as_it_is_written(places: Places) -> None:
             cwd=str(places.project),
             timeout_s=3,
             secrets=("a-1",),
-            origin=own,
         ),
     )
     trusted = remember_trust(places.settings(None, {"theirs": {"command": "x"}}))
-    [theirs, *_] = configured_servers(trusted, {})
-    origin = str(places.project / ".nebula/config.json")
-    assert theirs == ExternalServer("theirs", command="x", cwd=str(places.project), origin=origin)
+    assert configured_servers(trusted, {})[0] == ExternalServer("theirs", command="x", cwd=str(places.project))
 
 
 def test_a_projects_servers_count_once_it_is_trusted(places: Places) -> None:
