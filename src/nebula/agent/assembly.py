@@ -45,6 +45,7 @@ from nebula.workspace.local import LocalWorkspace
 from nebula.workspace.state_folder import StateFolder, is_half_applied, prepare_state_folder
 
 if TYPE_CHECKING:
+    from nebula.agent.hooks import Hooks
     from nebula.attachments import Attachment
     from nebula.extensions.skills import FoundSkills
     from nebula.graph.context.preview import ContextPreview
@@ -95,7 +96,8 @@ async def open_session(
         lock = SessionLock(folder, session_id)
         opened.callback(lock.release)
         remembers: Reader = MemoryReader(memory, session_id)
-        recorders = (remembers, *project_recorders(settings, state), *map_readers(settings))
+        heard = (bench.project.hooks.read,) if bench.project.hooks is not None else ()
+        recorders = (remembers, *project_recorders(settings, state), *map_readers(settings), *heard)
         background = BackgroundSummaries(archive, summarises_ahead, settings.auto_summary)
         kept = KeptState(folder, session_id)
         session = Session(session_id, settings, chosen, bench, archive, recorders, background, memory, lock, kept, mode)
@@ -194,11 +196,14 @@ def open_project_access(
     skills = _skills(settings)
     folders = skills.folders_outside(settings.root) if skills else ()
     commands = None if settings.mcp_url else CommandLayers(settings, tuple(allow), folders)
+    hooks = _hooks(settings, commands, approvals)
     audit, code = _audit_log(settings, state or StateFolder()), code_search(settings)
     external = _external(settings)
     if settings.allow_network:
         approvals.permissions.give(NETWORK)
-    return ProjectAccess(settings.root, files, read_only, approvals, checks, audit, commands, code, external, skills)
+    return ProjectAccess(
+        settings.root, files, read_only, approvals, checks, audit, commands, code, external, skills, hooks
+    )
 
 
 def _allowed_checks(settings: Settings) -> tuple[str, ...]:
@@ -208,6 +213,18 @@ def _allowed_checks(settings: Settings) -> tuple[str, ...]:
 
         settings = with_found_checks(settings)
     return settings.allowed_checks
+
+
+def _hooks(settings: Settings, commands: CommandLayers | None, approvals: Approvals) -> Hooks | None:
+    """Loads nothing where the user has no hooks."""
+    if not settings.hooks:
+        return None
+    from nebula.agent.hooks import Hooks
+
+    hooks = Hooks(settings, commands)
+    if "before_write" in settings.hooks:
+        approvals.before_write = hooks.before_write
+    return hooks
 
 
 def _skills(settings: Settings) -> FoundSkills | None:

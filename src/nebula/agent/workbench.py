@@ -29,6 +29,7 @@ from nebula.value import field, record, replace
 from nebula.workspace.contract import Workspace
 
 if TYPE_CHECKING:
+    from nebula.agent.hooks import Hooks
     from nebula.extensions.skills import FoundSkills
     from nebula.graph.values import Node
     from nebula.tools.code.code_index import CodeSearch
@@ -60,6 +61,8 @@ class ProjectAccess:
     """MCP servers, where any are configured."""
     skills: FoundSkills | None = None
     """Skills of the user and of a trusted project, where there are any."""
+    hooks: Hooks | None = None
+    """The user's hooks, where there are any."""
 
     @property
     def layers(self) -> CommandLayers | None:
@@ -125,7 +128,8 @@ class Workbench:
         if plan:
             tools = plan_tools(kit, audit=audit)
         else:
-            tools = agent_tools(kit, project.approvals, audit=audit, after_change=(self.tell_index,))
+            after = (self.tell_index,) if project.hooks is None else (self.tell_index, project.hooks.after_write)
+            tools = agent_tools(kit, project.approvals, audit=audit, after_change=after)
         return replace(tools, beside=FolderInstructions(project.root, self.ledger, self.instructions_used))
 
     def _external_tools(self, *, plan: bool) -> Mapping[str, Tool]:
@@ -166,6 +170,8 @@ class Workbench:
 
     async def close(self) -> None:
         async with AsyncExitStack() as closing:
+            if self.project.hooks is not None:
+                closing.push_async_callback(self.project.hooks.close)
             closing.push_async_callback(asyncio.to_thread, self.project.close)
             if self.project.external is not None:
                 closing.push_async_callback(self.project.external.close)

@@ -12,6 +12,7 @@ from typing import Any
 
 from nebula.config.brought_along import are_extensions_trusted, brought_along
 from nebula.config.errors import ConfigError
+from nebula.config.hooks import hook_problems
 from nebula.config.parsing import MAX_CONFIG_BYTES, parse_object, printable
 from nebula.config.settings import NOBODY, PROJECT, TABLE, Settings
 from nebula.config.user_file import is_trusted, read_user_file
@@ -62,6 +63,10 @@ def load_settings(
 def _user_layer(path: str, remarks: list[Sentence]) -> dict[str, Any]:
     layer: dict[str, Any] = {}
     for key, said in read_user_file(path).items():
+        if key == "hooks":
+            remarks += (
+                Sentence("{path}: {problem}", path=printable(path), problem=each) for each in hook_problems(said)
+            )
         if _is_known(key):
             layer[key] = _checked(path, key, said)
         else:

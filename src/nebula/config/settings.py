@@ -25,6 +25,7 @@ from nebula.config.checks import (
     strings,
     trusted,
 )
+from nebula.config.hooks import hooks
 from nebula.language import LANGUAGES, Sentence
 from nebula.providers import DEFAULT_MODEL, PROVIDERS
 from nebula.value import replace, value
@@ -138,6 +139,9 @@ class Settings:
 
     mcp_servers: Mapping[str, Any] = setting(MappingProxyType({}), mcp_servers, file=PROJECT, runs=True)
     """Servers whose tools join ours: name → `command`, `args`, `env` or `url`, `headers`; `read_only`, `timeout_s`."""
+
+    hooks: Mapping[str, tuple[str, ...]] = setting(MappingProxyType({}), hooks)
+    """Commands at moments of a turn; only the user's own file has them."""
 
     database_path: str = setting("", string)
     audit_log: str = setting("", string, "EC_AUDIT_LOG", file=NOBODY)

@@ -35,7 +35,8 @@ class FileCommand:
 
     @property
     def description(self) -> str:
-        """What the head says of it, else its first line that is not empty; empty where the file cannot be read."""
+        """The head says what it is for, else its first line that is not empty; it is empty where the file cannot be
+        read."""
         try:
             held = self._read()
         except NebulaError:

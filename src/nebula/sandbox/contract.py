@@ -48,6 +48,8 @@ class Command:
     """Where a tmpfs cannot hold the upper side: nebula's home, in which it lies on disk instead."""
     env: tuple[tuple[str, str], ...] = ()
     """Variables that it gets beside the usual few."""
+    stdin: str = ""
+    """What it reads on its standard input."""
     git_user: tuple[str, str] = ("", "")
     """Name and address for commits, wherever the command's own git settings say nothing."""
 

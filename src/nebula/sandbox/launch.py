@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 _SETUP_TIMEOUT_S: Final = 30.0
 _CHUNK: Final = 1 << 16
 
+INPUT = "/run/nebula-input"
+"""Where a command finds what it reads on its standard input."""
+
 
 class Launch:
     """Use it as a context: when that is left, nothing of the command runs any more."""
@@ -78,10 +81,10 @@ class Launch:
             "network": command.network,
             "proxy": bool(command.hosts),
             "shell": find_shell(),
-            "command": command.line,
+            "command": f"exec < {INPUT}\n{command.line}" if command.stdin else command.line,
             "env": self._environment(),
             "disk": (self._disk.path, self._disk.identity) if self._disk is not None else None,
-            "files": {GIT_SETTINGS: git_settings(*command.git_user)} if any(command.git_user) else {},
+            "files": self._files(),
             "layer_bytes": limits.layer_bytes,
             "memory_bytes": limits.memory_bytes,
             "processes": limits.processes,
@@ -93,6 +96,11 @@ class Launch:
         if any(self.command.git_user):
             env["GIT_CONFIG_SYSTEM"] = GIT_SETTINGS
         return env | dict(self.command.env)
+
+    def _files(self) -> dict[str, str]:
+        """Return the files that are made for the command, by their paths."""
+        files = {GIT_SETTINGS: git_settings(*self.command.git_user)} if any(self.command.git_user) else {}
+        return files | ({INPUT: self.command.stdin} if self.command.stdin else {})
 
     def _covered(self, as_root: bool) -> tuple[str, ...]:
         private = (*private_system_files(), *private_kernel_files()) if as_root else ()

@@ -92,6 +92,8 @@ class Decision:
 
 
 Approver = Callable[[Approval], Awaitable[Decision]]
+BeforeWrite = Callable[[str, Sequence[ProposedChange]], Awaitable[str | None]]
+"""(tool, changes) -> why they are refused, None where they are not."""
 
 
 def has_part(question: Approval, decision: Decision) -> bool:
@@ -110,6 +112,16 @@ class Approvals:
     attended: bool = False
     """Though a rule answers for writes, somebody is there who can be asked about the rest."""
     permissions: Permissions = field(default_factory=Permissions)
+    before_write: BeforeWrite | None = None
+    """The user's hooks, which judge what is allowed before it is written."""
+
+    async def heed_hooks(self, decision: Decision, tool: str, changes: Sequence[ProposedChange]) -> Decision:
+        """Return the decision on these changes, or the refusal of a hook where it was a yes: hooks only make it
+        stricter."""
+        if self.before_write is None or not decision.allowed:
+            return decision
+        reason = await self.before_write(tool, changes)
+        return decision if reason is None else Decision(False, reason=reason)
 
     @property
     def somebody_is_there(self) -> bool:
@@ -211,6 +223,8 @@ class Approved:
                 question = _ask_about(proposal, remarks, await self._together(proposal, call, message))
                 decision = await self._approvals.ask(question, call, Permission("write", EVERY_FILE))
                 message.allowed = decision.allowed and decision.scope == "message"
+            meant = proposal.only(decision.hunks) if decision.hunks else proposal
+            decision = await self._approvals.heed_hooks(decision, proposal.tool, (proposed_change(meant),))
             chosen = _allowed_part(proposal, decision)
             remark = _left_out(proposal, chosen)
             try:

@@ -140,8 +140,11 @@ class Delegate:
 
         async def ask(question: Approval) -> Decision:
             if approvals.permissions.reach([change.path for change in question.changes]):
-                return Decision(True, "session")
-            return await approvals.ask(question, call, Permission("write", EVERY_FILE))
+                decision = Decision(True, "session")
+            else:
+                decision = await approvals.ask(question, call, Permission("write", EVERY_FILE))
+            meant = [each for each in question.changes if not decision.paths or each.path in decision.paths]
+            return await approvals.heed_hooks(decision, NAME, meant)
 
         proposed = await propose(ask)
         report |= {"changed": [each.path for each in proposed.applied]}

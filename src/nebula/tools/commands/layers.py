@@ -63,13 +63,16 @@ class CommandLayers:
         hosts: tuple[str, ...] = (),
         on_output: OnOutput | None = None,
         read_back: bool = True,
+        stdin: str = "",
     ) -> CommandResult:
-        """Run a line to its end. Cancelled, it ends the command and everything that it started. Raises SandboxError."""
+        """Run a line to its end, with `stdin` on its standard input. Cancelled, it ends the command and everything that
+        it started. Raises SandboxError."""
         from nebula.sandbox.command import Stop, run
 
         command = await asyncio.to_thread(
             self._command, line, timeout_s or self.settings.command_timeout_s, network, hosts
         )
+        command = replace(command, stdin=stdin)
         stop = Stop()
         work = asyncio.get_running_loop().run_in_executor(
             None,

@@ -1,0 +1,187 @@
+"""Hooks of the user: commands that hear of a turn's moments as JSON on their standard input.
+
+They can only make things stricter: `before_write` refuses by any other exit code than 0, and where it cannot be run or
+takes too long. They run in a layer, and nothing that they change there is proposed; `turn_end` and `waiting` tell the
+user something and run on the machine itself, or are `notify`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
+
+from nebula.config.hooks import NOTIFY, OUTSIDE
+from nebula.errors import NebulaError
+from nebula.events import Approval, Notice, Stamped, Task
+from nebula.events import Final as TurnFinal
+from nebula.language import Sentence, translate
+
+if TYPE_CHECKING:
+    from nebula.config import Settings
+    from nebula.events import Diff
+    from nebula.events.approval import ProposedChange
+    from nebula.tools.commands.layers import CommandLayers
+    from nebula.tools.contract import Call
+
+LIMIT_S: Final = 10.0
+LARGEST_TEXT: Final = 1 << 20
+"""Characters of one content or diff that a hook is given."""
+LONGEST_REASON: Final = 2000
+
+
+class Hooks:
+    """Runs the hooks of one session."""
+
+    def __init__(self, settings: Settings, layers: CommandLayers | None) -> None:
+        self._settings = settings
+        self._layers = layers
+        self._at_work: list[threading.Thread] = []
+
+    # Before and after a write
+
+    async def before_write(self, tool: str, changes: Sequence[ProposedChange]) -> str | None:
+        """Return why a hook refuses these changes; None where all agree."""
+        for command in self._of("before_write"):
+            code, output = await self._in_layer(command, self._body("before_write", tool=tool, changes=_tell(changes)))
+            if code != 0:
+                return output.strip()[:LONGEST_REASON] or f"the hook {command!r} ended with {code}"
+        return None
+
+    async def after_write(self, change: Diff, call: Call) -> None:
+        """Tell the hooks of a file that was written; one that fails is remarked on."""
+        for command in self._of("after_write"):
+            told = {"path": change.path, "added": change.added, "removed": change.removed, "diff": change.diff}
+            code, output = await self._in_layer(command, self._body("after_write", tool=call.use.orig_name, **told))
+            if code != 0:
+                call.emit(Notice(_failed("after_write", command, output)))
+
+    # Moments of the turn
+
+    def read(self, stamped: Stamped) -> None:
+        """Hear an event of the turn; what there is to run runs beside it."""
+        event = stamped.event
+        if isinstance(event, Task):
+            self._begin("turn_start", prompt=event.prompt, mode=event.mode, model=event.model)
+        elif isinstance(event, TurnFinal):
+            changed = [each.path for each in event.files_changed]
+            self._begin("turn_end", status=event.status, files_changed=changed, node_id=event.node_id)
+        elif isinstance(event, Approval) and event.decision is None:
+            self._begin("waiting", tool=event.tool, paths=[each.path for each in event.changes])
+
+    async def close(self) -> None:
+        """Wait until what was begun has ended, which its limit brings about."""
+        for each in self._at_work:
+            await asyncio.to_thread(each.join, LIMIT_S + 5)
+
+    def _begin(self, moment: str, **told: Any) -> None:
+        body = self._body(moment, **told)
+        for command in self._of(moment):
+            work = threading.Thread(target=self._run, args=(moment, command, body), daemon=True)
+            self._at_work = [*(each for each in self._at_work if each.is_alive()), work]
+            work.start()
+
+    def _run(self, moment: str, command: str, body: str) -> None:
+        if command == NOTIFY:
+            notify("nebula", _words_for(moment, os.path.basename(self._settings.root)))
+        elif moment in OUTSIDE:
+            run_outside(command, body, self._settings.root)
+        else:
+            asyncio.run(self._in_layer(command, body))
+
+    # Running
+
+    def _of(self, moment: str) -> tuple[str, ...]:
+        return self._settings.hooks.get(moment, ())
+
+    def _body(self, moment: str, **told: Any) -> str:
+        return json.dumps({"event": moment, "root": self._settings.root, **told}, ensure_ascii=False)
+
+    async def _in_layer(self, command: str, body: str) -> tuple[int | None, str]:
+        """Return the exit code, None where it did not come to one, and what was printed or is the reason."""
+        if self._layers is None or not await asyncio.to_thread(lambda: self._layers and self._layers.available):
+            return None, f"The hook {command!r} cannot run: this machine has no layers (see nebula doctor)."
+        from nebula.sandbox.errors import SandboxError
+
+        try:
+            done = await self._layers.run(command, timeout_s=LIMIT_S, read_back=False, stdin=body)
+        except (SandboxError, NebulaError, OSError) as problem:
+            return None, f"The hook {command!r} could not be started: {problem}"
+        if done.exit_code is None:
+            return None, f"The hook {command!r} was stopped ({done.stopped}) after at most {LIMIT_S:.0f} s."
+        return done.exit_code, done.output
+
+
+def run_outside(command: str, body: str, root: str) -> None:
+    """Run a command of the user with `body` on its standard input; it and all that it started end with the limit."""
+    try:
+        started = subprocess.Popen(  # noqa: S602 - the user's own line, from the user's own config
+            command,
+            shell=True,
+            cwd=root,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    except OSError:
+        return
+    try:
+        with suppress(BrokenPipeError):
+            started.communicate(body.encode(), timeout=LIMIT_S)
+    except subprocess.TimeoutExpired:
+        with suppress(ProcessLookupError):
+            os.killpg(started.pid, signal.SIGKILL)
+        started.wait()
+
+
+def notify(title: str, text: str) -> None:
+    """Show a notification by what the desktop has; where there is none, ring the terminal's bell."""
+    from shutil import which
+
+    script = f"display notification {json.dumps(text)} with title {json.dumps(title)}"
+    for program, argv in (("notify-send", [title, text]), ("osascript", ["-e", script])):
+        found = which(program)
+        if found is not None:
+            with suppress(OSError, subprocess.TimeoutExpired):
+                if subprocess.run([found, *argv], timeout=LIMIT_S, capture_output=True, check=False).returncode == 0:
+                    return
+    if sys.stderr.isatty():
+        sys.stderr.write("\a")
+        sys.stderr.flush()
+
+
+def open_hooks(settings: Settings, layers: CommandLayers | None) -> Hooks | None:
+    return Hooks(settings, layers) if settings.hooks else None
+
+
+def _words_for(moment: str, project: str) -> str:
+    if moment == "waiting":
+        return translate("{project}: waits for your answer", project=project)
+    return translate("{project}: done", project=project)
+
+
+def _failed(moment: str, command: str, output: str) -> Sentence:
+    said = "The {moment} hook {command} failed: {output}"
+    return Sentence(said, moment=moment, command=command, output=" ".join(output.split())[:200])
+
+
+def _tell(changes: Sequence[ProposedChange]) -> list[Mapping[str, Any]]:
+    return [
+        {
+            "path": each.path,
+            "kind": each.kind,
+            "added": each.added,
+            "removed": each.removed,
+            "diff": (each.diff or "")[:LARGEST_TEXT],
+            **({"content": each.new[:LARGEST_TEXT]} if each.new is not None else {}),
+        }
+        for each in changes
+    ]
