@@ -13,7 +13,7 @@ from typing import Any
 from nebula.graph.context import text as context_text
 from nebula.graph.context.packing import Packer, Part
 from nebula.graph.errors import BadFile, BadRequest, NotFound
-from nebula.graph.flows.path import NodeSource, path_to
+from nebula.graph.flows.path import GraphLookup, path_to
 from nebula.graph.tokens import estimate_tokens
 from nebula.graph.values import Node
 from nebula.messages import strip_hidden_characters
@@ -63,7 +63,7 @@ class ContextPreview:
 
 
 def preview_context(
-    graph: NodeSource,
+    graph: GraphLookup,
     node_ids: Sequence[str],
     prompt: str = "",
     *,
@@ -103,7 +103,7 @@ def preview_context(
 class _Shelf:
     """Nodes by id, each read once, and only when it is looked at."""
 
-    def __init__(self, graph: NodeSource) -> None:
+    def __init__(self, graph: GraphLookup) -> None:
         self._graph = graph
         self._nodes: dict[str, Node | None] = {}
 

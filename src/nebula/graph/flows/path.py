@@ -12,7 +12,7 @@ from nebula.graph.ids import sort_key
 from nebula.graph.values import DEFAULT_FLOW, Flow, Node
 
 
-class NodeSource(Protocol):
+class GraphLookup(Protocol):
     """What is read from a graph here; `graph.Graph` has it."""
 
     def get_node(self, node_id: str) -> Node: ...
@@ -23,7 +23,7 @@ class NodeSource(Protocol):
 
 
 def path_to(
-    graph: NodeSource, node_ids: Sequence[str], time_of: Callable[[str], str], flow: str | None = None
+    graph: GraphLookup, node_ids: Sequence[str], time_of: Callable[[str], str], flow: str | None = None
 ) -> list[str]:
     """Ids of all that the nodes descend from and of the nodes themselves, oldest first.
 
@@ -42,7 +42,7 @@ def path_to(
     return _in_time_order(members, parents, time_of)
 
 
-def flow_of(graph: NodeSource, node_id: str, flow: str | None = None) -> Flow | None:
+def flow_of(graph: GraphLookup, node_id: str, flow: str | None = None) -> Flow | None:
     """The flow a node is in: the one that is named, else `main`, else the first that has it."""
     if flow is not None:
         named = graph.get_flow(flow)
