@@ -81,7 +81,8 @@ async def open_session(
             chosen = await choose_model(settings, suggested=wish)
             opened.push_async_callback(chosen.connector.aclose)
         state = prepare_state_folder(settings.root)
-        folder = os.path.join(derived_folder(settings.root, settings.home), "sessions")
+        derived = derived_folder(settings.root, settings.home)
+        folder = os.path.join(derived, "sessions")
         archive = open_archive(settings, state, SessionNodes(folder), open_graph)
         from_nodes = archive.known(from_nodes)
         memory, forgetful = _open_memory(settings, folder)
@@ -101,7 +102,7 @@ async def open_session(
         background = BackgroundSummaries(archive, summarises_ahead, settings.auto_summary)
         kept = KeptState(folder, session_id)
         session = Session(session_id, settings, chosen, bench, archive, recorders, background, memory, lock, kept, mode)
-        taken_back = take_back_half_applied(session.project, state)
+        taken_back = finish_what_was_cut_short(session.project, state, derived)
         for remark in (*forgetful, *state.remarks, *taken_back, *telemetry_remarks(os.environ)):
             session.remark(remark)
         _take_up(session, resume, from_nodes)
@@ -248,7 +249,18 @@ def _external(settings: Settings) -> ExternalServers | None:
     return ExternalServers(configured_servers(settings, os.environ))
 
 
-def take_back_half_applied(project: ProjectAccess, state: StateFolder) -> list[Sentence]:
+def finish_what_was_cut_short(project: ProjectAccess, state: StateFolder, derived: str) -> list[Sentence]:
+    """Take back what earlier processes left half done, or half taken back; return remarks on it. `derived` is the
+    project's folder in the user's home."""
+    remarks = _take_back_half_applied(project, state)
+    if os.path.isdir(os.path.join(derived, "rollbacks")):
+        from nebula.agent.plan.rollbacks import finish_rollbacks
+
+        remarks += finish_rollbacks(derived, project.workspace)
+    return remarks
+
+
+def _take_back_half_applied(project: ProjectAccess, state: StateFolder) -> list[Sentence]:
     """Take back changes of a command that were half applied when the program was killed; return remarks on it."""
     files = project.workspace
     if not (state.keeps_records and is_half_applied(project.root) and isinstance(files, LocalWorkspace)):

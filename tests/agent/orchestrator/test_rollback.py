@@ -1,4 +1,4 @@
-"""A rollback that was cut short is finished by the next task, and said."""
+"""A rollback that was cut short is finished by the next task or session, and said."""
 
 from __future__ import annotations
 
@@ -7,10 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from nebula.agent.assembly import open_session
 from nebula.agent.plan.kept_plans import find_plan
 from nebula.agent.plan.rollbacks import NOTES, noted_rollback
+from nebula.config import load_settings
 from nebula.events import Error, Notice
 from nebula.files.home import derived_folder
+from nebula.llm.choose import ChosenModel
+from nebula.testing import ScriptedConnector
+from nebula.tools.approval import allow_all
 from scripted_model.planned import say, step, write
 
 FINISHED = "A task was being rolled back when it was ended. That was finished: {paths}"
@@ -87,6 +92,19 @@ async def test_the_next_task_finishes_it_and_says_so(carry_out, root, derived):
     assert find_plan(derived, trace_id).done == {"0": "before"}  # all that it did is to be done again
     assert os.listdir(os.path.join(derived, NOTES)) == []
     assert not notices(await carry_out([say("Hello.")], step("1")))
+
+
+async def test_a_session_finishes_it_when_it_begins_and_says_so(carry_out, root, derived, tmp_path):
+    trace_id = await failed_task(carry_out, root)
+    begin_rollback(derived, trace_id, {})
+    settings = load_settings(str(root), {"NEBULA_HOME": str(tmp_path / "home")})
+    for expected in ([FINISHED.format(paths="a.py, b/c.py, old.py")], []):
+        chosen = ChosenModel(ScriptedConnector([]), "m")
+        session = await open_session(settings, approver=allow_all, chosen=chosen)
+        told = [str(sentence) for sentence in session.take_remarks()]
+        await session.close()
+        assert [each for each in told if "rolled back" in each] == expected
+    assert (root / "old.py").read_text() == "old = 1\n" and not (root / "a.py").exists()
 
 
 async def test_a_file_edited_since_is_left_and_that_is_said_once(carry_out, root, derived):

@@ -6,7 +6,7 @@ import asyncio
 import os
 from collections.abc import Sequence
 
-from nebula.agent.assembly import open_archive, project_recorders, take_back_half_applied
+from nebula.agent.assembly import finish_what_was_cut_short, open_archive, project_recorders
 from nebula.agent.checks.repair import Repairer
 from nebula.agent.loop import errors_as_events, final_of
 from nebula.agent.orchestrator.access import TaskAccess, open_access
@@ -20,7 +20,7 @@ from nebula.agent.plan.kept_plans import KeptPlan, PlanInProgress
 from nebula.agent.plan.plan import BadPlan, StepPlan, agreeing, step_graph
 from nebula.agent.plan.planner import make_plan
 from nebula.agent.plan.planning_context import planning_context
-from nebula.agent.plan.rollbacks import finish_rollbacks, noted_rollback
+from nebula.agent.plan.rollbacks import noted_rollback
 from nebula.agent.recording.line_recorder import LineRecorder
 from nebula.agent.recording.session_nodes import SessionNodes
 from nebula.agent.recording.turn_archive import NodeWriter, TurnArchive
@@ -161,8 +161,7 @@ class TaskRun:
         if self.request.dry_run:
             return []
         derived = derived_folder(self.settings.root, self.settings.home)
-        taken_back = take_back_half_applied(access.project, self.state)
-        return [*taken_back, *finish_rollbacks(derived, access.project.workspace)]
+        return finish_what_was_cut_short(access.project, self.state, derived)
 
     def _find_missing(self, access: TaskAccess) -> list[str]:
         """Look for what all steps declare, now that the last one, or a repair, is done."""
