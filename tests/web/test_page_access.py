@@ -41,6 +41,7 @@ SHEETS = (
     lambda page: page.locator("#help").click(),
     lambda page: page.locator("#figures").click(),
     lambda page: page.locator(".selected .files-of").click(),
+    lambda page: page.locator(".selected .facts .lines-of").click(),
     compare,
 )
 

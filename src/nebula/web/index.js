@@ -102,7 +102,7 @@ const commands = [
   ...pictureKeys(graph, looking),
   ...pageKeys(looking, figures),
 ];
-const sheets = { looking, edits, files, figures, summaries, loading, selectors, commands };
+const sheets = { looking, choosing, edits, files, figures, summaries, loading, selectors, commands };
 // In this order: the transcript comes after those below it, and keeps its place.
 const before = [
   createFrame(document, asking),

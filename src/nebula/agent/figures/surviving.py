@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nebula.agent.figures.gather import is_since
 from nebula.blame.line_record import count_written
 from nebula.blame.project import ProjectBlame
 from nebula.errors import NebulaError
 from nebula.value import value
+
+if TYPE_CHECKING:
+    from nebula.graph.values import Node
 
 
 @value
@@ -37,6 +40,15 @@ def count_lines(projects: Iterable[str], since: datetime | None = None) -> list[
                 if written or alive[node.id]:
                     found.append(TurnLinesCount(node.model, _week(node.timestamp), written, alive[node.id]))
     return found
+
+
+def count_lines_of(root: str, node: Node) -> tuple[int, int]:
+    """Return how many lines one turn added or changed, and how many of them stand now."""
+    written = sum(count_written(file.wrote) for file in node.files)
+    if not written:
+        return 0, 0
+    with ProjectBlame(root) as blame:
+        return written, _count_alive(blame, {file.path for file in node.files if file.after})[node.id]
 
 
 def surviving_json(counts: Iterable[TurnLinesCount]) -> dict[str, Any]:

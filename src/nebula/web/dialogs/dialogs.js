@@ -3,11 +3,13 @@
 
 import { comparing } from "../files/compare.js";
 import { files } from "../files/files.js";
+import { fileLines } from "../files/lines.js";
 import { figures } from "../figures/figures.js";
 import { nothing, render } from "../lib/lit.js";
 import { help, palette } from "./palette.js";
 import { building, deleting, naming } from "./questions.js";
 
+/** @import { Choosing } from "../app/choosing.js" */
 /** @import { Looking } from "../app/looking.js" */
 /** @import { Command } from "../commands.js" */
 /** @import { FigureActions } from "../figures/actions.js" */
@@ -21,6 +23,7 @@ import { building, deleting, naming } from "./questions.js";
 /**
  * @typedef {object} SheetActions
  * @property {Pick<Looking, "look">} looking
+ * @property {Pick<Choosing, "open">} choosing
  * @property {Edits} edits
  * @property {FileActions} files
  * @property {FigureActions} figures
@@ -49,6 +52,7 @@ const SHEETS = {
   figures,
   files,
   help,
+  lines: fileLines,
   new_flow: naming,
   palette,
   rename_flow: naming,

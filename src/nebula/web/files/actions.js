@@ -10,9 +10,16 @@ export function createFileActions(store, { ask, attempt, notice }, say) {
     /** @param {string} id */
     lookAtFiles: (id) =>
       attempt(async () => {
-        const { changed, back, plan } = await ask("node_files", { node_id: id });
-        store.change("files", { files: { nodeId: id, changed, back, plan } });
+        const { changed, back, plan, written, alive } = await ask("node_files", { node_id: id });
+        store.change("files", { files: { nodeId: id, changed, back, plan, written, alive } });
         store.change("view", { to: { dialog: "files" } });
+      }),
+    // A file as it is now, with the turn of each line.
+    /** @param {string} path */
+    lookAtLines: (path) =>
+      attempt(async () => {
+        store.change("lines", { lines: await ask("file_lines", { path }) });
+        store.change("view", { to: { dialog: "lines" } });
       }),
     takeFiles: () =>
       attempt(async () => {

@@ -9,7 +9,7 @@ import { fileList } from "./file_list.js";
 /** @param {Sheet} sheet */
 export function files({ state, say, actions, close }) {
   if (!state.files) return nothing;
-  const { nodeId, changed, back } = state.files;
+  const { nodeId, changed, back, written, alive } = state.files;
   const blocked = back.some((file) => file.conflict);
   const take = () => {
     close();
@@ -22,5 +22,6 @@ export function files({ state, say, actions, close }) {
     <p>${say(back.length ? "files_back_text" : "files_same")}</p>
     ${back.length ? offer : nothing}
     <h3>${say("files_changed")}</h3>
-    ${changed.length ? fileList(changed, say, state.project) : html`<p>${say("files_none")}</p>`}`;
+    ${written ? html`<p class="alive">${say("lines_alive", { alive, written })}</p>` : nothing}
+    ${changed.length ? fileList(changed, say, state.project, actions.files.lookAtLines) : html`<p>${say("files_none")}</p>`}`;
 }

@@ -40,6 +40,7 @@ const CHANGES = {
   choices: (state, { choices }) => ({ ...state, choices }),
   models: (state, { models, current = "" }) => ({ ...state, models, current }),
   files: (state, { files }) => ({ ...state, files }),
+  lines: (state, { lines }) => ({ ...state, lines }),
   compared: (state, { compared }) => ({ ...state, compared }),
   figures: (state, { figures }) => ({ ...state, figures }),
   sending: (state, { prompt, from }) => ({ ...state, sending: { prompt, parents: from } }),

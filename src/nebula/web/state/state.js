@@ -53,7 +53,8 @@ import { NO_TURNS } from "./turns.js";
  * @property {{ root: string, editorUrl: string, model: string }} project Where the server is at home.
  * @property {string[]} models Those that can be chosen, as `provider/name`.
  * @property {string} current The one among them that answers where none is chosen.
- * @property {{ nodeId: string, changed: FileDifference[], back: FileDifference[], plan: string } | null} files
+ * @property {{ nodeId: string, changed: FileDifference[], back: FileDifference[], plan: string, written: number, alive: number } | null} files
+ * @property {{ path: string, lines: string[], runs: LineRun[], total: number } | null} lines
  * @property {{ ids: string[], files: FileDifference[] } | null} compared
  * @property {any} figures
  * @property {View} view
@@ -62,6 +63,7 @@ import { NO_TURNS } from "./turns.js";
 /** @typedef {{ steps: Step[], done: string }} Offer What takes a change back, and the word that is said then. */
 /** @typedef {{ steps: Step[], done: string, undo?: Offer }} Edit */
 /** @typedef {{ tag?: string, model?: string, since?: string, until?: string, path?: string }} Filters */
+/** @typedef {{ start_line: number, end_line: number, by: string, node_id?: string, prompt?: string, model?: string, at?: string, verified?: boolean, commit?: string, author?: string, tool?: string }} LineRun */
 /** @typedef {{ path: string, added: number, removed: number, diff: string, conflict?: string }} FileDifference */
 /** @typedef {{ from: string[], parts: { node_id: string, form: string, tokens: number, text: string }[], total_tokens: number, frame_tokens: number, budget: number, left_out: string[], attached: { name: string, kind: string, tokens: number }[], cost: number | null, model: string }} Preview */
 /**
@@ -69,7 +71,7 @@ import { NO_TURNS } from "./turns.js";
  * @property {string} tab The part in sight where there is room for one only.
  * @property {boolean} graph
  * @property {boolean} drawer
- * @property {"" | "help" | "palette" | "new_flow" | "rename_flow" | "build" | "files" | "compare" | "figures" | "delete"} dialog
+ * @property {"" | "help" | "palette" | "new_flow" | "rename_flow" | "build" | "files" | "lines" | "compare" | "figures" | "delete"} dialog
  * @property {string[]} due Turns whose summaries the dialog asks about.
  * @property {string} lang
  * @property {string} theme
@@ -114,6 +116,7 @@ export const EMPTY = {
   models: [],
   current: "",
   files: null,
+  lines: null,
   compared: null,
   figures: null,
   view: {

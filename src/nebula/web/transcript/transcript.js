@@ -164,7 +164,7 @@ function drawNode(state, id, topology, say, labels, actions, loading) {
       ${merged.length ? mergeLine(id, merged, titles, say, actions) : nothing}
       ${meanwhile(body.texts ?? []).map((text) => html`<div class="meanwhile"><p class="hint">${say("said_meanwhile")}</p>${plain(text)}</div>`)}
       ${decided(body.texts ?? []).map((each) => html`<p class="hint decided">${decisionWords(each, say)}</p>`)}
-      ${said("response", say("answer"), answerOf(body, body.response, labels), copyButton(body.response, labels))} ${facts(body, say, project)} ${acts(body, selected, hasFiles, say, actions)}
+      ${said("response", say("answer"), answerOf(body, body.response, labels), copyButton(body.response, labels))} ${facts(body, say, project, actions.files)} ${acts(body, selected, hasFiles, say, actions)}
     </article>`;
   });
 }

@@ -1,7 +1,7 @@
 // The parts of a turn as it is read: who speaks, what went along, where it forks, its facts, and what can be done with it.
 
 import { dollars } from "../figures/measures.js";
-import { openLink } from "../files/file_list.js";
+import { linesButton, openLink } from "../files/file_list.js";
 import { fieldOf } from "../lib/dom.js";
 import { html, nothing } from "../lib/lit.js";
 import { answer, copied } from "../lib/markdown.js";
@@ -77,8 +77,8 @@ export function fork(id, topology, beside, say, { select }) {
   </p>`;
 }
 
-/** @param {Body} body @param {Say} say @param {State["project"]} project */
-export function facts(body, say, project) {
+/** @param {Body} body @param {Say} say @param {State["project"]} project @param {Pick<FileActions, "lookAtLines">} files */
+export function facts(body, say, project, { lookAtLines }) {
   const parts = [];
   if (body.model) parts.push(body.model);
   if (body.timestamp) parts.push(new Date(body.timestamp).toLocaleString(document.documentElement.lang));
@@ -86,7 +86,7 @@ export function facts(body, say, project) {
   if (body.usage?.cost) parts.push(dollars(body.usage.cost));
   const files = (body.files ?? []).map(
     (/** @type {{ path: string }} */ file) =>
-      html` · <span class="file">${file.path} ${openLink(project, file.path, say)}</span>`,
+      html` · <span class="file">${file.path} ${project.root ? linesButton(file.path, say, lookAtLines) : nothing} ${openLink(project, file.path, say)}</span>`,
   );
   const tags = html`<p class="tags">${body.tags.map((tag) => html`<span class="tag">${tag}</span> `)}</p>`;
   return html`<footer>

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from nebula.agent.figures.surviving import count_lines_of
 from nebula.agent.recording.node_files import FileDifference, between, changed_by, plan_return
 from nebula.agent.recording.node_files import give_files_back as give_back
 from nebula.agent.recording.node_files import take_files as bring_back
@@ -17,13 +18,15 @@ from nebula.workspace.contract import Workspace
 
 
 async def node_files(server: ServerContext, client: Client, *, node_id: str) -> ActionResult:
-    """`changed`: what the turn did; `back`: what going back to its files would do now; `plan` names that."""
+    """`changed`: what the turn did; `back`: what going back to its files would do now; `plan` names that. Of the lines
+    that it had `written` so many are `alive`."""
     node = await in_thread(server.graph.get_node, node_id)
     workspace = _files(server)
     changed = await in_thread(changed_by, workspace, node.id)
     plan = await in_thread(plan_return, workspace, node)
     shown = {"changed": _shown(changed, client), "back": _shown(plan.files, client)}
-    return ActionResult({"node_id": node.id, "plan": plan.name} | shown)
+    written, alive = await in_thread(count_lines_of, server.settings.root, node)
+    return ActionResult({"node_id": node.id, "plan": plan.name, "written": written, "alive": alive} | shown)
 
 
 async def take_files(server: ServerContext, _: Client, *, node_id: str, plan: str) -> ActionResult:

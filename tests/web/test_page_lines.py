@@ -1,0 +1,70 @@
+"""A file on the page with the turn of each line in the margin, and how many lines of a turn are left."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.async_api import expect
+
+from conversation_rig import serving
+from page_rig import WIDE, answered, browsing, send
+from scripted_model import Call, ScriptedModel, Turn
+
+pytestmark = pytest.mark.slow
+
+FIRST = "first line\nsecond line\nthird line\n"
+SECOND = "first line\nchanged by the second turn\nthird line\n"
+
+
+def script():
+    return [
+        Turn("", [Call("writeFile", {"path": "a.txt", "content": FIRST})]),
+        Turn("First."),
+        Turn("", [Call("readFile", {"path": "a.txt"})]),
+        Turn("", [Call("editFile", {"path": "a.txt", "new_content": SECOND})]),
+        Turn("Second."),
+    ]
+
+
+async def work(page):
+    for prompt, words in (("write it", "First."), ("change it", "Second.")):
+        await send(page, prompt)
+        await page.locator(".question .primary").click()
+        await answered(page, words)
+
+
+async def test_each_line_has_its_turn_in_the_margin_one_click_away(bench):
+    with ScriptedModel(script()) as model, serving(bench, "nebula", **model.env()) as server:
+        async with browsing(server, viewport=WIDE) as page:
+            await work(page)
+            bench.write("a.txt", f"{SECOND}by hand\n")
+            await page.locator(".selected").get_by_role("button", name="Who wrote the lines of a.txt").click()
+            runs = page.locator("#dialog .run")
+            await expect(runs).to_have_count(4)
+            await expect(runs.locator("p")).to_have_text(["write it", "change it", "write it", "you"])
+            await expect(runs.locator("code")).to_have_text([*SECOND.splitlines(), "by hand"])
+            assert await runs.nth(2).locator("ol").get_attribute("start") == "3"
+            await runs.first.get_by_role("button", name="write it").click()
+            await expect(page.locator("#dialog")).to_be_hidden()
+            await expect(page.locator("#transcript .selected")).to_contain_text("First.")
+            await page.locator(".selected .files-of").click()
+            await expect(page.locator("#dialog .alive")).to_have_text("2 of 3 lines live.")
+
+
+async def test_a_file_that_is_gone_is_told_and_opens_nothing(bench):
+    with ScriptedModel(script()) as model, serving(bench, "nebula", **model.env()) as server:
+        async with browsing(server, viewport=WIDE) as page:
+            await work(page)
+            (bench.project / "a.txt").unlink()
+            await page.locator(".selected .facts .lines-of").click()
+            await expect(page.locator("#banner")).to_contain_text("there is no such file")
+            await expect(page.locator("#dialog")).to_be_hidden()
+
+
+async def test_the_margin_speaks_japanese(bench):
+    with ScriptedModel(script()) as model, serving(bench, "nebula", **model.env()) as server:
+        async with browsing(server, viewport=WIDE, locale="ja-JP") as page:
+            await work(page)
+            bench.write("a.txt", f"{SECOND}by hand\n")
+            await page.locator(".selected .facts .lines-of").click()
+            await expect(page.locator("#dialog .run p").last).to_have_text("あなた")
+            await expect(page.locator("#dialog-title")).to_have_text("a.txt の行")
