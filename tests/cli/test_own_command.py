@@ -33,7 +33,15 @@ def test_what_it_changed_is_asked_about_applied_and_taken_back(bench: Bench) -> 
     assert "1 file changed; /undo takes it back" in ran.out
     assert "one\ntwo\n" in ran.out, "the second command saw what the first had changed"
     assert "Nothing was applied." in ran.out and "The model is told" not in ran.out
+    assert ran.out.index("one\ntwo\n") < ran.out.index("+three"), "what it said stands above the question"
     assert bench.read("a.txt") == "one\n"
+
+
+def test_a_long_output_ends_with_its_end(bench: Bench) -> None:
+    with ScriptedModel([]) as server:
+        ran = run_here(bench, "nebula", stdin="!seq 1 200000; printf 'no end'\nexit\n", **server.env())
+    assert "\n1\n2\n" in ran.out and "\n…\n" in ran.out and "\n200000\nno end\n" in ran.out
+    assert len(ran.out) < 400_000
 
 
 def test_in_plan_mode_it_changes_nothing_and_the_mark_alone_drops_the_output(bench: Bench) -> None:

@@ -129,6 +129,8 @@ class Call:
     """Why it cannot be run as the model wrote it."""
     show: Callable[[Event], Any] = _silent
     """Where it tells what is only shown, to those who watch: how far it is."""
+    hear: Callable[[bytes], None] | None = None
+    """Gets all that a command says, as it says it, in a thread of its own; for whoever typed the command."""
 
 
 class Tool(Protocol):

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+from codecs import getincrementaldecoder
 from collections.abc import Coroutine, Mapping
 from typing import TYPE_CHECKING, Any
 
 from nebula.attachments import Attachment
 from nebula.cli.terminal.input.contract import OWN_COMMAND, Watch
 from nebula.cli.terminal.output.live_line import LiveLine
-from nebula.events import Approval, Event, Notice, Output, new_trace_id
+from nebula.events import Approval, Event, Notice, new_trace_id
 from nebula.language import Sentence, explain, translate, translate_count
 from nebula.messages import AssistantToolUse, Json
 from nebula.stage import one_line
 from nebula.tools.contract import Call, CancelledLate, Outcome
 from nebula.tools.permissions import NETWORK
-from nebula.value import record
 
 if TYPE_CHECKING:
     from nebula.cli.terminal.terminal_session import TerminalSession
 
 NAME_CHARACTERS = 60
 """Of a command line, where an attachment is named after it."""
+SHOWN_BYTES = 256 * 1024
+"""Of what a command says, as it says it; then its end."""
+LAST_LINES = 20
 
 
 def wanted_command(text: str) -> str | None:
@@ -37,7 +40,9 @@ async def run_own_command(terminal: TerminalSession, line: str) -> None:
     group = new_trace_id()
     live = LiveLine(terminal.screen, terminal.typed.shown)
     live.raise_(doing=translate("running"))
-    outcome = await _run_to_its_end(terminal, _run(terminal, line, group, _Watcher(terminal, live)), live)
+    watcher = _Watcher(terminal, live)
+    outcome = await _run_to_its_end(terminal, _run(terminal, line, group, watcher), live)
+    watcher.finish()
     if outcome is None:
         terminal.screen.line(translate("Stopped; nothing was changed."), "yellow")
         return
@@ -45,28 +50,59 @@ async def run_own_command(terminal: TerminalSession, line: str) -> None:
     if outcome.changes:
         terminal.forks.files_changed()
     report: Mapping[str, Any] = next((block.value for block in outcome.content if isinstance(block, Json)), {})
-    _show(terminal, outcome, report)
+    if watcher.is_cut:
+        _show_end(terminal, str(report.get("output", "")))
+    _conclude(terminal, outcome, report)
     if "exit_code" in report:
         _keep(terminal, line, report, secret=outcome.secret)
 
 
-@record
 class _Watcher:
-    """Shows what a command of the user's own does while it runs."""
+    """Shows what a command of the user's own says, line by line while it runs, above a live line."""
 
-    terminal: TerminalSession
-    live: LiveLine
+    def __init__(self, terminal: TerminalSession, live: LiveLine) -> None:
+        self._terminal = terminal
+        self._live = live
+        self._loop = asyncio.get_running_loop()
+        self._heard = 0
+        self._decoder = getincrementaldecoder("utf-8")("replace")
+        self._rest = ""
 
-    def hear(self, event: Event) -> None:
-        if isinstance(event, Output):
-            lines = event.text.split()
-            last = event.text.rstrip().rpartition("\n")[2] if lines else ""
-            self.live.raise_(one_line(last.rpartition("\r")[2]), translate("running"))
-        elif isinstance(event, Approval):
-            self.live.lower()
+    @property
+    def is_cut(self) -> bool:
+        """More was said than is shown as it comes."""
+        return self._heard > SHOWN_BYTES
+
+    def hear(self, data: bytes) -> None:
+        """Take what the command has just said; called in the thread that runs it."""
+        self._heard += len(data)
+        if not self.is_cut:
+            self._loop.call_soon_threadsafe(self._show, data)
+
+    def _show(self, data: bytes) -> None:
+        *lines, self._rest = (self._rest + self._decoder.decode(data)).split("\n")
+        for line in lines:
+            self._terminal.screen.verbatim(_as_shown(line))
+        self._live.raise_(one_line(_as_shown(self._rest)), translate("running"))
+
+    def read(self, event: Event) -> None:
+        if isinstance(event, Approval):
+            self.finish()
         elif isinstance(event, Notice):
-            self.live.lower()
-            self.terminal.screen.line(one_line(explain(event.sentence)), "yellow")
+            self._live.lower()
+            self._terminal.screen.line(one_line(explain(event.sentence)), "yellow")
+
+    def finish(self) -> None:
+        """Show the last line, which nothing ended; a question may follow, and the live line makes way for it."""
+        self._live.lower()
+        if self._rest:
+            self._terminal.screen.verbatim(_as_shown(self._rest))
+            self._rest = ""
+
+
+def _as_shown(line: str) -> str:
+    """Return a line as a terminal would leave it: what stands behind the last return to its beginning."""
+    return line.rstrip("\r").rpartition("\r")[2]
 
 
 async def _run(terminal: TerminalSession, line: str, group: str, watcher: _Watcher) -> Outcome:
@@ -76,7 +112,7 @@ async def _run(terminal: TerminalSession, line: str, group: str, watcher: _Watch
         return Outcome((), problem=Sentence("Commands cannot be run here; `nebula doctor` says why."))
     wanted = {"command": line, "network": _has_network(terminal)}
     use = AssistantToolUse(group, OWN_COMMAND[0], "runCommand", wanted, wanted)
-    return await tools.run(Call(use, watcher.hear))
+    return await tools.run(Call(use, watcher.read, hear=watcher.hear))
 
 
 async def _run_to_its_end(
@@ -103,10 +139,16 @@ def _has_network(terminal: TerminalSession) -> bool:
     return approvals.permissions.has(NETWORK) or bool(terminal.settings.sandbox_network)
 
 
-def _show(terminal: TerminalSession, outcome: Outcome, report: Mapping[str, Any]) -> None:
-    screen, output = terminal.screen, str(report.get("output", "")).rstrip("\n")
-    for line in output.split("\n") if output else ():
-        screen.verbatim(line.rstrip("\r").rpartition("\r")[2])
+def _show_end(terminal: TerminalSession, output: str) -> None:
+    """Show the last lines of an output that was too long to be shown as it came."""
+    terminal.screen.line("…", "dim")
+    for line in output.rstrip("\n").split("\n")[-LAST_LINES:]:
+        terminal.screen.verbatim(_as_shown(line))
+
+
+def _conclude(terminal: TerminalSession, outcome: Outcome, report: Mapping[str, Any]) -> None:
+    """Show how the command ended, and what becomes of what it said."""
+    screen = terminal.screen
     if outcome.problem is not None:
         screen.line(one_line(explain(outcome.problem)), "yellow")
     if "exit_code" not in report:  # it was not run; the sentence says why

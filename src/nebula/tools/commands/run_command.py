@@ -112,7 +112,7 @@ class RunCommand:
             timeout_s=timeout_s,
             network=network,
             hosts=hosts,
-            on_output=None if self._layers.shows_secrets else show.heard,
+            on_output=call.hear or (None if self._layers.shows_secrets else show.heard),
             read_back=self._workspace is not None,
         )
 
