@@ -6,6 +6,7 @@ import pytest
 
 from conftest import Bench
 from in_process import run_here
+from nebula.graph.graph import Graph
 from scripted_model import ScriptedModel, Turn
 
 
@@ -63,3 +64,15 @@ def test_a_task_heeds_the_model_that_the_graph_names(
         ran = run_here(bench, "nebula", "-p", "which?", *argv, **server.env(), **env)
     assert ran.code == 0, ran.err
     assert server.turns[0].json["model"] == asked
+
+
+@pytest.mark.parametrize(("wire", "rate"), [("ollama", 100_000.0), ("openai", 0.0)])
+def test_a_node_says_how_fast_its_prompt_was_read_where_a_server_tells(bench: Bench, wire: str, rate: float) -> None:
+    with ScriptedModel(
+        [Turn("Yes.", input_tokens=100)]
+    ) as server:  # its Ollama reads a hundred tokens in a millisecond
+        ran = run_here(bench, "nebula", "-p", "word " * 400, "--output-format", "json", **server.env(wire))
+    [node] = Graph(bench.project / ".nebula/graph").list_nodes(10, 0)
+    said = node.texts[0]
+    assert (ran.code, node.id, said.role, said.rate) == (0, ran.json["node_id"], "user", rate)
+    assert said.duration == (round(said.count / rate, 2) if rate else 0.0)

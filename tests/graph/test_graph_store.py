@@ -687,3 +687,14 @@ def test_tries_of_a_first_prompt_are_found_from_each_of_them(tmp_path: Path) -> 
         graph.delete_node(first.id)
         assert graph.list_tries(third) == [second.id, third.id]
     assert "<beginning>" in (tmp_path / "nodes/000/001.xml").read_text("utf-8")
+
+
+def test_4_2_of_rate_and_duration_the_one_comes_from_the_other(graph: Graph) -> None:
+    told = [
+        Utterance("user", "q", 6, rate=5.0),
+        Utterance("assistant", "a", 14, 0.08),
+        Utterance("tool", "t", 3, 1.5, 2.0),
+    ]
+    node = graph.get_node(graph.add_turn(texts=told).id)
+    figures = [(each.count, each.duration, each.rate) for each in node.texts]
+    assert figures == [(6, 1.2, 5.0), (14, 0.08, 175.0), (3, 1.5, 2.0)]

@@ -186,7 +186,7 @@ async def run_rounds(turn: Turn) -> TurnResult:
         turn.rounds += 1
         reply, seconds = await call_model(turn.model, _build_request(turn), turn.stream, turn.task_id)
         stop = reply.stop if reply.stop not in ("end", "tool_calls") else None
-        turn.tell(Message(reply.message, reply.usage, reply.rung, turn.task_id, seconds, stop))
+        turn.tell(Message(reply.message, reply.usage, reply.rung, turn.task_id, seconds, stop, reply.reading_rate))
         if stop in _CUT_SHORT and reply.message.content:  # without a word: reported when the turn ends
             turn.tell(Notice(_CUT_SHORT[stop], turn.task_id))
         turn.history.append(reply.message)

@@ -245,6 +245,11 @@ class TurnResult:
         """Seconds that the model took for the messages of which the answer consists."""
         return sum(event.duration_s or 0.0 for event in self.messages if event.message.content)
 
+    @property
+    def reading_rate(self) -> float:
+        """Tokens a second at which the model read the request with the prompt; 0 where its server does not tell."""
+        return next((event.reading_rate or 0.0 for event in self.messages), 0.0)
+
     def final(self, ending: Ending, node_id: str | None) -> Final:
         """`node_id` is for a turn that said or changed something; one that did neither becomes no node."""
         return self.summed(self._judged(ending), node_id)

@@ -52,6 +52,8 @@ class Message(Event):
     duration_s: float | None = None
     stop: str | None = None
     """Why it ended early: `length` (cut at the output limit), `filter` (held back by the provider), `missing`."""
+    reading_rate: float | None = None
+    """Tokens a second at which the server says it read the request."""
 
     def to_json(self) -> dict[str, Any]:
         calls = [{"id": use.id, "name": use.name, "args": use.args} for use in self.message.tool_uses or ()]

@@ -1,4 +1,4 @@
-"""Figures of text that nobody measured: an estimated token count, and the rate from count and duration."""
+"""Figures of text that nobody measured: an estimated token count, and of rate and duration the one from the other."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ def measured(text: Utterance) -> Utterance:
     """The text with its figures as the file will hold them: two decimals."""
     count = text.count or estimate_tokens(text.text)
     rate = text.rate or (count / text.duration if text.duration > 0 else 0.0)
-    return Utterance(text.role, text.text, count, round(text.duration, 2), round(rate, 2))
+    duration = text.duration or (count / rate if rate > 0 else 0.0)
+    return Utterance(text.role, text.text, count, round(duration, 2), round(rate, 2))
 
 
 def with_text(node: Node, role: str, text: str) -> Node:

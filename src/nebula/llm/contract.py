@@ -82,6 +82,8 @@ class ModelReply:
     invalid_calls: Mapping[str, str] = MappingProxyType({})
     """Tool use id → why it must not run. The message keeps such a call with `{}` as arguments, so that ids stay
     paired; the loop answers it with an Error result holding the reason, and the model tries again."""
+    reading_rate: float | None = None
+    """Tokens a second at which the server says it read the request."""
 
 
 def why_no_answer(stop: str | None) -> Sentence:

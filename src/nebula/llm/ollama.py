@@ -154,9 +154,18 @@ class OllamaReader(ReplyReader):
             self.is_done = True
             draft.stop = "length" if event.get("done_reason") == "length" else "end"
             draft.usage = Usage(counted(event, "prompt_eval_count"), counted(event, "eval_count"))
+            draft.reading_rate = _reading_rate(event)
         if message.get("thinking"):
             self.thoughts_heard += 1
         return draft.add_text(message.get("content") or "")
+
+
+def _reading_rate(event: Mapping[str, Any]) -> float | None:
+    """Return the tokens a second at which the prompt was read; None where the server does not tell."""
+    nanoseconds = event.get("prompt_eval_duration")
+    if not isinstance(nanoseconds, int | float) or nanoseconds <= 0:
+        return None
+    return counted(event, "prompt_eval_count") / nanoseconds * 1e9 or None
 
 
 def context_step(tokens: int) -> int:

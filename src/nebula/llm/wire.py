@@ -163,6 +163,7 @@ class Draft:
         self.calls: list[RawCall] = []
         self.message_id: str | None = None
         self.usage = NO_USAGE
+        self.reading_rate: float | None = None
         self.stop: str | None = None
         """None until the model says that it has finished."""
         self._held = ""
@@ -194,13 +195,15 @@ class Draft:
         stop = self.stop or "end"
         message_id = self.message_id or _next_message_id(history)
         if not self.calls:
-            return ModelReply(AssistantMessage.new_response(message_id, content), self.usage, stop=stop)
+            message: AssistantMessage = AssistantMessage.new_response(message_id, content)
+            return ModelReply(message, self.usage, stop=stop, reading_rate=self.reading_rate)
         uses, invalid = _tool_uses(self.calls, history, cut=stop == "length")
         if stop == "length":
             readers = {spec.name for spec in tools if isinstance(spec, DeclaredSpec) and spec.reads_only}
             invalid = calls_of_cut_reply(uses, readers) | invalid
         message = AssistantMessage.new_tool_use(message_id, content, uses)
-        return ModelReply(message, self.usage, stop="tool_calls" if stop == "end" else stop, invalid_calls=invalid)
+        stop = "tool_calls" if stop == "end" else stop
+        return ModelReply(message, self.usage, stop=stop, invalid_calls=invalid, reading_rate=self.reading_rate)
 
 
 def well_formed(text: str) -> str:

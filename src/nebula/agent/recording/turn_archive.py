@@ -160,7 +160,7 @@ class NodeWriter:
             self.archive.graph.add_turn(
                 node_id=event.node_id,
                 texts=[
-                    Utterance("user", turn.prompt),
+                    Utterance("user", turn.prompt, rate=turn.reading_rate),
                     *(
                         Utterance("tool", text, duration=each.seconds)
                         for text, each in zip(round_texts(turn), turn.rounds, strict=True)

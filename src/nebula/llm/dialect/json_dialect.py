@@ -262,7 +262,7 @@ def finished(reading: DialectReply, raw: ModelReply, offer: Offer, history: Sequ
     message_id = raw.message.message_id
     if not reading.calls:
         message: AssistantMessage = AssistantMessage.new_response(message_id, reading.answer or "")
-        return ModelReply(message, raw.usage, reading.rung, raw.stop)
+        return replace(raw, message=message, rung=reading.rung)
     ids = CallIds(history)
     uses: list[AssistantToolUse] = []
     invalid: dict[str, str] = {}
@@ -276,7 +276,7 @@ def finished(reading: DialectReply, raw: ModelReply, offer: Offer, history: Sequ
     if raw.stop == "length":
         invalid = calls_of_cut_reply(uses, offer.readers) | invalid
     message = AssistantMessage.new_tool_use(message_id, reading.thought, uses)
-    return ModelReply(message, raw.usage, reading.rung, "tool_calls", invalid)
+    return replace(raw, message=message, rung=reading.rung, stop="tool_calls", invalid_calls=invalid)
 
 
 def _read(raw: ModelReply, offer: Offer) -> DialectReply:
