@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from nebula.config import ConfigError, Settings, load_settings, remember_trust
-from nebula.tools.external.configured import ExternalServer, configured_servers
+from nebula.tools.external.configured import ExternalServer, configured_servers, origin_of_server
 from nebula.tools.external.tool import offered_name
 
 OWN = {"notes": {"command": "notes", "env": {"KEY": "${NOTES_KEY}"}, "read_only": ["search"]}}
@@ -57,7 +57,9 @@ def test_an_entry_is_taken_as_it_is_written(places: Places) -> None:
         ),
     )
     trusted = remember_trust(places.settings(None, {"theirs": {"command": "x"}}))
-    assert configured_servers(trusted, {})[0] == ExternalServer("theirs", command="x", cwd=str(places.project))
+    [theirs, *_] = configured_servers(trusted, {})
+    assert theirs == ExternalServer("theirs", command="x", cwd=str(places.project))
+    assert origin_of_server(trusted, "theirs") == str(places.project / ".nebula/config.json")
 
 
 def test_a_projects_servers_count_once_it_is_trusted(places: Places) -> None:

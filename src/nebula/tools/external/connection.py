@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import tempfile
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, suppress
 from importlib import import_module
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from nebula.errors import NebulaError
 from nebula.tools.external.border import Border
+from nebula.tools.external.last_words import LastWords
 from nebula.tools.external.resources import READ_RESOURCE, has_resources, read_resource, resource_tool
 
 if TYPE_CHECKING:
@@ -134,12 +134,12 @@ class ServerConnection:
         self._client = self._task = None
 
     async def _live(self, ready: asyncio.Future[None]) -> None:
-        with tempfile.TemporaryFile(mode="w+", encoding="utf-8", errors="replace") as said:
+        with LastWords() as said:
             try:
                 await asyncio.to_thread(import_module, "mcp")  # takes seconds on a busy machine
                 from mcp import Client
 
-                transport = self._border.guard(self._transport(said), keep_problems=bool(self.server.url))
+                transport = self._border.guard(self._transport(said.file), keep_problems=bool(self.server.url))
                 async with Client(transport) as client:
                     await self._learn_offers(client)
                     self.left_out = tuple(self._border.left_out)
@@ -148,7 +148,8 @@ class ServerConnection:
                     await self._stop.wait()
             except Exception as problem:  # noqa: BLE001 - a stranger's server, in any of the ways it can fail
                 if not ready.done():
-                    ready.set_exception(self._failed(_last_line(said) or _reason(problem)))
+                    reason = await asyncio.to_thread(said.last_line) or _reason(problem)
+                    ready.set_exception(self._failed(reason))
 
     async def _learn_offers(self, client: Client) -> None:
         """Ask the server what it has: tools, resources, prompts."""
@@ -203,9 +204,3 @@ def _reason(problem: BaseException) -> str:
     while isinstance(problem, BaseExceptionGroup):
         problem = problem.exceptions[0]
     return str(problem).partition("\n")[0] or type(problem).__name__
-
-
-def _last_line(said: Any) -> str:
-    said.seek(0)
-    lines = [line.strip() for line in said if line.strip()]
-    return lines[-1] if lines else ""
