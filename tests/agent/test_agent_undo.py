@@ -5,7 +5,7 @@ from datetime import datetime
 
 import pytest
 
-from nebula.agent.recording.node_files import changed_by
+from nebula.agent.recording.node_files import FileTexts, changed_by, texts_by_turn
 from nebula.agent.undo import (
     NoJournalHere,
     NothingToUndo,
@@ -131,3 +131,16 @@ def test_the_difference_of_a_turn_names_modes_links_and_folders(tmp_path):
         workspace.apply_changes(changes)
         found = {each.diff.text.partition("\n")[0] for each in changed_by(workspace, "turn-1")}
     assert found == {"mode 644 → 755", "nothing → link", "nothing → folder"}
+
+
+def test_the_texts_of_a_turn_are_whole_or_none(workspace, tmp_path):
+    (tmp_path / "image.png").write_bytes(b"\x89PNG\0\xff")
+    change(workspace, "one", "a.txt", "first")
+    change(workspace, "two", "a.txt", "second")
+    change(workspace, "two", "a.txt", "third")
+    change(workspace, "two", "image.png", "text now")
+    change(workspace, "three", "b.txt", "not asked for")
+    assert texts_by_turn(workspace, ["one", "two"]) == {
+        "one": [FileTexts("a.txt", None, "first")],
+        "two": [FileTexts("a.txt", "first", "third"), FileTexts("image.png", None, None)],
+    }

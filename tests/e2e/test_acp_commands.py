@@ -11,7 +11,7 @@ from acp import RequestError, text_block
 
 from conftest import Bench
 from editor_rig import Editor, connected, titles
-from scripted_model import Call, Fault, ScriptedModel, Turn
+from scripted_model import Call, Fault, RecordedRequest, ScriptedModel, Turn
 
 pytestmark = pytest.mark.slow
 
@@ -72,6 +72,39 @@ async def test_a_command_that_is_none_is_an_error_and_is_not_sent(bench: Bench) 
             assert not server.turns
             await agent.prompt(session_id=session, prompt=words("/etc/passwd is a path"))
         assert len(server.turns) == 1
+
+
+async def test_a_command_of_the_users_own_runs_in_a_layer(bench: Bench) -> None:
+    editor = Editor()
+    with ScriptedModel([Turn("Seen.")]) as server:
+        async with connected(bench, server, editor) as agent:
+            session = await opened(agent, bench)
+            await agent.prompt(session_id=session, prompt=words("!echo said; echo one > own.txt"))
+            assert "said" in editor.said() and (bench.project / "own.txt").read_text() == "one\n"
+            assert titles(editor.questions) == ["What a command changed: echo said; echo one > own.txt"]
+            assert [each["status"] for each in editor.of_kind("tool_call_update")] == ["completed"]
+            assert not server.turns
+            await agent.prompt(session_id=session, prompt=words("what did it say?"))
+        assert "$ echo said" in json.dumps(server.turns[0].json["messages"])
+
+
+async def test_tries_are_raced_and_one_is_taken(bench: Bench) -> None:
+    editor = Editor()
+
+    def answer(request: RecordedRequest) -> Turn:
+        is_done = any(each["role"] == "tool" for each in request.json["messages"])
+        return Turn("Done.") if is_done else Turn("", [CREATE])
+
+    with ScriptedModel(answer) as server:
+        async with connected(bench, server, editor) as agent:
+            session = await opened(agent, bench)
+            await agent.prompt(session_id=session, prompt=words("/race --tries 2 write notes"))
+            assert "/take 2" in editor.said() and not (bench.project / "notes.txt").exists()
+            await agent.prompt(session_id=session, prompt=words("/take 1"))
+    assert (bench.project / "notes.txt").read_text() == "one\n"
+    (asked,) = editor.questions
+    assert [each.new_text for each in asked.content if each.type == "diff"] == ["one\n"]
+    assert editor.of_kind("tool_call_update")[-1]["status"] == "completed"
 
 
 async def test_a_question_of_a_command_is_a_permission(bench: Bench) -> None:

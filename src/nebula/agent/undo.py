@@ -134,3 +134,16 @@ def moment(timestamp: str) -> datetime:
 def text_of(history: FileHistory, state: str | None) -> str | None:
     content = history.content(state) if state is not None else None
     return None if content is None else content.decode("utf-8", "replace")
+
+
+def whole_texts(history: FileHistory, before: str | None, after: str | None) -> tuple[str | None, str | None]:
+    """Return the texts of two states exactly as they are, None for one without a file; both None where one of them
+    is no text: a part would pass for the whole."""
+    contents = [history.content(state) if state is not None else b"" for state in (before, after)]
+    try:
+        texts = [None if each is None or b"\0" in each else each.decode() for each in contents]
+    except UnicodeDecodeError:
+        return None, None
+    if None in texts:
+        return None, None
+    return texts[0] if before is not None else None, texts[1] if after is not None else None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from nebula.cli.terminal.commands.table import TABLE, file_commands, find, is_slash_word, obey, prompt_of_file, unknown
 from nebula.cli.terminal.input.contract import EndOfInput, Watch
 from nebula.cli.terminal.output.screen import Screen
+from nebula.cli.terminal.servers import send_server_prompt
 from nebula.cli.terminal.terminal_session import TerminalSession
 from nebula.cli.terminal.turns import take_turn
 from nebula.language import translate
@@ -55,9 +56,8 @@ class TerminalCommands:
             if find(text) is None and (prompt := prompt_of_file(terminal, text)) is not None:
                 await take_turn(terminal, prompt, attachments)
             elif is_slash_word(text):
-                self._require_command(text)
-                await obey(terminal, text)
-            elif not attachments and (terminal.plan_offered or text.startswith("#")):
+                await self._obey_slash(text)
+            elif not attachments and (terminal.plan_offered or text.startswith(("#", "!"))):
                 await obey(terminal, text)
             else:
                 await take_turn(terminal, text.strip(), attachments)
@@ -67,12 +67,15 @@ class TerminalCommands:
     def mode_changed(self) -> None:
         self._terminal.plan_offered = False
 
-    def _require_command(self, text: str) -> None:
+    async def _obey_slash(self, text: str) -> None:
         word, found = text.split(None, 1)[0], find(text)
-        if found is None:
+        if found is None and not await send_server_prompt(self._terminal, text):
             raise RpcError("{problem}", problem=unknown(word))
+        if found is None:
+            return
         if found[0].name in TERMINAL_ONLY:
             raise RpcError("{word} is for the terminal; your editor has its own way to do that.", word=word)
+        await obey(self._terminal, text)
 
     async def _take_turn(self, prompt: str, attachments: Sequence[Attachment]) -> Final:
         self._screen.end()

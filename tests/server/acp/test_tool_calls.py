@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, get_args
-
-from acp.schema import ToolKind
+from typing import Any
 
 from nebula.server.acp.tool_calls import KINDS, LONGEST_TITLE, ToolCalls, describe_call
 from nebula.tools.registry import TOOLS
@@ -12,7 +10,8 @@ from nebula.tools.registry import TOOLS
 
 def test_a_kind_belongs_to_a_tool_and_is_one_of_the_protocol() -> None:
     assert set(KINDS) <= {tool.name for tool in TOOLS}
-    assert set(KINDS.values()) <= set(get_args(ToolKind))
+    kinds = {"read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"}
+    assert set(KINDS.values()) <= kinds
 
 
 def test_a_call_names_its_subject_and_its_file() -> None:

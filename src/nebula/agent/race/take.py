@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from nebula.agent.undo import difference
+from nebula.agent.undo import difference, whole_texts
 from nebula.errors import EXIT_USAGE, NebulaError
 from nebula.events import Approval, Diff, ProposedChange, new_trace_id
 from nebula.files.digest import digest
@@ -177,4 +177,5 @@ def _describe(history: FileHistory, state: FileState) -> ProposedChange:
     before, after = state.before or None, state.after or None
     kind = "created" if before is None else "deleted" if after is None else "changed"
     diff = difference(history, state.path, before, after)
-    return ProposedChange(state.path, kind, diff.added, diff.removed, diff.text)
+    texts = whole_texts(history, before, after)
+    return ProposedChange(state.path, kind, diff.added, diff.removed, diff.text, "", *texts)

@@ -16,8 +16,8 @@ from nebula.agent.undo import (
     journal_of,
     restore_plan,
     state_after,
-    text_of,
     undo_plan,
+    whole_texts,
 )
 from nebula.value import value
 from nebula.workspace.file_history import FileHistory, FilePlan, ends
@@ -113,7 +113,7 @@ def _name(plan: FilePlan) -> str:
 
 @value
 class FileTexts:
-    """The texts of a file before and after a turn; None: there was none, or it was no text."""
+    """The texts of a file before and after a turn; None: there was no file. Both None: it was no text."""
 
     path: str
     old: str | None
@@ -129,7 +129,7 @@ def texts_by_turn(workspace: Workspace, turn_ids: Collection[str]) -> dict[str, 
             changes.setdefault(change.group, []).append(change)
     return {
         turn_id: [
-            FileTexts(path, text_of(history, first.before), text_of(history, last.after))
+            FileTexts(path, *whole_texts(history, first.before, last.after))
             for path, (first, last) in sorted(ends(made).items())
         ]
         for turn_id, made in changes.items()

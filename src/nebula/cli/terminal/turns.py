@@ -28,8 +28,10 @@ async def take_turn(terminal: TerminalSession, prompt: str, attachments: Sequenc
     terminal.plan_offered = False
     terminal.left_behind = None
     terminal.forks.forget()
+    attached = [*attachments, *terminal.own_output.values()]
+    terminal.own_output.clear()
     elsewhere = terminal.take_turn_elsewhere
-    final = await (elsewhere(prompt, attachments) if elsewhere else _take_turn_here(terminal, prompt, attachments))
+    final = await (elsewhere(prompt, attached) if elsewhere else _take_turn_here(terminal, prompt, attached))
     _afterwards(terminal, final)
     await _look_at_graph(terminal, final)
     return final
@@ -43,8 +45,7 @@ async def _take_turn_here(terminal: TerminalSession, prompt: str, attachments: S
     for problem in problems:
         terminal.screen.line(one_line(explain(problem)), "yellow")
     warming = _warm_up(terminal)
-    attached = [*attachments, *(each for each in pasted if each not in attachments), *terminal.own_output.values()]
-    terminal.own_output.clear()
+    attached = [*attachments, *(each for each in pasted if each not in attachments)]
     steering = terminal.typed.take_steering
     readers = [view.read, _count_tokens(terminal)]
     turn = terminal.session.turn(prompt, readers, attachments=attached, steering=steering, watchers=[view.read])

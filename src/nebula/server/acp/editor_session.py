@@ -48,6 +48,8 @@ class EditorSession:
         self._work: asyncio.Task[None] | None = None
         self._cancelled = False
         self._final: Final | None = None
+        self._in_turn = False
+        """Somebody will tell what came of a call; what a command asks about ends with the answer."""
         self._view: EditorView | None = None
         self.calls = ToolCalls(self.update)
         self.plan_reader = PlanView(self.update).read
@@ -130,7 +132,11 @@ class EditorSession:
         stage = StageOptions(settings.lang, settings.curtain, settings.backstage)
         view = self._view = EditorView(stage, self.update, self.calls, settings.root)
         readers = [view.read, self.plan_reader]
-        self._final = await session.turn(prompt, readers, attachments=attachments, watchers=readers)
+        self._in_turn = True
+        try:
+            self._final = await session.turn(prompt, readers, attachments=attachments, watchers=readers)
+        finally:
+            self._in_turn = False
         self.options.tell_usage(self._final)
         return self._final
 
@@ -162,10 +168,10 @@ class EditorSession:
             return await self._choose({**call, **shown}, options)
 
         answer = await question.decide(choose)
-        if answer.allowed:
+        if answer.allowed and self._in_turn:
             self.calls.change(call_id, question.shown, "in_progress")
         else:
-            self.calls.end(call_id, False)
+            self.calls.end(call_id, answer.allowed)
         return answer
 
     async def _choose(self, call: Mapping[str, Any], options: Sequence[Mapping[str, str]]) -> str:

@@ -81,7 +81,7 @@ class _ReplayedTurn:
         changed = self._take_changes(use)
         if not (backstage or changed or (use.name in WRITERS and use.name != "runCommand")):
             return
-        content = [_show_texts(each, self._root) for each in changed]
+        content = [_show_texts(each, self._root) for each in changed if (each.old, each.new) != (None, None)]
         result = self._results.get(use.id)
         if backstage and result is not None and not content:
             content = [{"type": "content", "content": {"type": "text", "text": neutralise(result.as_text())}}]
