@@ -654,9 +654,9 @@ def test_a_model_that_printed_a_call_is_native_again_after_prose_and_in_the_next
     printed = '{"name": "readFile", "arguments": {"path": "a.txt"}}'
     script = [Turn(printed), Turn("In prose."), Turn("native"), Turn(printed), Turn("In prose."), Turn("native")]
     with ScriptedModel(script) as server:
-        run_here(bench, "nebula", stdin="\ngo\ngo on\nexit\n", **server.env())
-        first = run_here(bench, "nebula", "-p", "once more", **server.env())
-        second = run_here(bench, "nebula", "-p", "and again", **server.env())
+        run_here(bench, "nebula", stdin="\ngo\ngo on\nexit\n", **server.env(), NEBULA_MODEL="openai/own-model")
+        first = run_here(bench, "nebula", "-p", "once more", **server.env(), NEBULA_MODEL="openai/own-model")
+        second = run_here(bench, "nebula", "-p", "and again", **server.env(), NEBULA_MODEL="openai/own-model")
     assert ["tools" in turn.json for turn in server.turns] == [True, False, True, True, False, True]
     assert (first.code, first.out, second.out) == (0, "In prose.\n", "native\n")
     assert "prints its tool calls as text" in first.err

@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
 MOST_PARALLEL = 1_000
 MOST_NAMED = 5
-_FORM = '{"task": "…", "root"?: "…", "id"?: "…", "planner"?: "…", "executor"?: "…", "plan"?: {…},'
-_FORM += '\n   "ref"?: "…", "checks"?: […], "setup"?: "…", "env"?: {…}, "tries"?: N, "models"?: […]}'
+_FORM = '{"task": "…", "root"?: "…", "id"?: "…", "planner"?: "…", "executor"?: "…", "plan"?: {…}}'
+_FORM += '\n  {"task": "…", "ref"?: "…", "checks"?: […], "setup"?: "…", "env"?: {…}, "tries"?: N, "models"?: […]}'
 
 
 def main(argv: Sequence[str]) -> int:

@@ -69,7 +69,14 @@ def _parser() -> Parser:
         ),
         examples=("nebula skills list", "nebula skills check"),
     )
-    parser.add_argument("action", choices=("list", "check"), nargs="?", default="list", metavar="list|check")
+    parser.add_argument(
+        "action",
+        choices=("list", "check"),
+        nargs="?",
+        default="list",
+        metavar="list|check",
+        help=translate("show them, or check each for mistakes"),
+    )
     flag(parser, "--json", translate("print JSON"))
     trust_option(parser)
     root_option(parser)
