@@ -9,12 +9,15 @@ as a commit's do for its user; what they do stays in the layer like all that a c
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 
 from nebula.files.reading import UnreadableFile, read_below
 
 _LIMIT = 2**20
 _CREDENTIALS_IN_ADDRESS = re.compile(rb"(?<!\w)(\w++://)[^/@\s\"]+@")
+_BY_TIME_AND_SIZE = b"\n[core]\n\tcheckStat = minimal\n\ttrustctime = false\n"
+"""In a copy every file is another one to git, which would read them all again to see that none has changed."""
 _BOM = b"\xef\xbb\xbf"
 _TOKEN = re.compile(
     rb"\s++|[#;][^\n]*+"
@@ -57,6 +60,17 @@ def cleaned_git_settings(root_fd: int, paths: Iterable[str]) -> dict[str, bytes]
             cleaned = _CREDENTIALS_IN_ADDRESS.sub(rb"\1", settings)
             if cleaned != text:
                 shown[path] = cleaned
+    return shown
+
+
+def settings_of_copies(root_fd: int, paths: Sequence[str]) -> dict[str, bytes]:
+    """Return path → what is shown there in a copy of the project, for all settings files that git reads as such."""
+    shown = cleaned_git_settings(root_fd, paths)
+    for path in paths:
+        if path.rpartition("/")[2] == "config":
+            with suppress(UnreadableFile):
+                text = shown[path] if path in shown else read_below(root_fd, path, _LIMIT)
+                shown[path] = (text or b"") + _BY_TIME_AND_SIZE
     return shown
 
 

@@ -20,7 +20,7 @@ from nebula.config import Settings, load_settings
 from nebula.files.beneath import FOLDER_FLAGS
 from nebula.sandbox.disk import make_layer_folder
 from nebula.sandbox.errors import SandboxError
-from nebula.sandbox.git_settings import cleaned_git_settings
+from nebula.sandbox.git_settings import settings_of_copies
 from nebula.sandbox.inside.kernel import prctl
 from nebula.sandbox.remembered import AVAILABLE, recall
 from nebula.sandbox.tries.places import HIDDEN, Copies, Overlays, Places
@@ -65,7 +65,7 @@ def _make_places(root: str, settings: Settings, order: RaceOrder) -> tuple[Place
     found = layers.secret_finder.find(root, HIDDEN)
     project = os.open(root, FOLDER_FLAGS)
     try:
-        shown = dict.fromkeys(found.masked, b"") | cleaned_git_settings(project, found.settings)
+        shown = dict.fromkeys(found.masked, b"") | settings_of_copies(project, found.settings)
         known = recall(settings.home)
         if not order.plain_copies and layers.available and (known is None or known[0] == AVAILABLE):
             return Overlays(root, shown, project), False
