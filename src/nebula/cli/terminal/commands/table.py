@@ -83,6 +83,7 @@ TABLE: tuple[SessionCommand, ...] = (
 KEYS = (
     ("Enter", "send; \\+Enter, Alt+Enter or Ctrl+J begin a new line"),
     ("!command", "run a command of your own in a layer; what it says goes with the next prompt"),
+    ("# remember TEXT", "add a line to AGENTS.md, after a question"),
     ("Shift+Tab", "plan mode and back"),
     ("Tab", "complete commands, words, @files, @turns and #tags"),
     ("↑ ↓ Ctrl+R", "earlier prompts"),
