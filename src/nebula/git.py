@@ -180,6 +180,12 @@ def add_note(root: str, ref: str, commit: str, text: str, author: tuple[str, str
     _change(root, "notes", f"--ref={ref}", "add", "-F", "-", commit, feed=text.encode(), more=who)
 
 
+def set_merge_driver(root: str, driver: str, name: str, line: str) -> None:
+    """Tell git of this repository, and of no other, which command merges files with this driver. Raises GitFailed."""
+    _change(root, "config", "--local", f"merge.{driver}.name", name)
+    _change(root, "config", "--local", f"merge.{driver}.driver", line)
+
+
 def _change(root: str, *args: str, feed: bytes | None = None, more: Mapping[str, str] | None = None) -> None:
     """Run one of the commands that write: a list of work trees in `.git`, the files of a new one, a note."""
     env = {**_environment(root, _without_programs(root, DEFAULT_TIMEOUT)), **(more or {})}

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from nebula.cli.arguments import Parser, flag
+from nebula.cli.graph_merge import install_driver
 from nebula.cli.printing import print_line, print_remark
 from nebula.errors import EXIT_FAILED, EXIT_OK, EXIT_POLICY
 from nebula.git import find_repository
@@ -42,6 +43,7 @@ def main(root: str, argv: Sequence[str]) -> int:
         print_remark(translate("This folder lies in no git repository: there is nobody to share with."))
         return EXIT_FAILED
     if is_shared(root):
+        install_driver(root)
         print_remark(translate("The conversation of this project is shared already."))
         return EXIT_OK
     _tell_what_is_in_it(os.path.join(root, ".nebula", "graph"))
@@ -57,6 +59,7 @@ def main(root: str, argv: Sequence[str]) -> int:
             os.close(state_fd)
     finally:
         jail.close()
+    install_driver(root)
     print_line(translate("Shared: git add .nebula takes the conversation from now on."))
     return EXIT_OK
 

@@ -52,6 +52,10 @@ class TurnArchive:
         if self._graph is None and self._open is not None:
             self._graph = self._open()
             self._was_there = os.path.isdir(self._graph.data_dir)
+            if os.path.exists(os.path.join(self._graph.data_dir, ".state/merged")) and not self._read_only:
+                from nebula.graph.health.merging import settle_merge
+
+                settle_merge(self._graph)
         return self._graph
 
     def close(self) -> None:

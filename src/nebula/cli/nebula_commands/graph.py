@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from nebula.cli import graph_share, vizprompt
+from nebula.cli import graph_merge, graph_share, vizprompt
 from nebula.cli.arguments import Parser, checked_root, command_list, root_option, take_option, unknown_command
 from nebula.cli.printing import print_line, print_remark
 from nebula.cli.vizprompt_commands.showing import flow_lines, legend, remark_on_unreadable
@@ -22,6 +22,9 @@ def main(argv: Sequence[str]) -> int:
     root, rest = take_option(argv, "--root")
     place = checked_root(root)
     data_dir = os.path.join(place, ".nebula", "graph")
+    if rest and rest[0] == graph_merge.COMMAND:
+        return graph_merge.merge_file(rest[1:])
+    graph_merge.tell_settled(data_dir)
     if rest and rest[0] == SHARE:
         return graph_share.main(place, rest[1:])
     if rest and rest[0] in COMMANDS:

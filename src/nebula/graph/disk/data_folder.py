@@ -29,8 +29,8 @@ _GIT_ATTRIBUTES = """\
 /nodes/index.tsv merge=union
 /flows/index.tsv merge=union
 /metadata/*.yaml merge=union
-/nodes/*/*.xml conflict-marker-size=32
-/flows/*/*.yaml conflict-marker-size=32
+/nodes/*/*.xml conflict-marker-size=32 merge=nebula-graph
+/flows/*/*.yaml conflict-marker-size=32 merge=nebula-graph
 """
 _MAX_RULES = 1 << 20
 _MAX_FILE = 512 * 1024 * 1024
