@@ -1,22 +1,27 @@
-"""The example in docs/blame.md is what the command really prints."""
+"""The examples in docs/blame.md and blame.ja.md are what the command really prints."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
+import pytest
+
 from blamed_project import turn, write
 from conftest import Bench
 from in_process import run_here
 
-DOCUMENT = Path(__file__).parents[2] / "docs/blame.md"
+DOCS = Path(__file__).parents[2] / "docs"
+EXAMPLES = {"en": ("blame.md", "greet by name"), "ja": ("blame.ja.md", "名前で挨拶する")}
 
 
-def test_the_example_is_real(bench: Bench) -> None:
-    turn(bench, "greet by name", write("greeting.py", "def greet(name):", '    return f"Hello {name}"'))
+@pytest.mark.parametrize("lang", EXAMPLES)
+def test_the_example_is_real(bench: Bench, lang: str) -> None:
+    document, prompt = EXAMPLES[lang]
+    turn(bench, prompt, write("greeting.py", "def greet(name):", '    return f"Hello {name}"'))
     bench.write("greeting.py", bench.read("greeting.py") + 'print(greet("Nebula"))\n')
-    printed = run_here(bench, "nebula", "blame", "greeting.py").out
-    shown = DOCUMENT.read_text("utf-8").partition("$ nebula blame greeting.py\n")[2].partition("\n\n")[0]
+    printed = run_here(bench, "nebula", "blame", "greeting.py", NEBULA_LANG=lang).out
+    shown = (DOCS / document).read_text("utf-8").partition("$ nebula blame greeting.py\n")[2].partition("\n\n")[0]
     assert _words(shown) == _words(printed)
 
 

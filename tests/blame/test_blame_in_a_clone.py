@@ -10,6 +10,7 @@ import pytest
 
 from blamed_project import blame, edit, git, repository, share, turn, who, write
 from conftest import Bench
+from nebula.blame.line_record import hash_line
 
 
 def clone(bench: Bench, tmp_path: Path, *options: str) -> Bench:
@@ -105,17 +106,30 @@ def test_a_line_that_a_turn_carried_to_another_file_keeps_its_author(bench: Benc
     assert who(blame(bench, "b.py")) == who(blame(there, "b.py")) == [two, one]
 
 
-def test_nothing_is_recorded_of_a_secret_files_lines(bench: Bench) -> None:
+def test_nothing_of_a_secret_file_is_in_the_graph(bench: Bench) -> None:
     from in_process import run_here
-    from scripted_model import ScriptedModel, Turn
+    from scripted_model import Call, ScriptedModel, Turn
 
-    script = [Turn("Working.", [write(".env", "PASSWORD=correct-horse")]), Turn("Done.")]
-    with ScriptedModel(script) as model:
+    read, change = Call("readFile", {"path": ".env"}), {"path": ".env", "new_content": "PASSWORD=battery-staple\n"}
+    calls = [
+        write(".env", "PASSWORD=correct-horse"),
+        read,
+        Call("editFile", change),
+        write("a.py", "one ordinary line"),
+    ]
+    with ScriptedModel([*(Turn("Working.", [call]) for call in calls), Turn("Done.")]) as model:
         ran = run_here(bench, "nebula", "-p", "x", "--yes", "--allow", ".env", **model.env())
     assert ran.code == 0, ran.err
+    assert bench.read(".env") == "PASSWORD=battery-staple\n"
     (node,) = (bench.project / ".nebula/graph/nodes").rglob("*.xml")
     said = node.read_text("utf-8")
-    assert 'path=".env"' in said and "wrote=" not in said
+    assert 'path=".env"' in said and said.count("wrote=") == 1 and "one ordinary line" in said
+    held = [*(bench.project / ".nebula/graph").rglob("*"), *(bench.home / ".nebula/projects").rglob("*")]
+    secrets = [b"correct-horse", b"battery-staple", hash_line(b"PASSWORD=correct-horse").encode()]
+    found = [
+        (each.name, secret) for each in held if each.is_file() for secret in secrets if secret in each.read_bytes()
+    ]
+    assert found == []
 
 
 def test_a_line_with_a_key_is_counted_and_not_named(bench: Bench) -> None:
