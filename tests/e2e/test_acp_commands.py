@@ -183,6 +183,15 @@ async def test_the_model_is_chosen_in_the_editor(bench: Bench) -> None:
     assert editor.of_kind("usage_update")[-1]["size"] > 0
 
 
+async def test_the_model_is_chosen_as_editors_did_before_there_were_options(bench: Bench) -> None:
+    with ScriptedModel([Turn("One.")], models={"openai": ["small", "large"]}) as server:
+        async with connected(bench, server, Editor()) as agent:
+            session = await opened(agent, bench)
+            await agent._conn.send_request("session/set_model", {"sessionId": session, "modelId": "openai/large"})
+            await agent.prompt(session_id=session, prompt=words("one"))
+        assert server.turns[-1].json["model"] == "large"
+
+
 async def test_a_model_chosen_during_a_turn_answers_the_next(bench: Bench) -> None:
     with ScriptedModel(
         [Turn("Slow.", fault=Fault.slow(1)), Turn("Two.")], models={"openai": ["small", "large"]}
