@@ -13,7 +13,7 @@ from conftest import Bench
 from in_process import MAINS, run_here, sit_down_here
 from nebula.cli import evercontext, vizprompt
 from nebula.cli import nebula as umbrella
-from nebula.cli.nebula_commands.doctor import about_commands
+from nebula.cli.nebula_commands.setup.doctor import about_commands
 from nebula.cli.terminal.output.width import display_width
 from nebula.config import load_settings
 from nebula.language import use_language

@@ -50,13 +50,19 @@ COMMANDS = {
     "kpi": Sentence("how well tasks go and what they cost"),
     "demo": Sentence("a recorded conversation on a sample project; no key and no network needed"),
 }
+_FOLDERS = {
+    "servers": ("serve", "mcp", "acp"),
+    "conversation": ("sessions", "graph", "import", "export", "blame", "trace", "race", "take"),
+    "setup": ("config", "models", "doctor", "skills"),
+}
+"""Where the modules of commands lie that do not lie beside each other."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     with error_boundary("nebula", argv) as command:
         words = command.words
         if words and words[0] in COMMANDS:
-            command.exit_code = dispatch("nebula.cli.nebula_commands", words[0], words[1:])
+            command.exit_code = dispatch("nebula.cli.nebula_commands", _find_module(words[0]), words[1:])
         elif (options := _options(words)).version:
             print_line(f"nebula {__version__}")
         else:
@@ -67,6 +73,11 @@ def main(argv: Sequence[str] | None = None) -> int:
                 from nebula.cli.headless.run import run_headless as run
             command.exit_code = run(options)
     return command.exit_code
+
+
+def _find_module(command: str) -> str:
+    """Return the module of a command, below the folder of them all."""
+    return next((f"{folder}.{command}" for folder, names in _FOLDERS.items() if command in names), command)
 
 
 def _options(words: Sequence[str]) -> Namespace:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nebula.agent.session import CHAT
-from nebula.cli.nebula_commands.serve import check_door, serve_conversation, serve_parser
+from nebula.cli.nebula_commands.servers.serve import check_door, serve_conversation, serve_parser
 from nebula.cli.settings import open_settings, session_overrides
 from nebula.graph.graph import Graph
 from nebula.language import translate

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from nebula.agent import undo as journal
 from nebula.agent.recording.node_files import changed_by, described
 from nebula.cli.terminal.commands.command import SessionCommand
-from nebula.cli.terminal.commands.nodes import named_node
+from nebula.cli.terminal.commands.graph.nodes import named_node
 from nebula.cli.terminal.input.contract import agreed
 from nebula.cli.terminal.output.diff_view import show_diff
 from nebula.cli.terminal.output.width import cut

@@ -12,7 +12,7 @@ from nebula.agent.past.file_turns import FileTurn, plan_part, take_back, turns_o
 from nebula.cli.terminal.commands import sessions
 from nebula.cli.terminal.commands.command import SessionCommand
 from nebula.cli.terminal.commands.files import show_preview
-from nebula.cli.terminal.commands.nodes import short_ids
+from nebula.cli.terminal.commands.graph.nodes import short_ids
 from nebula.cli.terminal.output.width import cut
 from nebula.language import explain, translate
 from nebula.stage import one_line

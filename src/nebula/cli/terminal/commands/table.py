@@ -11,10 +11,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from nebula.cli.terminal.commands import (
-    branches,
     checks,
     files,
-    maps,
     modes,
     permissions,
     plans,
@@ -24,6 +22,7 @@ from nebula.cli.terminal.commands import (
 )
 from nebula.cli.terminal.commands.command import SessionCommand
 from nebula.cli.terminal.commands.elsewhere import ELSEWHERE
+from nebula.cli.terminal.commands.graph import branches, maps
 from nebula.cli.terminal.commands.history import HISTORY, WHY
 from nebula.cli.terminal.commands.models import MODEL
 from nebula.cli.terminal.instructions import INIT, remember, wanted_line

@@ -1,0 +1,1 @@
+"""Commands that serve the agent to others: pages, editors, clients of the Model Context Protocol."""

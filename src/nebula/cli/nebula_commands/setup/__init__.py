@@ -1,0 +1,1 @@
+"""Commands about what nebula has to work with: settings, models, skills, this machine."""
