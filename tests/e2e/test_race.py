@@ -69,7 +69,8 @@ def test_tries_become_siblings_and_the_project_is_not_touched(bench):
     assert len(set(traces.values())) == 3
     assert {tuple(event["parents"]) for event in events if event["type"] == "task"} == {()}
     assert bench.read("a.txt") == "one\n" and not (bench.project / "new.txt").exists()
-    assert sorted(event["trace_id"] for event in bench.trace() if event["type"] == "final") == sorted(traces.values())
+    recorded = {event["trace_id"]: event["try"] for event in bench.trace() if event["type"] == "final"}
+    assert recorded == {trace: number for number, trace in traces.items()}
 
 
 def test_a_race_continues_from_a_node(bench):
@@ -271,6 +272,31 @@ def test_a_killed_race_leaves_nothing(bench):
     assert not (bench.home / ".nebula/projects").exists() or not list(
         (bench.home / ".nebula").glob("projects/*/layers/*")
     )
+
+
+def test_copies_that_a_killed_race_left_are_removed_at_the_next_start(bench):
+    bench.write("a.txt", "one\n")
+    home = bench.home / ".nebula"
+    remember(str(home), ON_DISK, 0)
+    asked: list[int] = []
+
+    def answer(_: RecordedRequest) -> Turn:
+        asked.append(1)
+        return Turn("", [Call("runCommand", {"command": "sleep 30"})])
+
+    with ScriptedModel(answer) as server:
+        running = bench.start("nebula", "race", "do it", "--tries", "2", **server.env())
+        while len(asked) < 2:
+            time.sleep(0.02)
+        for pid in (running.pid, *inside(bench)):
+            os.kill(pid, signal.SIGKILL)
+        running.communicate()
+        assert list(home.glob("projects/*/layers/*/*/project"))
+    while inside(bench):
+        time.sleep(0.02)
+    with ScriptedModel([Turn("Hello.")]) as server:
+        assert bench.run("nebula", "-p", "hi", **server.env()).code == 0
+    assert list(home.glob("projects/*/layers/*/*/project")) == []
 
 
 def tries_of(bench: Bench) -> list[int]:

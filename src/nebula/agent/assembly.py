@@ -5,6 +5,7 @@ Front doors differ in who is asked and who listens; everything else about a sess
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
@@ -82,6 +83,7 @@ async def open_session(
             opened.push_async_callback(chosen.connector.aclose)
         state = prepare_state_folder(settings.root)
         derived = derived_folder(settings.root, settings.home)
+        await asyncio.to_thread(_remove_left_copies, settings, derived)
         folder = os.path.join(derived, "sessions")
         archive = open_archive(settings, state, SessionNodes(folder), open_graph)
         from_nodes = archive.known(from_nodes)
@@ -122,6 +124,14 @@ def _delegates(session: Session, recorders: tuple[Reader, ...], allow: tuple[str
         return await run_delegate(session, recorders, allow, errand, trace_id)
 
     return run
+
+
+def _remove_left_copies(settings: Settings, derived: str) -> None:
+    """Remove the places that a killed race left on disk, where the project has any."""
+    if os.path.isdir(os.path.join(derived, "layers")):
+        from nebula.sandbox.disk import remove_orphans_of
+
+        remove_orphans_of(settings.home, os.path.realpath(settings.root))
 
 
 def _take_up(session: Session, resume: str | None, from_nodes: Sequence[str]) -> None:

@@ -69,6 +69,15 @@ def make_layer_folder(home: str, root: str) -> LayerFolder:
         raise Unavailable(_STEP, error.errno or 1) from None
 
 
+def remove_orphans_of(home: str, root: str) -> None:
+    """Remove what killed processes left of layers and tries over the project at `root`; nothing that is in use."""
+    place = os.path.join(os.path.realpath(home), "projects", project_id(root), "layers")
+    with suppress(OSError):  # there are none, or it is tried again at the next start
+        if os.path.isdir(place):
+            with Folder.at(place) as layers:
+                _remove_orphans_in(layers)
+
+
 def forget_project(home: str, root: str) -> None:
     """Forget a project that was made to try something out, and whose layers are all closed."""
     place = os.path.join(home, "projects", project_id(root))

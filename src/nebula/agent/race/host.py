@@ -18,7 +18,6 @@ from nebula.agent.race.attempt import run_attempt
 from nebula.agent.race.wire import HeldStill, RaceOrder, TryFailed, send
 from nebula.config import Settings, load_settings
 from nebula.files.beneath import FOLDER_FLAGS
-from nebula.sandbox.disk import make_layer_folder
 from nebula.sandbox.errors import SandboxError
 from nebula.sandbox.git_settings import settings_of_copies
 from nebula.sandbox.inside.kernel import prctl
@@ -69,7 +68,7 @@ def _make_places(root: str, settings: Settings, order: RaceOrder) -> tuple[Place
         known = recall(settings.home)
         if not order.plain_copies and layers.available and (known is None or known[0] == AVAILABLE):
             return Overlays(root, shown, project), False
-        return Copies(root, shown, project, make_layer_folder(settings.home, root)), True
+        return Copies(root, shown, project, settings.home), True
     finally:
         os.close(project)
 

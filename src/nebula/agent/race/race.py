@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import nebula
 from nebula.agent.race.outcome import TryOutcome
-from nebula.agent.race.wire import HeldStill, RaceOrder, TryChanges, TryContent, TryFailed, receive
+from nebula.agent.race.wire import HeldStill, RaceOrder, TryChanges, TryContent, TryEvent, TryFailed, receive
 from nebula.agent.recording.turn_archive import NodeWriter, TurnArchive
 from nebula.errors import EXIT_FAILED
 from nebula.events import Error, Message, Reader, RecordingFailed, Stamped, Task, TurnNotKept, now
@@ -185,9 +185,11 @@ class Race:
     def _hand_on(self, each: _Running, stamped: Stamped) -> None:
         if not isinstance(stamped.event, LastEvent):
             each.node(stamped)
+        place = stamped.trace_id, stamped.session_id, stamped.seq, stamped.ts
+        numbered = stamped if self.order.fresh else TryEvent(stamped.event, *place, each.number)
         for recorder in self.recorders:
-            recorder(stamped)
-        self.hear(each.number, stamped)
+            recorder(numbered)
+        self.hear(each.number, numbered)
 
     async def _end_badly(self, each: _Running, problem: Sentence) -> None:
         trace, session = each.trace_id, self.order.session_id

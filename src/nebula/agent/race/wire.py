@@ -7,6 +7,7 @@ import pickle
 import socket
 from typing import Any, Final
 
+from nebula.events import Stamped
 from nebula.value import value
 
 _LENGTH: Final = 8
@@ -31,6 +32,16 @@ class RaceOrder:
     """The tries know nothing of the turns that lead to `parents`."""
     plain_copies: bool = False
     """Make the places without overlays, as on a machine that has none."""
+
+
+@value
+class TryEvent(Stamped):
+    """An event of a try, with the number of the try."""
+
+    number: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        return Stamped.to_json(self) | {"try": self.number}
 
 
 @value

@@ -41,7 +41,7 @@ class RaceProgress:
 
     def hear(self, number: int, stamped: Stamped) -> None:
         if self._stream:
-            print_json(stamped.to_json() | {"try": number})
+            print_json(stamped.to_json())
         line, event = self._lines.setdefault(number, _Line(started=time.monotonic())), stamped.event
         if isinstance(event, Task):
             line.model = event.model

@@ -15,7 +15,7 @@ from typing import Final, Protocol
 from nebula.files.beneath import FOLDER_FLAGS
 from nebula.sandbox.changes.reader import read_changes
 from nebula.sandbox.contract import MIB, ChangeSet
-from nebula.sandbox.disk import LayerFolder
+from nebula.sandbox.disk import forget_project, make_layer_folder
 from nebula.sandbox.errors import Unavailable
 from nebula.sandbox.inside import masks, mounts, namespaces
 from nebula.sandbox.inside.kernel import StepFailed
@@ -153,9 +153,10 @@ class Copies:
 
     held_still = True
 
-    def __init__(self, root: str, shown: Mapping[str, bytes], project: int, folder: LayerFolder) -> None:
+    def __init__(self, root: str, shown: Mapping[str, bytes], project: int, home: str) -> None:
         self._root = root
-        self._folder = folder
+        self._home = home
+        self._folder = folder = make_layer_folder(home, root)
         self._lower = f"{folder.path}/lower"
         os.mkdir(self._lower, 0o700)
         lower = os.open(self._lower, FOLDER_FLAGS)
@@ -176,7 +177,11 @@ class Copies:
         return TryPlace(place, f"{self._root}/{GRAPH}", layer, {}, whole=True)
 
     def close(self) -> None:
+        with os.scandir(self._folder.path) as entries:
+            places = [f"{each.path}/{os.path.basename(self._root)}" for each in entries if each.name != "lower"]
         self._folder.close()
+        for place in places:
+            forget_project(self._home, place)
 
 
 def _is_folder(path: str) -> bool:

@@ -46,10 +46,9 @@ class Races:
         self._running[trace_id] = running
         running.task = asyncio.create_task(self._run(running))
 
-    def hear(self, number: int, stamped: Stamped) -> None:
+    def hear(self, _: int, stamped: Stamped) -> None:
         self._watch.drain()
-        data = stamped.to_json() | {"try": number}
-        self._hub.publish(stamped.event.type, data, trace_id=stamped.trace_id)
+        self._hub.publish(stamped.event.type, stamped.to_json(), trace_id=stamped.trace_id)
 
     def remark(self, trace_id: str, sentence: Sentence) -> None:
         stamped = Stamped(Notice(sentence), trace_id, "", 0, now().isoformat())
