@@ -75,6 +75,22 @@ def test_the_live_line_never_wraps_and_leaves_nothing_behind():
     screen = Screen(out, capable=True)
     screen.live("星雲" * 200 + "\n\x1b[2J")
     screen.line("next")
-    drawn, _, rest = re.sub(r"\x1b\[[0-9]*m", "", out.getvalue()).partition("\x1b[J")
+    drawn, _, rest = re.sub(r"\x1b\[[0-9]*m", "", out.getvalue()).partition("\x1b[K")
     assert drawn.startswith("\r") and display_width(drawn[1:]) < screen.columns
-    assert rest == "\r\r\x1b[Jnext\n"
+    assert rest == "\r\r\x1b[Knext\n"
+
+
+def test_a_window_that_got_narrower_is_cleared_below_the_live_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The terminal has broken the line in two by then; the cursor waits at its beginning."""
+    out = io.StringIO()
+    screen = Screen(out, capable=True)
+    monkeypatch.setenv("COLUMNS", "100")
+    screen.live("x" * 90)
+    assert out.getvalue().endswith("\x1b[K\r")
+    monkeypatch.setenv("COLUMNS", "40")
+    screen.live("x" * 90)
+    assert out.getvalue().endswith("\x1b[J\r") and out.getvalue().count("\x1b[J") == 1
+    screen.live("x" * 90)
+    monkeypatch.setenv("COLUMNS", "30")
+    screen.end_live()
+    assert out.getvalue().endswith("\x1b[K\r\r\x1b[J")

@@ -128,7 +128,7 @@ def test_the_difference_is_shown_and_asked_again(bench, terminal):
         assert "Edit an existing file: notes.txt (+1 −1)" in screen.lines
         screen.line("d")
         screen.wait(ASK, times=2)
-        assert {"-old", "+new", " one"} <= set(screen.lines)
+        assert {"2 -old", "2 +new", "1  one"} <= set(screen.lines)
         assert bench.read("notes.txt") == "one\nold\n"
         screen.line("y")
         screen.prompt(times=2)
@@ -198,7 +198,7 @@ def test_hidden_characters_are_seen_before_they_are_approved(bench, terminal):
         screen.wait(ASK)
         screen.line("d")
         screen.wait(ASK, times=2)
-        assert "+admin<U+202E> = <U+200B>True" in screen.lines
+        assert "1 +admin<U+202E> = <U+200B>True" in screen.lines
         screen.line("n")
         screen.prompt(times=2)
     assert "\u202e" not in screen.raw

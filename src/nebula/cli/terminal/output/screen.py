@@ -11,9 +11,9 @@ from nebula.cli.terminal.output.width import BETWEEN, cut, wrap, wrap_parts
 from nebula.stage import neutralise, one_line
 from nebula.value import record
 
+CLEAR_TO_END = "\x1b[K"
 CLEAR_BELOW = "\x1b[J"
-"""From the cursor to the end of the screen. Nothing of ours is ever below the live line but what a narrower window has
-made of it."""
+"""To the end of the screen: nothing of ours is ever below the live line but what a narrower window has made of it."""
 _STYLES: Mapping[str, str] = {"dim": "2", "bold": "1", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 _MARK = "4"
 """Underlined, beside its colour: `red mark`."""
@@ -31,6 +31,8 @@ class Screen:
     colour: bool = False
     """Nobody set NO_COLOR. Without colours bold, dim and the shape of the text are still there."""
     _live: bool = False
+    _drawn_for: int = 0
+    """The columns for which the live line was drawn last."""
 
     @property
     def columns(self) -> int:
@@ -98,15 +100,20 @@ class Screen:
         """
         if self.capable:
             drawn = self.styled(cut(one_line(text), self.columns - 1), "dim")
-            self.out.write(f"\r{drawn}{CLEAR_BELOW}\r")
+            self.out.write(f"\r{drawn}{self._clear()}\r")
             self.out.flush()
             self._live = True
 
     def end_live(self) -> None:
         if self._live:
             self._live = False
-            self.out.write("\r" + CLEAR_BELOW)
+            self.out.write("\r" + self._clear())
             self.out.flush()
+
+    def _clear(self) -> str:
+        """Return what clears the rest of the live line; where the window was resized since, also what is below."""
+        before, self._drawn_for = self._drawn_for, self.columns
+        return CLEAR_TO_END if before in (0, self._drawn_for) else CLEAR_BELOW
 
 
 def screen_on(out: TextIO, *others: TextIO) -> Screen:
