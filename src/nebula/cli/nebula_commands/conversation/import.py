@@ -18,6 +18,10 @@ from nebula.messages.redaction import Redactor
 
 
 def main(argv: Sequence[str]) -> int:
+    if argv and argv[0] == "settings":
+        from nebula.cli.settings_import import main as import_settings
+
+        return import_settings(argv[1:])
     options = _parser().parse_args(argv)
     root = checked_root(options.root)
     settings = open_settings("nebula", root)
@@ -78,7 +82,11 @@ def _parser() -> Parser:
             "where known. What looks like a key is marked. A second run adds only what is new. Without PATH: the\n"
             "agent's own place, sessions of this directory."
         ),
-        examples=("nebula import claude", "nebula import chatgpt ~/Downloads/conversations.json --dry-run"),
+        examples=(
+            "nebula import claude",
+            "nebula import chatgpt ~/Downloads/conversations.json --dry-run",
+            "nebula import settings claude",
+        ),
     )
     parser.add_argument(
         "source",

@@ -1,0 +1,88 @@
+"""nebula import settings: shows what of another agent's settings would be taken over, and asks."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from nebula.cli.arguments import Parser, checked_root, flag, root_option
+from nebula.cli.printing import print_line, print_remark, short_path
+from nebula.cli.settings import open_settings
+from nebula.config import save_choice
+from nebula.errors import EXIT_OK, EXIT_POLICY
+from nebula.exchange.imports.foreign_settings import AGENTS, ForeignSettings, read_settings_of
+from nebula.language import translate
+from nebula.tools.approval import agrees
+
+if TYPE_CHECKING:
+    from nebula.config import Settings
+
+
+def main(argv: Sequence[str]) -> int:
+    options = _parser().parse_args(argv)
+    root = checked_root(options.root)
+    settings = open_settings("nebula", root)
+    found = read_settings_of(options.agent, root)
+    instructions = os.path.join(settings.home, "AGENTS.md")
+    choices = _new_choices(found, settings)
+    words = found.instructions if not os.path.lexists(instructions) else ""
+    if not choices and not words:
+        print_remark(translate("There is nothing to take over that is not here already."))
+        return EXIT_OK
+    _show(choices, words, instructions, found)
+    if not (options.yes or _agreed()):
+        print_remark(translate("Nothing was taken over."))
+        return EXIT_POLICY
+    if choices:
+        save_choice(settings, **choices)
+    if words:
+        handle = os.open(instructions, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(words + "\n")
+    print_line(translate("Taken over into {path}.", path=short_path(settings.config_path)))
+    return EXIT_OK
+
+
+def _new_choices(found: ForeignSettings, settings: Settings) -> dict[str, Any]:
+    """Return the settings that would change; what the user has already stays as it is."""
+    own = settings.overruled.get("mcp_servers") if settings.is_from_project("mcp_servers") else settings.mcp_servers
+    known: dict[str, Any] = dict(own or {})
+    servers = {name: dict(entry) for name, entry in found.mcp_servers.items() if name not in known}
+    hosts = [each for each in found.hosts if each not in settings.sandbox_network]
+    choices: dict[str, Any] = {"mcp_servers": {**known, **servers}} if servers else {}
+    return choices | ({"sandbox_network": [*settings.sandbox_network, *hosts]} if hosts else {})
+
+
+def _show(choices: dict[str, Any], words: str, instructions: str, found: ForeignSettings) -> None:
+    for name, entry in found.mcp_servers.items() if "mcp_servers" in choices else ():
+        print_line(translate("MCP server {name}: {entry}", name=name, entry=json.dumps(entry, ensure_ascii=False)))
+    if "sandbox_network" in choices:
+        print_line(translate("hosts that commands may reach: {hosts}", hosts=", ".join(found.hosts)))
+    if words:
+        said = translate("instructions, {size} characters, as {path}", size=len(words), path=short_path(instructions))
+        print_line(said)
+    if found.variables:
+        names = ", ".join(found.variables)
+        print_remark(translate("Keys are not taken along; set these in the environment: {names}", names=names))
+
+
+def _agreed() -> bool:
+    """Ask at the terminal; where there is none, nobody agrees."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    print_remark(translate("Take this over into your settings? (y/N): "), end="")
+    return agrees(sys.stdin.readline())
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        "nebula import settings",
+        translate("MCP servers, allowed hosts and instructions of another agent: shown, and taken over if you agree."),
+    )
+    parser.add_argument("agent", choices=AGENTS, metavar="claude|codex")
+    flag(parser, "--yes", translate("take it over without a question"))
+    root_option(parser)
+    return parser
