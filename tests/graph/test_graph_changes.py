@@ -50,7 +50,7 @@ def test_every_edit_is_undone_exactly_and_done_again(graph: Graph) -> None:
         lambda: graph.remove_node_from_flow("main", c),
         lambda: graph.create_node("late", parents=[a]),
         lambda: graph.rebuild_flow("main", [d, a]),
-        lambda: graph.rewire_flow("main", [a, c, d], [Connection(d, c), Connection(c, a, "back")]),
+        lambda: graph.update_flow("main", nodes=[a, c, d], connections=[Connection(d, c), Connection(c, a, "back")]),
         lambda: graph.update_flow("main", name="first", description="said", nodes=[d, a, c]),
         lambda: graph.create_flow("second", "another"),
         lambda: graph.delete_nodes([a, d]),
@@ -296,11 +296,11 @@ def test_a_rewired_flow_is_one_commit(graph: Graph) -> None:
     heard: list[str] = []
     graph.subscribe(lambda name, _: heard.append(name))
     wanted = [Connection(ids[0], each, str(number)) for number, each in enumerate(ids[1:])]
-    flow = graph.rewire_flow("main", None, wanted)
+    flow = graph.update_flow("main", connections=wanted)
     assert flow.connections == wanted
     assert heard == ["flow_updated"]
     with pytest.raises(CycleError):
-        graph.rewire_flow("main", ids[:2], [Connection(ids[0], ids[1]), Connection(ids[1], ids[0])])
+        graph.update_flow("main", nodes=ids[:2], connections=[Connection(ids[0], ids[1]), Connection(ids[1], ids[0])])
     assert graph.get_flow().connections == wanted
 
 

@@ -261,10 +261,6 @@ class Graph(GraphReader):
         with self._store.writing():
             return self._change_flow(FlowChange(flow, disconnect=(Connection(source_id, target_id),)))
 
-    def rewire_flow(self, flow: str, nodes: Sequence[str] | None, connections: Sequence[Connection]) -> Flow:
-        """Makes a flow hold exactly these nodes (None: those it has) and connections, in one step."""
-        return self.update_flow(flow, nodes=nodes, connections=connections)
-
     def create_branch(
         self, node_id: str, branch_name: str, prompt: str = "", response: str = "", *, flow: str = DEFAULT_FLOW
     ) -> Node:
