@@ -104,6 +104,20 @@ def test_a_task_ends_at_its_limit(repo, argv):
     assert (alone.code, alone.json["status"]) == (1, "limit")
 
 
+def test_two_folders_of_results_are_compared(repo):
+    with ScriptedModel(looks) as server:
+        batch(repo, server, {"id": "a"}, {"id": "b"}, argv=("--out", "one"))
+        batch(repo, server, {"id": "a"}, {"id": "b", "setup": "false"}, argv=("--out", "two"))
+    ran = repo.run("evercontext", "batch", "--compare", "one", "two")
+    assert ran.code == 0, ran.err
+    assert any(line.split() == ["b", "ok", "error"] for line in ran.out.splitlines()), ran.out
+    assert not any(line.split()[:1] == ["a"] for line in ran.out.splitlines() if line.split())
+    found = repo.run("evercontext", "batch", "--compare", "one", "two", "--json").json
+    assert (found["before"]["ok"], found["after"]["ok"]) == (2, 1)
+    assert repo.run("evercontext", "batch", "--compare", "one", "nothing").code == 64
+    assert repo.run("evercontext", "batch").code == 64
+
+
 def test_all_tasks_together_have_a_limit(repo):
     with ScriptedModel(looks) as server:
         ran = batch(repo, server, {}, {}, argv=("--max-total-cost", "0.0000001", "--parallel", "1"))

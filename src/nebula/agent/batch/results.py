@@ -60,23 +60,10 @@ class Results:
         """The tasks that need not be done any more, by id; `again`: only those that succeeded."""
         digests = {task.id: task.digest for task in tasks}
         found: dict[str, TaskOutcome] = {}
-        for outcome in self._read():
+        for outcome in read_outcomes(self._path):
             if digests.get(outcome.id) == outcome.digest:
                 found[outcome.id] = outcome
         return {name: each for name, each in found.items() if not again or each.exit_code == 0}
-
-    def _read(self) -> list[TaskOutcome]:
-        """A last line that a crash cut off is as good as none: its task is done again."""
-        outcomes = []
-        try:
-            with open(self._path, encoding="utf-8") as file:
-                lines = file.readlines()
-        except FileNotFoundError:
-            return []
-        for line in lines:
-            with suppress(ValueError, TypeError, KeyError):
-                outcomes.append(TaskOutcome.from_json(parse_json(line)))
-        return outcomes
 
     def keep(self, task: BatchTask, outcome: TaskOutcome, patch: str, state_dir: str) -> None:
         """The files first, then the line that says that they are there."""
@@ -106,6 +93,20 @@ class Results:
             REAL.fsync(handle)
         finally:
             os.close(handle)
+
+
+def read_outcomes(path: str) -> list[TaskOutcome]:
+    """Return the outcomes in a file of results; a last line that a crash cut off is as good as none."""
+    outcomes = []
+    try:
+        with open(path, encoding="utf-8") as file:
+            lines = file.readlines()
+    except FileNotFoundError:
+        return []
+    for line in lines:
+        with suppress(ValueError, TypeError, KeyError):
+            outcomes.append(TaskOutcome.from_json(parse_json(line)))
+    return outcomes
 
 
 def _describe_bug(problem: Exception) -> Sentence:

@@ -18,6 +18,7 @@ from nebula.agent.batch.task_file import read_task_file
 from nebula.agent.orchestrator.limits import TaskLimits
 from nebula.cli.arguments import (
     Parser,
+    UsageError,
     checked_root,
     flag,
     limit_options,
@@ -25,6 +26,7 @@ from nebula.cli.arguments import (
     number_up_to,
     positive_number,
 )
+from nebula.cli.evercontext_commands.batch_compare import compare_results
 from nebula.cli.evercontext_commands.batch_view import BatchView, print_table
 from nebula.cli.printing import print_json, print_remark
 from nebula.cli.settings import open_settings
@@ -47,6 +49,10 @@ _FORM += '\n  {"task": "…", "ref"?: "…", "checks"?: […], "setup"?: "…", 
 
 def main(argv: Sequence[str]) -> int:
     options = _parser().parse_args(argv)
+    if options.compare is not None:
+        return compare_results(*options.compare, as_json=options.json)
+    if options.tasks is None:
+        raise UsageError("name the file of tasks, or two folders of results with --compare")
     root = checked_root(options.root) if options.root else None
     said = {"planner": options.planner, "executor": options.executor, "trust": options.trust or None}
     said["allow_network"] = options.allow_network or None
@@ -143,7 +149,7 @@ def _parser() -> Parser:
         + f"\n\n  {_FORM}",
         examples=("evercontext batch tasks.jsonl --parallel 8", "evercontext batch tasks.jsonl --on ray://head:10001"),
     )
-    parser.add_argument("tasks", metavar="FILE", help=translate("the tasks, one JSON object a line"))
+    parser.add_argument("tasks", metavar="FILE", nargs="?", help=translate("the tasks, one JSON object a line"))
     parser.add_argument(
         "--parallel",
         type=number_up_to(MOST_PARALLEL),
@@ -165,6 +171,9 @@ def _parser() -> Parser:
         "--max-total-cost", type=positive_number, metavar="USD", help=translate("dollars that all tasks may cost")
     )
     network_option(parser)
+    parser.add_argument(
+        "--compare", nargs=2, metavar="DIR", help=translate("print what differs between two folders of results")
+    )
     flag(parser, "--again", translate("do tasks that failed once more"))
     flag(parser, "--keep", translate("leave the places of the tasks to look at"))
     flag(parser, "--trust", translate("let the projects' own checks run"))
