@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from importlib.util import find_spec
 
 from nebula.events import Reader
 from nebula.language import Sentence
@@ -39,6 +38,8 @@ def _shared_reader() -> Reader:
 
 @cache
 def _is_installed() -> bool:
+    from importlib.util import find_spec
+
     try:
         return find_spec(_EXPORTER) is not None
     except ModuleNotFoundError:  # not even the package above it
