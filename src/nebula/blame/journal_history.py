@@ -55,6 +55,10 @@ class JournalHistory:
         except WorkspaceError:
             return None
 
+    def has_turn(self, group: str) -> bool:
+        """Return True if the journal has a change of a turn. A node is made when its turn is over: that stays so."""
+        return group in self._by_group
+
     def _note_touched(self, name: str, changes: Sequence[RecordedChange]) -> None:
         self._basis.touched[name] = changes[-1].seq if changes else -1
 

@@ -219,7 +219,7 @@ class ProjectBlame:
         return [
             TurnLines(node.id, file.path, file.wrote, file.removed)
             for node in self.nodes()
-            if not self._history.changes_of(node.id)
+            if not self._history.has_turn(node.id)
             for file in node.files
             if file.wrote or file.removed
         ]
