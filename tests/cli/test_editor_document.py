@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from nebula.cli.editor_commands import TERMINAL_ONLY
+from nebula.cli.nebula_commands.servers.editor_commands import TERMINAL_ONLY
 from nebula.cli.terminal.commands.table import TABLE, find
 
 DOCS = Path(__file__).parents[2] / "docs"

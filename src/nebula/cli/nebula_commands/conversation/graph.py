@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from nebula.cli import graph_merge, graph_share, vizprompt
+from nebula.cli import vizprompt
 from nebula.cli.arguments import Parser, checked_root, command_list, root_option, take_option, unknown_command
+from nebula.cli.nebula_commands.conversation import graph_merge, graph_share
 from nebula.cli.printing import print_line, print_remark
 from nebula.cli.vizprompt_commands.showing import flow_lines, legend, remark_on_unreadable
 from nebula.graph.graph import Graph

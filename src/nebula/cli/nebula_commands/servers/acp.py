@@ -41,7 +41,9 @@ async def _serve(options: argparse.Namespace) -> None:
 
 
 def _make_commands(door: EditorDoor) -> EditorCommands:
-    from nebula.cli.editor_commands import TerminalCommands  # an editor that starts us wants to hear that we are there
+    from nebula.cli.nebula_commands.servers.editor_commands import (
+        TerminalCommands,  # an editor that starts us wants to hear that we are there
+    )
 
     return TerminalCommands(door)
 

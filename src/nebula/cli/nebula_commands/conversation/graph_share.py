@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from nebula.cli.arguments import Parser, flag
-from nebula.cli.graph_merge import install_driver
+from nebula.cli.nebula_commands.conversation.graph_merge import install_driver
 from nebula.cli.printing import print_line, print_remark
 from nebula.errors import EXIT_FAILED, EXIT_OK, EXIT_POLICY
 from nebula.git import find_repository
