@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nebula.agent.recording.nodes import round_texts, turn_of
+from nebula.agent.recording.turn_archive import TurnArchive
 from nebula.agent.turn_result import TurnResult
 from nebula.events import EventStream, Message, Task, ToolResult
 from nebula.graph.values import Node, Utterance
@@ -59,3 +60,10 @@ def test_tool_texts_of_another_program_are_passed_over():
         (Utterance("user", "p"), Utterance("tool", "not ours"), Utterance("tool", "[1]"), Utterance("assistant", "a")),
     )
     assert [type(m).__name__ for m in turn_of(node).messages] == ["UserMessage", "Response"]
+
+
+def test_no_node_is_known_without_opening_the_graph():
+    def open_graph():
+        raise AssertionError("a first request would wait for it")
+
+    assert list(TurnArchive(open_graph).known(())) == []

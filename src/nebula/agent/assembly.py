@@ -83,7 +83,8 @@ async def open_session(
             opened.push_async_callback(chosen.connector.aclose)
         state = prepare_state_folder(settings.root)
         derived = derived_folder(settings.root, settings.home)
-        await asyncio.to_thread(_remove_left_copies, settings, derived)
+        if _has_left_copies(derived):
+            await asyncio.to_thread(_remove_left_copies, settings)
         folder = os.path.join(derived, "sessions")
         archive = open_archive(settings, state, SessionNodes(folder), open_graph)
         from_nodes = archive.known(from_nodes)
@@ -126,12 +127,15 @@ def _delegates(session: Session, recorders: tuple[Reader, ...], allow: tuple[str
     return run
 
 
-def _remove_left_copies(settings: Settings, derived: str) -> None:
-    """Remove the places that a killed race left on disk, where the project has any."""
-    if os.path.isdir(os.path.join(derived, "layers")):
-        from nebula.sandbox.disk import remove_orphans_of
+def _has_left_copies(derived: str) -> bool:
+    return os.path.isdir(os.path.join(derived, "layers"))
 
-        remove_orphans_of(settings.home, os.path.realpath(settings.root))
+
+def _remove_left_copies(settings: Settings) -> None:
+    """Remove the places that a killed race left on disk."""
+    from nebula.sandbox.disk import remove_orphans_of
+
+    remove_orphans_of(settings.home, os.path.realpath(settings.root))
 
 
 def _take_up(session: Session, resume: str | None, from_nodes: Sequence[str]) -> None:

@@ -121,6 +121,8 @@ def past_sizes(conversation: Conversation, find: FindNode) -> tuple[int, int]:
 
 def shortened_references(past: PastContext, references: Sequence[str]) -> int:
     """Return how many of the references are not sent in full."""
+    if not references:
+        return 0
     in_full = {part.node_id for part in past.parts() if part.form == "full"}
     return sum(each not in in_full for each in dict.fromkeys(references))
 

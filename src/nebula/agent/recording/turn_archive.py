@@ -87,6 +87,8 @@ class TurnArchive:
 
     def known(self, node_ids: Sequence[str]) -> Sequence[str]:
         """The whole ids, once it is sure that each is a node; a unique beginning stands for one."""
+        if not node_ids:
+            return ()  # without opening the graph, which a first request does not wait for
         return [self.graph.resolve_id(each) for each in node_ids] if self.graph is not None else node_ids
 
     def unreadable(self) -> Sentence | None:
