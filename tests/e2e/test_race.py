@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from conftest import Bench
+from nebula.graph.graph import Graph
 from nebula.sandbox.remembered import ON_DISK, remember
 from scripted_model import Call, Fault, RecordedRequest, ScriptedModel, Turn
 
@@ -68,6 +69,8 @@ def test_tries_become_siblings_and_the_project_is_not_touched(bench):
     traces = {event["try"]: event["trace_id"] for event in events}
     assert len(set(traces.values())) == 3
     assert {tuple(event["parents"]) for event in events if event["type"] == "task"} == {()}
+    graph = Graph(str(bench.project / ".nebula" / "graph"))
+    assert sorted(graph.list_tries(graph.get_node(tries[2]["node_id"]))) == sorted(each["node_id"] for each in tries)
     assert bench.read("a.txt") == "one\n" and not (bench.project / "new.txt").exists()
     recorded = {event["trace_id"]: event["try"] for event in bench.trace() if event["type"] == "final"}
     assert recorded == {trace: number for number, trace in traces.items()}

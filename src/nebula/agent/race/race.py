@@ -115,7 +115,10 @@ class Race:
             kept = running.changes.changes
             return [FileState(each.path, each.before or "", each.after or "") for each in kept]
 
-        running = _Running(number, trace_id, model, line, NodeWriter(self.archive, self.order.session_id, files=files))
+        first = self.order.trace_ids[0]  # tries that begin a conversation are siblings under the first of them
+        beginning = "" if self.order.parents or trace_id == first else first
+        writer = NodeWriter(self.archive, self.order.session_id, files=files, beginning=beginning)
+        running = _Running(number, trace_id, model, line, writer)
         return running
 
     async def _follow(self, each: _Running) -> None:
