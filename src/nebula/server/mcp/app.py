@@ -97,15 +97,19 @@ class GuardedTools:
         )
 
 
-def create_mcp_server(tools: GuardedTools, agent: AgentTool | None = None) -> Server[Any]:
-    """Return the server of `tools` and of the project's resources; with `agent` whole tasks can be handed over."""
-    turns = KeptTurns(tools.root)
+class _Handlers:
+    """Answers the requests of clients: the tools, the files and the turns of one project."""
 
-    async def list_tools(_: Context, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[*tools.specs, *([agent.spec] if agent else [])])
+    def __init__(self, tools: GuardedTools, agent: AgentTool | None) -> None:
+        self._tools = tools
+        self._agent = agent
+        self._turns = KeptTurns(tools.root)
+
+    async def list_tools(self, _: Context, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[*self._tools.specs, *([self._agent.spec] if self._agent else [])])
 
     async def call_tool(
-        context: Context, params: types.CallToolRequestParams
+        self, context: Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
         if _must_ask_for_roots(context, params):
             return types.InputRequiredResult(input_requests={ROOTS: types.ListRootsRequest()})
@@ -113,45 +117,49 @@ def create_mcp_server(tools: GuardedTools, agent: AgentTool | None = None) -> Se
         try:
             offered = await _roots(context, params)
         except MCPError:
-            tools.record_refusal(params.name, arguments, trace_id)
+            self._tools.record_refusal(params.name, arguments, trace_id)
             return _failure("Your client offers roots but does not say which; nothing was done.")
-        if agent is not None and params.name == agent.spec.name:
-            if tools.within(offered) is not tools.workspace:
+        if self._agent is not None and params.name == self._agent.spec.name:
+            if self._tools.within(offered) is not self._tools.workspace:
                 return _failure("The agent works in the whole project, and your client offers only a part of it.")
-            done, failed = await agent.run(arguments, _reporter(context))
+            done, failed = await self._agent.run(arguments, _reporter(context))
             return _answer(done, is_error=failed)
-        return _result(await tools.run(params.name, arguments, tools.within(offered), trace_id))
+        return _result(await self._tools.run(params.name, arguments, self._tools.within(offered), trace_id))
 
-    async def list_resources(context: Context, _: Any) -> types.ListResourcesResult:
-        newest = [] if _offers_roots(context) else await asyncio.to_thread(turns.list_newest)
+    async def list_resources(self, context: Context, _: Any) -> types.ListResourcesResult:
+        newest = [] if _offers_roots(context) else await asyncio.to_thread(self._turns.list_newest)
         return types.ListResourcesResult(resources=newest)
 
-    async def list_templates(_: Context, __: Any) -> types.ListResourceTemplatesResult:
+    async def list_templates(self, _: Context, __: Any) -> types.ListResourceTemplatesResult:
         return types.ListResourceTemplatesResult(resource_templates=TEMPLATES)
 
     async def read_resource(
-        context: Context, params: types.ReadResourceRequestParams
+        self, context: Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult | types.InputRequiredResult:
         if _must_ask_for_roots(context, params):
             return types.InputRequiredResult(input_requests={ROOTS: types.ListRootsRequest()})
-        uri, workspace = str(params.uri), tools.within(await _roots(context, params))
+        uri, workspace = str(params.uri), self._tools.within(await _roots(context, params))
         if uri.startswith(FILES):
-            kind, text = "text/plain", await _read_file(tools, uri, workspace, _trace_id(context))
-        elif uri.startswith(TURNS) and workspace is tools.workspace:
-            kind, text = "text/markdown", await _read_turn(turns, tools, uri, _trace_id(context))
+            kind, text = "text/plain", await _read_file(self._tools, uri, workspace, _trace_id(context))
+        elif uri.startswith(TURNS) and workspace is self._tools.workspace:
+            kind, text = "text/markdown", await _read_turn(self._turns, self._tools, uri, _trace_id(context))
         else:
             raise MCPError(types.INVALID_PARAMS, "There is no such resource, or your client does not offer it.")
         return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, mime_type=kind, text=text)])
 
+
+def create_mcp_server(tools: GuardedTools, agent: AgentTool | None = None) -> Server[Any]:
+    """Return the server of `tools` and of the project's resources; with `agent` whole tasks can be handed over."""
+    handlers = _Handlers(tools, agent)
     return Server(
         "nebula",
         version=__version__,
         instructions=INSTRUCTIONS,
-        on_list_tools=list_tools,
-        on_call_tool=call_tool,
-        on_list_resources=list_resources,
-        on_list_resource_templates=list_templates,
-        on_read_resource=read_resource,
+        on_list_tools=handlers.list_tools,
+        on_call_tool=handlers.call_tool,
+        on_list_resources=handlers.list_resources,
+        on_list_resource_templates=handlers.list_templates,
+        on_read_resource=handlers.read_resource,
     )
 
 
