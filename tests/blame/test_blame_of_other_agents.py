@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -125,3 +126,32 @@ def test_a_note_of_our_own_names_the_turn_where_its_node_is_here(committed: Benc
     add_note(committed, write_note(ranges="5", prompts=own))
     (committed.project / ".nebula/journal/changes.jsonl").unlink()
     assert blame(committed, "a b.py")[-1]["node_id"] == node
+
+
+@pytest.mark.parametrize("source", ["agent-trace", "git-ai"])
+def test_records_of_elsewhere_are_brought_in_once(committed: Bench, source: str, tmp_path: Path) -> None:
+    if source == "git-ai":
+        add_note(committed, write_note())
+        git(tmp_path, "clone", "-q", str(committed.project), "elsewhere")
+        git(tmp_path / "elsewhere", "fetch", "-q", "origin", "refs/notes/ai:refs/notes/ai")
+        git(committed.project, "update-ref", "-d", "refs/notes/ai")
+        place = tmp_path / "elsewhere"
+    else:
+        write_record(committed)
+        place = (committed.project / ".agent-trace").rename(tmp_path / "traces")
+    assert "other" not in kinds(committed)
+    tried = committed.run("nebula", "import", source, str(place), "--dry-run")
+    assert (tried.code, tried.out) == (0, "1 records of lines would be kept; 0 are there already\n"), tried.err
+    assert "other" not in kinds(committed)
+    done = [committed.run("nebula", "import", source, str(place)).out for _ in range(2)]
+    assert done == [
+        "1 records of lines kept; 0 were there already\n",
+        "0 records of lines kept; 1 were there already\n",
+    ]
+    assert kinds(committed) == ["before", "before", "other", "other"]
+
+
+def test_a_place_without_records_is_a_mistake(committed: Bench) -> None:
+    for source in ("agent-trace", "git-ai"):
+        ran = committed.run("nebula", "import", source, "/nowhere")
+        assert (ran.code, "Traceback" in ran.err) == (64, False), ran.err

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from conftest import Bench
 from terminal_driver import CTRL_C, Terminal
 
@@ -16,7 +18,7 @@ def at_the_demo(bench: Bench, *args: str) -> Terminal:
 def test_each_change_is_shown_and_asked_for(bench: Bench) -> None:
     with at_the_demo(bench) as screen:
         screen.wait(ASK)
-        assert "+    priority: int = 0" in screen.lines
+        assert any(re.fullmatch(r" *\d+ \+    priority: int = 0", line) for line in screen.lines)
         assert "   first." in screen.lines, "the plan is broken between words, its list hanging"
         for number, answer in enumerate(("y", "n", "y", "y"), 1):
             screen.wait(ASK, times=number)

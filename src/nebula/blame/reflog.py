@@ -7,6 +7,7 @@ import re
 from datetime import datetime
 from typing import Final
 
+from nebula.blame.exchange.other_agents import IMPORTED, TRACES
 from nebula.files.reading import UnreadableFile, read_below
 from nebula.git import MOST_OF_LINK, find_repository
 
@@ -53,7 +54,8 @@ def find_state(root: str) -> list[str]:
     return [
         *names,
         *(os.path.join(common, name) for name in shared),
-        os.path.join(place[0], ".agent-trace/traces.jsonl"),
+        os.path.join(place[0], TRACES),
+        os.path.join(root, IMPORTED),
     ]
 
 

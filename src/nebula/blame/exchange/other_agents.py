@@ -21,6 +21,8 @@ from nebula.value import value
 
 NOTES: Final = "refs/notes/ai"
 TRACES: Final = ".agent-trace/traces.jsonl"
+IMPORTED: Final = ".nebula/imported_traces.jsonl"
+"""Below the project: records that were brought in from elsewhere."""
 _MOST_OF_TRACES: Final = 32 << 20
 _MOST_NOTES: Final = 300
 """Notes that one question reads."""
@@ -38,6 +40,8 @@ class OtherAgent:
     """Of its conversation, as the tool names it."""
 
 
+Claim = tuple[str, str, _Ranges, OtherAgent]
+"""Commit, path in it, lines, and who says that it wrote them."""
 _Claims = dict[str, list[tuple[_Ranges, OtherAgent]]]
 """By path: lines, and who says that it wrote them."""
 
@@ -70,23 +74,11 @@ class OtherAgents:
 
     @cached_property
     def _notes(self) -> dict[str, str]:
-        """Return the names of the notes by commit."""
-        try:
-            told = safe_git(self._root, "ls-tree", "-r", "-z", "--full-tree", NOTES)
-        except GitFailed:
-            return {}
-        rows = (row.partition(b"\t") for row in told.stdout.split(b"\0") if row) if told.ok else ()
-        return {os.fsdecode(name).replace("/", ""): head.split()[2].decode() for head, _, name in rows}
+        return _name_notes(self._root)
 
     def _read_note(self, commit: str) -> list[tuple[str, _Ranges, OtherAgent]]:
         name = self._notes.get(commit)
-        if name is None or len(self._claims) > _MOST_NOTES:
-            return []
-        try:
-            told = safe_git(self._root, "cat-file", "blob", name)
-        except GitFailed:
-            return []
-        return read_note(told.stdout.decode(errors="replace")) if told.ok else []
+        return [] if name is None or len(self._claims) > _MOST_NOTES else read_note(_read_blob(self._root, name))
 
     @cached_property
     def _traces(self) -> dict[str, list[tuple[str, _Ranges, OtherAgent]]]:
@@ -94,15 +86,43 @@ class OtherAgents:
         place = find_repository(self._root)
         if place is None:
             return {}
-        try:
-            content = read_below(place[0], TRACES, _MOST_OF_TRACES, follow=False) or b""
-        except (UnreadableFile, OSError):
-            return {}
         found: dict[str, list[tuple[str, _Ranges, OtherAgent]]] = {}
-        for line in content.split(b"\n"):
-            for revision, *claim in read_trace(line):
-                found.setdefault(revision, []).append(tuple(claim))  # type: ignore[arg-type]
+        for folder, path in ((place[0], TRACES), (self._root, IMPORTED)):
+            for line in _read_file(folder, path).split(b"\n"):
+                for revision, *claim in read_trace(line):
+                    found.setdefault(revision, []).append(tuple(claim))  # type: ignore[arg-type]
         return found
+
+
+def list_notes(root: str) -> Iterator[tuple[str, str]]:
+    """Yield each commit of the repository that has a note in git-ai's form, and the note."""
+    for commit, name in _name_notes(root).items():
+        yield commit, _read_blob(root, name)
+
+
+def _name_notes(root: str) -> dict[str, str]:
+    """Return the names of the notes by commit."""
+    try:
+        told = safe_git(root, "ls-tree", "-r", "-z", "--full-tree", NOTES)
+    except GitFailed:
+        return {}
+    rows = (row.partition(b"\t") for row in told.stdout.split(b"\0") if row) if told.ok else ()
+    return {os.fsdecode(name).replace("/", ""): head.split()[2].decode() for head, _, name in rows}
+
+
+def _read_blob(root: str, name: str) -> str:
+    try:
+        told = safe_git(root, "cat-file", "blob", name)
+    except GitFailed:
+        return ""
+    return told.stdout.decode(errors="replace") if told.ok else ""
+
+
+def _read_file(folder: str, path: str) -> bytes:
+    try:
+        return read_below(folder, path, _MOST_OF_TRACES, follow=False) or b""
+    except (UnreadableFile, OSError):
+        return b""
 
 
 def read_note(note: str) -> list[tuple[str, _Ranges, OtherAgent]]:

@@ -9,7 +9,8 @@ from nebula.cli.arguments import Parser, UsageError, checked_root, flag, root_op
 from nebula.cli.printing import print_line, print_remark
 from nebula.cli.settings import open_settings
 from nebula.errors import EXIT_FAILED, EXIT_OK
-from nebula.exchange.imports.contract import BAD_FILE, REASONS, ImportSource
+from nebula.exchange.imports.contract import BAD_FILE, REASONS, ImportSource, SkipCounts
+from nebula.exchange.imports.line_claims import LINE_SOURCES, import_lines
 from nebula.exchange.imports.reading import files_below
 from nebula.exchange.imports.run import SOURCES, ImportReport, import_history, open_source
 from nebula.graph.graph import Graph
@@ -24,6 +25,8 @@ def main(argv: Sequence[str]) -> int:
         return import_settings(argv[1:])
     options = _parser().parse_args(argv)
     root = checked_root(options.root)
+    if options.source in LINE_SOURCES:
+        return _import_lines(root, options.source, options.path, options.dry_run)
     settings = open_settings("nebula", root)
     source = open_source(options.source)
     places = _places(source, root, options.path)
@@ -39,6 +42,17 @@ def main(argv: Sequence[str]) -> int:
         )
     _tell(report, options.dry_run)
     return EXIT_FAILED if report.skipped.reasons[BAD_FILE] and not (report.added or report.known) else EXIT_OK
+
+
+def _import_lines(root: str, source: str, path: str | None, dry_run: bool) -> int:
+    report = import_lines(root, source, path, dry_run=dry_run)
+    facts = {"added": report.added, "known": report.known}
+    if dry_run:
+        print_line(translate("{added} records of lines would be kept; {known} are there already", **facts))
+    else:
+        print_line(translate("{added} records of lines kept; {known} were there already", **facts))
+    _tell_skipped(report.skipped)
+    return EXIT_OK if report.added or report.known or not report.skipped.reasons else EXIT_FAILED
 
 
 def _places(source: ImportSource, root: str, path: str | None) -> Iterable[str]:
@@ -67,7 +81,11 @@ def _tell(report: ImportReport, dry_run: bool) -> None:
         print_line(translate("{added} turns added to the flow {flow}; {known} were there already", **facts))
     if report.marks:
         print_remark(translate("keys marked as [redacted]: {marks}", marks=report.marks))
-    for reason, count in sorted(report.skipped.reasons.items()):
+    _tell_skipped(report.skipped)
+
+
+def _tell_skipped(skipped: SkipCounts) -> None:
+    for reason, count in sorted(skipped.reasons.items()):
         if count:
             sentence = REASONS[reason]
             print_remark(translate("skipped: {what}", what=translate(sentence.sentence, count=count)))
@@ -90,9 +108,9 @@ def _parser() -> Parser:
     )
     parser.add_argument(
         "source",
-        choices=SOURCES,
+        choices=(*SOURCES, *LINE_SOURCES),
         metavar="SOURCE",
-        help=translate("whose records: {sources}", sources=", ".join(SOURCES)),
+        help=translate("whose records: {sources}", sources=", ".join((*SOURCES, *LINE_SOURCES))),
     )
     parser.add_argument("path", metavar="PATH", nargs="?", help=translate("a file or folder of its records"))
     flag(parser, "--dry-run", translate("read everything and write nothing"))
