@@ -86,7 +86,8 @@ def test_no_native_call_changes_the_tree(bench, trapped):
     assert (ran.code, ran.out) == (2, "A plan.\n")
     assert tree_hash(trapped) == before
     offered = {tool["function"]["name"] for tool in server.turns[0].json["tools"]}
-    assert offered == {"list", "readFile", "searchInDirectory", "searchCode", "readNode", "runCommand", "whyLines"}
+    readers = {"list", "readFile", "searchInDirectory", "searchCode", "readNode", "runCommand", "whyLines", "delegate"}
+    assert offered == readers
 
 
 def test_no_call_of_the_json_dialect_changes_the_tree(bench, trapped):
