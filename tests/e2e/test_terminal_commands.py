@@ -7,31 +7,15 @@ import signal
 import subprocess
 import time
 
-import pytest
-
 from file_history_rig import path_change
 from nebula.files.syscalls import Syscalls
 from nebula.workspace import open_workspace
 from scripted_model import Call, ScriptedModel, Turn
-from terminal_driver import CTRL_C, CTRL_D, Terminal
+from terminal_driver import CTRL_C, CTRL_D
 
 ASK = "Go ahead? (y/N):"
 ATTEMPTS = 6
 """And more, until one of them met a set half applied."""
-
-
-@pytest.fixture
-def terminal(bench):
-    opened = []
-
-    def start(server, *args, **env):
-        settings = {"TERM": "xterm-256color", **server.env(), **env}
-        opened.append(Terminal(bench.argv("nebula", *args), bench.project, bench.env(**settings)))
-        return opened[-1]
-
-    yield start
-    for each in opened:
-        each.__exit__()
 
 
 def command(line: str, **args: object) -> list[Turn]:

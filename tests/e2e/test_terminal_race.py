@@ -2,26 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from scripted_model import Call, RecordedRequest, ScriptedModel, Turn
-from terminal_driver import Terminal
 
 ASK = "Go ahead? (y/N):"
-
-
-@pytest.fixture
-def terminal(bench):
-    opened = []
-
-    def start(server, *args, **env):
-        settings = {"TERM": "xterm-256color", **server.env(), **env}
-        opened.append(Terminal(bench.argv("nebula", *args), bench.project, bench.env(**settings)))
-        return opened[-1]
-
-    yield start
-    for each in opened:
-        each.__exit__()
 
 
 def writes(request: RecordedRequest) -> Turn:

@@ -21,26 +21,10 @@ from terminal_driver import (
     SHIFT_TAB,
     TAB,
     UP,
-    Terminal,
 )
 
 CREATE = Call("writeFile", {"path": "notes.txt", "content": "one\ntwo\n"})
 ASK = "Go ahead? (y/N):"
-
-
-@pytest.fixture
-def terminal(bench):
-    """Starts the program at a terminal of its own."""
-    opened = []
-
-    def start(server, *args, columns=100, **env):
-        settings = {"TERM": "xterm-256color", **server.env(), **env}
-        opened.append(Terminal(bench.argv("nebula", *args), bench.project, bench.env(**settings), columns=columns))
-        return opened[-1]
-
-    yield start
-    for each in opened:
-        each.__exit__()
 
 
 def prompts_sent(server):

@@ -6,30 +6,14 @@ import re
 import signal
 import sqlite3
 
-import pytest
-
 from scripted_model import Call, Fault, ScriptedModel, Turn
-from terminal_driver import CTRL_D, ENTER, Terminal
+from terminal_driver import CTRL_D, ENTER
 
 ASK = "Go ahead? (y/N):"
 
 
 def write(path, content):
     return Turn("", [Call("writeFile", {"path": path, "content": content})])
-
-
-@pytest.fixture
-def terminal(bench):
-    opened = []
-
-    def start(server, *args, columns=100, **env):
-        settings = {"TERM": "xterm-256color", **server.env(), **env}
-        opened.append(Terminal(bench.argv("nebula", *args), bench.project, bench.env(**settings), columns=columns))
-        return opened[-1]
-
-    yield start
-    for each in opened:
-        each.__exit__()
 
 
 def session_ids(bench):
