@@ -65,6 +65,43 @@ def test_position_name_and_default():
             wrong()
 
 
+def _new_classes():
+    @value
+    class Pair:
+        x: int
+        y: int = 0
+
+        def __post_init__(self) -> None:
+            object.__setattr__(self, "x", self.x + 1)
+
+    @record
+    class Basket:
+        things: list = field(default_factory=list)
+
+    return Pair, Basket
+
+
+def test_the_hundredth_object_is_made_like_the_first():
+    Pair, Basket = _new_classes()
+    for number in range(100):
+        made = Pair(number), Pair(x=number), Pair(number, 2), Pair(y=2, x=number)
+        assert [(each.x, each.y) for each in made] == [(number + 1, 0)] * 2 + [(number + 1, 2)] * 2
+        baskets = Basket(), Basket()
+        baskets[0].things.append(number)
+        assert baskets == (Basket([number]), Basket())
+
+
+@pytest.mark.parametrize("before", [0, 100])
+@pytest.mark.parametrize("given, named", [((), {}), ((1, 2, 3), {}), ((1,), {"z": 2}), ((1,), {"x": 2})])
+def test_a_wrong_call_says_what_is_wrong(before, given, named):
+    Pair, _ = _new_classes()
+    for number in range(before):
+        Pair(number)
+    with pytest.raises(TypeError, match=r"__init__\(\) (missing|takes|got)"):
+        Pair(*given, **named)
+    assert Pair(1).x == 2
+
+
 def test_inheritance_and_class_variables():
     assert Named(1, 2, "n") == Named(1, 2, name="n")
     assert (Named(1).y, Named(1).name, Named(1).kind, Named(1, 2).length()) == (0, "origin", "point", 3)

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
+from nebula.files.system.machine import limit_memory
 from nebula.value import value
 
 _SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -65,7 +66,7 @@ def run(
     with Popen(command, stdin=stdin, stdout=PIPE, stderr=PIPE, cwd=cwd, env=dict(env), process_group=0) as process:
         try:
             if max_memory is not None:
-                _limit_memory(process.pid, max_memory)
+                limit_memory(process.pid, max_memory)
             stdout, stderr = process.communicate(feed, timeout)
         except BaseException as error:
             with suppress(ProcessLookupError):
@@ -74,11 +75,3 @@ def run(
                 raise TimeoutError(f"{os.path.basename(command[0])} took longer than {timeout:g} s") from None
             raise
     return ProgramResult(process.returncode, stdout, stderr)
-
-
-def _limit_memory(pid: int, max_memory: int) -> None:
-    import resource
-
-    if hasattr(resource, "prlimit"):
-        with suppress(ProcessLookupError):  # it has ended already
-            resource.prlimit(pid, resource.RLIMIT_DATA, (max_memory, max_memory))

@@ -8,8 +8,8 @@
 What a frozen dataclass with slots does: built by position or name, equal and hashed by content, shown by content,
 never changed, `__post_init__` called, a dataclass to `dataclasses.replace`. Only its making differs. A dataclass
 compiles half a dozen functions for each class, and a start loads some eighty classes before the first request leaves:
-that was a quarter of the whole start (`bench/start.py`). Here one function is compiled, `__init__`, and only once it is
-called; the others are the same few for all.
+that was a quarter of the whole start (`bench/start.py`). Here one function is compiled, `__init__`, and only for a
+class that is called often; the others are the same few for all.
 
 `@record` makes an object with state in the same way: its fields can be set, and `field(default_factory=list)` gives
 each object a list of its own.
@@ -33,6 +33,8 @@ else:
 
 _REQUIRED = object()
 _set = object.__setattr__
+_PAYS = 8
+"""Objects of a class after which its compiled `__init__` has earned what compiling costs."""
 
 
 class _Factory:
@@ -87,10 +89,25 @@ def replace(original: T, **changes: Any) -> T:
 
 
 def _initialiser(fields: dict[str, Any], has_post_init: bool) -> Any:
-    """Compiled by its first call: most of the classes that a start loads have no object in it."""
+    """Return an `__init__` that compiles a faster one once it pays: most classes of a start make an object or two."""
+    names = tuple(fields)
+    calls = 0
 
     def __init__(self: Any, *given: Any, **named: Any) -> None:
-        compiled = _compiled(fields, has_post_init)
+        nonlocal calls
+        calls += 1
+        contents = fields | dict(zip(names, given, strict=False)) | named
+        is_wrong = max(len(given), len(contents)) > len(names) or not named.keys().isdisjoint(names[: len(given)])
+        if not is_wrong and calls <= _PAYS:
+            for name, content in contents.items():
+                if content is _REQUIRED:
+                    break
+                _set(self, name, content.make() if type(content) is _Factory else content)
+            else:
+                if has_post_init:
+                    self.__post_init__()
+                return
+        compiled = _compiled(fields, has_post_init)  # which also says what is wrong
         for kind in type(self).__mro__:
             if kind.__dict__.get("__init__") is __init__:
                 kind.__init__ = compiled  # type: ignore[misc]

@@ -406,7 +406,7 @@ def test_an_address_is_shown_without_its_password(places, address, shown, passwo
 
 
 def test_every_setting_and_variable_is_documented():
-    text = (Path(__file__).parents[2] / "docs" / "using.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[2] / "docs" / "reference" / "settings.md").read_text(encoding="utf-8")
     named = [name for name, each in TABLE.items() if each.file] + [v for each in TABLE.values() for v in each.variables]
     assert [name for name in named if f"`{name}`" not in text] == []
 

@@ -1,4 +1,4 @@
-"""A content has one name, whoever hashes it; and a small one is named without OpenSSL."""
+"""A content has one name, whoever hashes it; and a little of it is hashed without OpenSSL."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ def test_the_name_is_the_sha256(size: int) -> None:
 
 
 @pytest.mark.slow
-def test_a_small_content_does_not_load_openssl() -> None:
-    look = "import sys; from nebula.files.digest import digest; digest(b'x' * 1000); print('_hashlib' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"
+@pytest.mark.parametrize("size, loads", [(1000, "False"), ((1 << 20) - 1, "False"), (1 << 20, "True")])
+def test_openssl_is_loaded_once_a_megabyte_was_hashed(size: int, loads: str) -> None:
+    look = f"for size in (1, {size} - 1): digest(b'x' * size)\nprint('_hashlib' in sys.modules)"
+    program = f"import sys\nfrom nebula.files.digest import digest\n{look}"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == loads

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nebula.files.beneath import OpenBeneath, best_opener, open_by_walking
+from nebula.files.beneath import OpenBeneath, best_opener, open_beneath, open_by_walking
 from nebula.files.syscalls import REAL, Syscalls
 from nebula.workspace import LocalWorkspace, Policy
 from nebula.workspace.guard.jail import Jail
@@ -39,7 +39,7 @@ def open_at(root: Path) -> Iterator[Open]:
     opened: list[LocalWorkspace] = []
 
     def open_it(
-        policy: Policy | None = None, *, calls: Syscalls = REAL, opener: OpenBeneath | None = None, at: Path = root
+        policy: Policy | None = None, *, calls: Syscalls = REAL, opener: OpenBeneath = open_beneath, at: Path = root
     ) -> LocalWorkspace:
         jail = Jail(str(at), calls=calls, opener=opener)
         opened.append(LocalWorkspace(jail, Judge(policy or Policy()), writing=LateWriter(jail, calls)))

@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nebula.files import protected_names as protected
+from nebula.files.protected_names import ORDINARY, Standing, fold_name
 from nebula.workspace.errors import (
     ExtensionRefused,
     MalformedRequest,
@@ -17,11 +19,9 @@ from nebula.workspace.errors import (
     SecretPath,
     WorkspaceError,
 )
-from nebula.workspace.guard import protected
 from nebula.workspace.guard.judge import Judge
 from nebula.workspace.guard.paths import MAX_NAME_BYTES, MAX_PATH_BYTES, normal_path
 from nebula.workspace.guard.policy import Policy
-from nebula.workspace.guard.protected import ORDINARY, Standing, fold_name
 
 Said = tuple[type[WorkspaceError], str]
 

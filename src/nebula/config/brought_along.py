@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from nebula.files.digest import digest
+from nebula.files.reading import UnreadableFile, read_below
 
 if TYPE_CHECKING:
     from nebula.config.settings import Settings
@@ -65,8 +66,6 @@ def _walk(root: str, folder: str) -> Iterator[str]:
 
 
 def _tell(path: str) -> str:
-    from nebula.files.reading import UnreadableFile, read_below
-
     try:
         if os.path.islink(path):
             return f"link:{os.readlink(path)}"

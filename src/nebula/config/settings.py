@@ -97,37 +97,56 @@ class Settings:
     root: str = ""
 
     model: str = setting(DEFAULT_MODEL, string, "NEBULA_MODEL", file=PROJECT)
+    """The model to use; `provider/model` names both."""
     provider: str = setting("", one_of(*PROVIDERS), "NEBULA_PROVIDER")
+    """Whose model it is; empty: the first provider that is set up."""
     planner: str = setting("", string, "EC_PLANNER", file=PROJECT)
+    """The model that plans in `evercontext run`; empty: Gemini where it has a key, else your model."""
     executor: str = setting("", string, "EC_MODEL_NAME", file=PROJECT)
+    """The model that carries steps out in `evercontext run`; empty: Ollama where it answers, else your model."""
     context_tokens: int = setting(0, count, file=PROJECT)
     """How much of a model's context to use; 0 is what the model is known to take."""
     effort: str = setting("", one_of("low", "medium", "high"), "NEBULA_EFFORT", file=PROJECT)
     """How much a model shall think, where it has that choice; empty: as it comes."""
     max_rounds: int = setting(100, positive, file=PROJECT)
+    """Model calls in one turn."""
 
     lang: str = setting("en", one_of(*LANGUAGES), "NEBULA_LANG", file=PROJECT)
+    """The language of what you read; without it, that of the locale."""
     curtain: str = setting("quiet", one_of("quiet", "paths"), file=PROJECT)
+    """`paths` names the file at work while tools run."""
     backstage: bool = setting(False, flag)
+    """Show tools as they run."""
     editor_url: str = setting("vscode://file{path}:{line}", string)
     """What the page links a path of the project to; empty: no link."""
     auto_summary: bool = setting(False, flag, file=PROJECT)
+    """Make a summary and tags for each turn, in the background."""
     past: str = setting("full", one_of("full", "summaries"), file=PROJECT)
     """How earlier turns are sent: in full while they fit, or as summaries, all but the one that is continued."""
 
     allow_ext: tuple[str, ...] = setting((".py", ".md", ".txt", ".json", ".yaml", ".yml"), extensions, "EC_ALLOW_EXT")
+    """Kinds of files that the gateway and `evercontext run` may touch."""
     max_bytes: int = setting(524_288, positive, "EC_MAX_BYTES")
+    """The largest file that is read or written."""
     checks: tuple[str, ...] = setting((), strings, file=PROJECT, runs=True)
+    """Commands that say whether the work is right, such as `pytest -q`."""
     check_timeout_s: float = setting(120.0, seconds, file=PROJECT)
+    """Seconds that one check may take."""
     repair: bool = setting(False, flag, file=PROJECT)
     """Checks run after a turn that changed files, and what fails goes back to the model."""
     repair_rounds: int = setting(2, count, file=PROJECT)
+    """How often failures of checks go back to the model."""
 
     command_timeout_s: float = setting(600.0, seconds)
+    """Seconds that a command may take."""
     command_memory_mb: int = setting(4096, positive)
+    """Memory of all processes of a command together, in MiB."""
     command_processes: int = setting(512, positive)
+    """Processes that a command may have at once."""
     command_output_bytes: int = setting(1024 * 1024, positive)
+    """How much of a command's output is kept."""
     command_layer_mb: int = setting(2048, positive)
+    """How much a command may write, `/tmp` and home included, in MiB."""
     sandbox_read: tuple[str, ...] = setting((), strings)
     """Directories and files outside the project that commands may read."""
     sandbox_hidden: tuple[str, ...] = setting((), strings)
@@ -144,14 +163,21 @@ class Settings:
     """Commands at moments of a turn; only the user's own file has them."""
 
     database_path: str = setting("", string)
+    """Where sessions are kept; empty: `~/.nebula/memory.db`."""
     audit_log: str = setting("", string, "EC_AUDIT_LOG", file=NOBODY)
+    """Where the guard writes its lines; empty: `.nebula/audit.jsonl`."""
     mcp_url: str = setting("", address, "EC_MCP_URL", file=NOBODY)
+    """A gateway that all file calls go to."""
     rag_url: str = setting("", address, "EC_RAG_URL", file=NOBODY)
+    """An index server that all searches go to."""
     index_url: str = setting("", address, "EC_INDEX_URL")
+    """A PostgreSQL database that keeps the code index; empty: one SQLite file."""
     embedder: str = setting("", string)
     """`provider/MODEL` that gives chunks their vectors; empty: words alone. It is sent the code: the user's choice."""
     token: str = setting("", string, "EC_TOKEN", file=NOBODY, secret=True)
+    """What clients of a server have to show."""
     trusted_folders: Mapping[str, str] = setting(MappingProxyType({}), trusted)
+    """Projects whose commands the user trusts; written by the program."""
     trusted_extensions: Mapping[str, str] = setting(MappingProxyType({}), trusted)
     """Folders whose skills and commands the user trusts, as `brought_along` found them."""
 

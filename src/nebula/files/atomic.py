@@ -9,8 +9,8 @@ sweeps it.
 
 Where the target lies on another file system (a mount below the root), the temporary file must lie beside it; a note
 in the staging directory then tells the sweeper where to look. On file systems without hard links a create reserves
-the name with an empty file first, and a crash in that moment leaves it. On file systems that cannot exchange names a
-plain rename replaces whatever is there by then.
+the name with an empty file first, and a crash in that moment leaves it. On file systems that cannot exchange names the
+file is looked at just before a plain rename, which replaces whatever is there by then.
 
 Less would lose somebody's work, and `tests/workspace/test_workspace_saves.py` says where: with a plain rename a save
 in the moment between our look and the rename is gone; with one exchange back, a second save is; without the lease, an
@@ -129,21 +129,26 @@ class AtomicWriter:
         except OSError as error:
             if error.errno not in _NO_EXCHANGE:
                 raise
+            self._look_at(place.name, place.folder_fd, fd, place, inspect)
             self._calls.rename(staged, self._staging_fd, place.name, place.folder_fd)
             return
         try:
-            with _opened(staged, self._staging_fd) as replaced:
-                status = os.fstat(replaced)
-                if inspect is not None:
-                    inspect(replaced)
-            mode = stat.S_IMODE(status.st_mode)
-            if place.old is not None and place.perm is None and mode != stat.S_IMODE(place.old.st_mode):
-                self._calls.fchmod(fd, mode)  # changed since we looked
+            self._look_at(staged, self._staging_fd, fd, place, inspect)
         except BaseException:
             self._exchange_back(staged, fd, place, content)
             raise
         with suppress(OSError):  # litter for the next sweep: no reason to fail
             self._calls.unlink(staged, self._staging_fd)
+
+    def _look_at(self, name: str, folder_fd: int, fd: int, place: WriteTarget, inspect: Inspect | None) -> None:
+        """Have the file that is replaced inspected, and give its mode, changed since we looked, to ours (`fd`)."""
+        with _opened(name, folder_fd) as replaced:
+            status = os.fstat(replaced)
+            if inspect is not None:
+                inspect(replaced)
+        mode = stat.S_IMODE(status.st_mode)
+        if place.old is not None and place.perm is None and mode != stat.S_IMODE(place.old.st_mode):
+            self._calls.fchmod(fd, mode)
 
     def _exchange_back(self, staged: str, fd: int, place: WriteTarget, content: bytes) -> None:
         """Until we hold what we put there ourselves: somebody may save the file once more meanwhile."""

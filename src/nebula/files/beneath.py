@@ -43,8 +43,14 @@ def open_by_walking(root_fd: int, parts: Sequence[str], flags: int) -> int:
             os.close(here)
 
 
+def open_beneath(root_fd: int, parts: Sequence[str], flags: int) -> int:
+    """Open by the best opener, which is found out when it is first needed: what lies in the root itself, as all that a
+    start looks at, needs no walk."""
+    return (best_opener() if len(parts) > 1 else open_by_walking)(root_fd, parts, flags)
+
+
 def best_opener() -> OpenBeneath:
-    """openat2 if the kernel has it and lets us, else the walk."""
+    """Return openat2 if the kernel has it and lets us, else the walk."""
     global _chosen
     if _chosen is None:
         _chosen = _openat2_opener() or open_by_walking
@@ -52,18 +58,17 @@ def best_opener() -> OpenBeneath:
 
 
 def open_inside(root_fd: int, parts: Sequence[str], flags: int) -> int:
-    """Like the opener, but links that stay inside the root are followed. OSError with ELOOP or EXDEV for others.
+    """Walk like `open_by_walking`, and follow links that stay inside the root. OSError with ELOOP or EXDEV for others.
 
     A link is read as text and the path it stands for is opened without following anything: if the tree is changed
     meanwhile, the open fails. An absolute link is one that leaves.
     """
-    opener = best_opener()
     try:
-        return opener(root_fd, parts, flags)
+        return open_by_walking(root_fd, parts, flags)
     except OSError as error:
         if error.errno not in (errno.ELOOP, errno.ENOTDIR, errno.EMLINK):
             raise
-    return opener(root_fd, without_links(opener, root_fd, parts), flags)
+    return open_by_walking(root_fd, without_links(open_by_walking, root_fd, parts), flags)
 
 
 def without_links(opener: OpenBeneath, root_fd: int, parts: Sequence[str], root: str = "") -> list[str]:
@@ -121,7 +126,7 @@ _RESOLVE = 0x08 | 0x04 | 0x02  # BENEATH, NO_SYMLINKS, NO_MAGICLINKS
 def _openat2_opener() -> OpenBeneath | None:
     if not sys.platform.startswith("linux"):
         return None
-    import ctypes  # 4 ms that macOS need not pay
+    import ctypes  # 4 ms that no start pays
 
     syscall = ctypes.CDLL(None, use_errno=True).syscall
     syscall.argtypes = [ctypes.c_long, ctypes.c_int, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t]

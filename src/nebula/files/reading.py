@@ -13,7 +13,7 @@ import stat
 from collections.abc import Sequence
 
 from nebula.errors import NebulaError
-from nebula.files.beneath import FILE_FLAGS, best_opener, open_inside
+from nebula.files.beneath import FILE_FLAGS, open_by_walking, open_inside
 from nebula.language import Sentence
 
 
@@ -68,10 +68,13 @@ def read_all(handle: int, limit: int) -> bytes:
 
 
 def open_below(folder: str | int, parts: Sequence[str], *, follow: bool = True) -> int:
-    """Return a descriptor of what lies there, of whatever kind it is; OSError where there is none."""
+    """Return a descriptor of what lies there, of whatever kind it is; OSError where there is none.
+
+    The names are walked: every start reads a handful of files this way, and loading what openat2 needs costs more.
+    """
     here = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC) if isinstance(folder, str) else folder
     try:
-        return (open_inside if follow else best_opener())(here, parts, FILE_FLAGS)
+        return (open_inside if follow else open_by_walking)(here, parts, FILE_FLAGS)
     finally:
         if isinstance(folder, str):
             os.close(here)

@@ -7,10 +7,11 @@ look at what is left, without patching anything.
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 from functools import cache
 from typing import Any
+
+from nebula.files.system.full_sync import HAS_REQUEST, full_sync
 
 _EXCHANGE = 2  # RENAME_EXCHANGE of Linux, RENAME_SWAP of macOS
 
@@ -30,15 +31,17 @@ class Syscalls:
             rest = rest[os.write(fd, rest) :]
 
     def fsync(self, fd: int) -> None:
-        full_sync = getattr(fcntl, "F_FULLFSYNC", None)
-        if full_sync is None:
+        if HAS_REQUEST:
+            full_sync(fd)
+        else:
             os.fsync(fd)
-        else:  # macOS: a plain fsync leaves the data in the drive's cache
-            fcntl.fcntl(fd, full_sync)
 
     def fsync_dir(self, fd: int) -> None:
         try:
-            os.fsync(fd)
+            if HAS_REQUEST:
+                full_sync(fd)
+            else:
+                os.fsync(fd)
         except OSError as error:
             if error.errno not in {errno.EINVAL, errno.ENOTSUP}:  # file systems that sync names by themselves
                 raise

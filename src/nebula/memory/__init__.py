@@ -7,7 +7,7 @@ from .errors import MemoryFileError, RecordError, UnknownSession
 from .log import LogReader, read_log
 from .recorder import MemoryReader
 from .sessions import SessionInfo, Sessions
-from .trace import TraceReader, json_line
+from .trace import TraceReader
 
 __all__ = [
     "LogReader",
@@ -18,6 +18,5 @@ __all__ = [
     "Sessions",
     "TraceReader",
     "UnknownSession",
-    "json_line",
     "read_log",
 ]

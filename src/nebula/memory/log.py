@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from nebula.events import Message, Steering, Task, ToolResult
+from nebula.files.json_line import json_line
 from nebula.memory.append import AppendingReader
 from nebula.memory.rows import storable
-from nebula.memory.trace import json_line
 from nebula.value import value
 
 if TYPE_CHECKING:

@@ -63,6 +63,7 @@ def open_database(path: str) -> sqlite3.Connection:
             distrust_schema(connection)
             _use_wal(connection)
             connection.execute("PRAGMA synchronous=FULL")
+            connection.execute("PRAGMA fullfsync=ON")  # on macOS a plain one leaves it in the drive's cache
             connection.execute("PRAGMA foreign_keys=ON")
             _bring_up_to_date(connection)
         except BaseException:

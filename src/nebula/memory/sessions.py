@@ -141,9 +141,9 @@ class Sessions:
         may be left out."""
         beginning = session_id if session_id.startswith("session_") else f"session_{session_id}"
         candidates = self._infos(
-            "WHERE s.id = ?1 OR substr(s.id, 1, length(?2)) = ?2 "
-            "ORDER BY s.id = ?1 DESC, s.project_path = ?3 DESC, s.id LIMIT 4",
-            (storable(session_id), storable(beginning), here := _real(project_path)),
+            "WHERE s.id = ? OR substr(s.id, 1, length(?)) = ? "
+            "ORDER BY s.id = ? DESC, s.project_path = ? DESC, s.id LIMIT 4",
+            (whole := storable(session_id), start := storable(beginning), start, whole, here := _real(project_path)),
         )
         if candidates and candidates[0].id != session_id:
             candidates = [each for each in candidates if each.project_path == here] or candidates

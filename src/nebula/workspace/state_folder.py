@@ -12,7 +12,7 @@ import os
 import stat
 from collections.abc import Callable, Mapping
 
-from nebula.files.beneath import FOLDER_FLAGS, best_opener
+from nebula.files.beneath import FOLDER_FLAGS, open_by_walking
 from nebula.files.syscalls import REAL, Syscalls
 from nebula.language import Sentence
 from nebula.value import value
@@ -79,7 +79,7 @@ def _open_to_write(root: str, root_fd: int, aside: list[str]) -> None:
 def _has_graph(root_fd: int) -> bool:
     """Return whether the conversation can lie where it is meant to: there is a folder, or room for one."""
     try:
-        os.close(best_opener()(root_fd, (STATE_DIR, "graph"), FOLDER_FLAGS))
+        os.close(open_by_walking(root_fd, (STATE_DIR, "graph"), FOLDER_FLAGS))
     except FileNotFoundError:
         return True
     except OSError:

@@ -1,15 +1,17 @@
 """Secrets stay out of every record, wherever they turn up: in a prompt, a tool's answer, an error of a provider.
 
 Done once, where the stream of events begins, so that no reader of it can forget it. A redactor knows the keys of the
-settings from the start, learns the values of a secret file when a tool reads one, and knows the shapes of keys.
+settings from the start, learns the values of a secret file when one is read or written, and knows the shapes of keys.
+Whatever names a secret file by its path (a call of a tool, a difference, a step of a plan) is kept without content.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
 
+from nebula.files.protected_names import names_secret
 from nebula.language import Sentence
 from nebula.messages.redaction.key_shapes import holds_key, without_keys
 from nebula.messages.tool_results import Json, Text, ToolUseResult
@@ -41,6 +43,10 @@ _ALONE = r"(?m)^[ \t]*(?=[^\s\d]*\d)([^\s=:]+={0,2})[ \t]*$"
 _MAPPINGS = (dict, MappingProxyType)
 _LISTS = (list, tuple)
 _NUMBERS = (int, float)
+_TEXTS = (str, *_MAPPINGS, *_LISTS)
+
+_KEPT = frozenset({"path", "renamed_from", "mode", "kind", "before", "after", "span", "blob", "commit", "task_id"})
+"""Texts beside the path of a secret file that are none of its content: which file, what became of it, its state."""
 
 
 class Redactor:
@@ -78,23 +84,30 @@ class Redactor:
 
         Hardly any event holds a secret, and looking is much cheaper than copying: what holds none is returned itself.
         """
-        return self._copy(value) if self._is_in(value) else value
+        if not self._is_in(value):
+            return value
+        self._learn_contents(value)  # first: the words around a call may hold what it writes
+        kept: T = self._copy(value)
+        return kept
 
     def secret_result(self, result: ToolUseResult) -> ToolUseResult:
         """The result of reading a secret file as it may be recorded; its values are known from now on."""
         for block in result.content:
-            for text in _strings(block.value if isinstance(block, Json) else block.as_text()):
-                self.learn(text)
+            self._learn_strings(block.value if isinstance(block, Json) else block.as_text())
         return ToolUseResult(result.tool_use_id, (Text(SECRET_CONTENT),), result.status)
 
     def _is_in(self, value: Any) -> bool:
         """Runs for every event, so it walks plainly instead of through nested generators."""
+        if value is None:
+            return False
         if isinstance(value, str):
             for secret in self._secrets:
                 if secret in value:
                     return True
             return holds_key(value)
         if isinstance(value, _MAPPINGS):
+            if "path" in value and _withheld(value):
+                return True
             for key, inner in value.items():
                 if self._is_in(key) or self._is_in(inner):
                     return True
@@ -103,25 +116,58 @@ class Redactor:
                 if self._is_in(inner):
                     return True
         elif fields := _fields(value):
+            if "path" in fields and _withheld(_parts(value)):
+                return True
             for name in fields:
                 if self._is_in(getattr(value, name)):
                     return True
-        elif value is not None and not isinstance(value, _NUMBERS):
+        elif not isinstance(value, _NUMBERS):
             return self._is_in(str(value))  # an error or a sentence that stands in another's place
         return False
 
     def _copy(self, value: Any) -> Any:
         if isinstance(value, str):
             return self.text(value)
-        if isinstance(value, _MAPPINGS):
-            return {self._copy(key): self._copy(inner) for key, inner in value.items()}
         if isinstance(value, _LISTS):
             return type(value)([self._copy(inner) for inner in value])
-        if fields := _fields(value):
-            return type(value)(*[self._copy(getattr(value, name)) for name in fields])
+        parts = _parts(value)
+        hidden = _withheld(parts)
+        kept = {name: SECRET_CONTENT if name in hidden else self._copy(inner) for name, inner in parts.items()}
+        if isinstance(value, _MAPPINGS):
+            return {self._copy(key): inner for key, inner in kept.items()}
+        if kept:
+            return type(value)(*kept.values())
         if isinstance(value, Sentence):
             return Sentence(self.text(value.sentence), **self._copy(value.values))
         return self.text(str(value)) if self._is_in(value) else value
+
+    def _learn_contents(self, value: Any) -> None:
+        """Learn the values in what is withheld of `value`."""
+        parts = dict(enumerate(value)) if isinstance(value, _LISTS) else _parts(value)
+        hidden = _withheld(parts)
+        for name, inner in parts.items():
+            if name in hidden:
+                self._learn_strings(inner)
+            else:
+                self._learn_contents(inner)
+
+    def _learn_strings(self, value: Any) -> None:
+        for text in _strings(value):
+            self.learn(text)
+
+
+def _withheld(parts: Mapping[Any, Any]) -> Collection[str]:
+    """Return the names of those parts that are content of a secret file: all texts beside its path, and what holds
+    texts."""
+    paths = (parts.get("path"), parts.get("renamed_from"))
+    if not any(isinstance(path, str) and names_secret(path) for path in paths):
+        return ()
+    return {name for name, inner in parts.items() if inner and name not in _KEPT and isinstance(inner, _TEXTS)}
+
+
+def _parts(value: Any) -> Mapping[Any, Any]:
+    """Return the parts of a mapping or of a `@value` by their names; other values have none."""
+    return value if isinstance(value, _MAPPINGS) else {name: getattr(value, name) for name in _fields(value)}
 
 
 def _strings(value: Any) -> Iterable[str]:

@@ -16,7 +16,7 @@ import os
 import stat
 from collections.abc import Callable
 
-from nebula.files.beneath import FILE_FLAGS, FOLDER_FLAGS, OpenBeneath, best_opener, link_target, without_links
+from nebula.files.beneath import FILE_FLAGS, FOLDER_FLAGS, OpenBeneath, link_target, open_beneath, without_links
 from nebula.files.syscalls import REAL, Syscalls
 from nebula.workspace.errors import (
     AlreadyExists,
@@ -40,7 +40,7 @@ JudgePath = Callable[[NormalPath], None]
 class Jail:
     fd = -1
 
-    def __init__(self, root: str, *, calls: Syscalls = REAL, opener: OpenBeneath | None = None) -> None:
+    def __init__(self, root: str, *, calls: Syscalls = REAL, opener: OpenBeneath = open_beneath) -> None:
         try:
             self.fd = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except (FileNotFoundError, NotADirectoryError):
@@ -49,7 +49,7 @@ class Jail:
             raise Forbidden("The root of the workspace may not be opened; check its permissions.") from None
         self.root = os.path.realpath(root)
         self._calls = calls
-        self._open = opener or best_opener()
+        self._open = opener
 
     def close(self) -> None:
         if self.fd != -1:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from nebula.files.protected_names import is_named
 from nebula.value import replace
 from nebula.workspace.errors import (
     ExtensionRefused,
@@ -19,7 +20,6 @@ from nebula.workspace.errors import (
 )
 from nebula.workspace.guard.paths import NormalPath, normal_path
 from nebula.workspace.guard.policy import Policy
-from nebula.workspace.guard.protected import is_named
 from nebula.workspace.guard.repositories import RepositoryFinder
 
 _RUN_BY_GIT = frozenset({"hooks", "config", "config.worktree", "attributes", "modules", "commondir", "git-rebase-todo"})

@@ -10,9 +10,9 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final
 
+from nebula.files.protected_names import Standing, fold_name, standing_of
 from nebula.value import value
 from nebula.workspace.errors import MalformedRequest, PathEscape, PathRefused
-from nebula.workspace.guard.protected import Standing, fold_name, standing_of
 
 MAX_PATH_BYTES: Final = 4_000
 MAX_NAME_BYTES: Final = 255

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Final, Self
 
-from nebula.files.beneath import FILE_FLAGS, FOLDER_FLAGS, best_opener
+from nebula.files.beneath import FILE_FLAGS, FOLDER_FLAGS, open_by_walking
 from nebula.files.digest import digest
 from nebula.files.reading import read_all
 from nebula.workspace.journal.changes import (
@@ -43,7 +43,7 @@ class JournalReader:
             os.close(root_fd)
 
     def _open(self, root_fd: int) -> None:
-        folder_fd = best_opener()(root_fd, (STATE_DIR, "journal"), FOLDER_FLAGS)
+        folder_fd = open_by_walking(root_fd, (STATE_DIR, "journal"), FOLDER_FLAGS)
         try:
             fd = os.open(CHANGES_FILE, FILE_FLAGS, dir_fd=folder_fd)
             try:

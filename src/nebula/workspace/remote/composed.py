@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from nebula.files.digest import digest
+from nebula.files.protected_names import UNTOUCHABLE, fold_name
 from nebula.workspace.contract import (
     DEFAULT_LIST_ITEMS,
     FileEntry,
@@ -35,7 +36,6 @@ from nebula.workspace.errors import (
     WorkspaceError,
 )
 from nebula.workspace.guard.paths import normal_path
-from nebula.workspace.guard.protected import UNTOUCHABLE, fold_name
 
 if TYPE_CHECKING:
     from nebula.workspace.remote.workspace import RemoteWorkspace

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final, Protocol
 
 from nebula.files.odd_files import find_odd_file, is_odd
+from nebula.files.system.machine import path_of
 from nebula.programs import find_program, run
 from nebula.value import value
 
@@ -76,7 +77,7 @@ class Ripgrep:
             command.append("--no-ignore-parent")
         env = {"PATH": os.defpath, "HOME": os.environ.get("HOME", os.devnull), "LC_ALL": "C.UTF-8"}
 
-        start = _by_descriptor(folder_fd, folder)
+        start = path_of(folder_fd, folder)
 
         def names(timeout: float, *more: str) -> list[bytes] | None:
             """Return the names; None when it was ended by a signal, as it is when its memory is used up."""
@@ -184,10 +185,6 @@ def _sizes(folder: str, names: Iterable[str]) -> Iterable[int]:
 
 
 def _start(folder_fd: int, folder: str) -> str:
-    name = _by_descriptor(folder_fd, folder)
-    return name if name == folder else os.readlink(name)
-
-
-def _by_descriptor(folder_fd: int, folder: str) -> str:
-    """Return a name for the very directory that was opened, where the system has such names."""
-    return f"/proc/self/fd/{folder_fd}" if sys.platform.startswith("linux") else folder
+    """Return the path that the opened directory has now."""
+    path = path_of(folder_fd, folder)
+    return os.readlink(path) if path != folder and os.path.islink(path) else path

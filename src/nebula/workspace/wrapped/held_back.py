@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from typing import Self
 
 from nebula.files.digest import digest
+from nebula.files.protected_names import names_secret
+from nebula.messages.redaction import SECRET_CONTENT
 from nebula.value import replace
 from nebula.workspace.contract import (
     DEFAULT_SEARCH_FILES,
@@ -40,9 +42,14 @@ class HeldBackWorkspace(WrappedWorkspace):
         return False
 
     def forecast(self) -> list[TextDiff]:
-        """Return what would change, file by file."""
-        diffs = (diff_texts(path, self._present(path), self._held[path]) for path in sorted(self._held))
-        return [diff for diff in diffs if diff.text]
+        """Return what would change, file by file; of a secret file only that it would."""
+        return [diff for diff in map(self._forecast_file, sorted(self._held)) if diff.text]
+
+    def _forecast_file(self, path: str) -> TextDiff:
+        old, new = self._present(path), self._held[path]
+        if names_secret(path) and old != new:
+            old, new = None if old is None else "", f"{SECRET_CONTENT}\n"
+        return diff_texts(path, old, new)
 
     def read_file(self, path: str) -> FileText:
         place = normal_path(path)

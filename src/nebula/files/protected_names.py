@@ -114,6 +114,12 @@ def standing_of(parts: tuple[str, ...]) -> Standing:
     )
 
 
+@lru_cache(maxsize=1024)
+def names_secret(path: str) -> bool:
+    """Return whether a path, in any spelling, is that of a secret file."""
+    return standing_of(tuple(part for part in path.split("/") if part not in ("", "."))).secret
+
+
 def is_named(parts: tuple[str, ...], allowed: Collection[tuple[str, ...]], *, with_folders: bool) -> bool:
     """Return whether the user named this file; `with_folders`: or a folder above it."""
     return parts in allowed or (with_folders and any(parts[: len(name)] == name for name in allowed))
