@@ -14,6 +14,7 @@ from nebula.index.chunks.cutting import cut
 from nebula.index.chunks.lines import Lines
 from nebula.index.chunks.suffixes import language_of
 from nebula.index.ranking.kinds import CODE, DECLARATION, asked_for, kind_of
+from nebula.index.ranking.parts import KIND_NAMES
 from nebula.index.terms.paths import path_terms
 from nebula.index.terms.question import question_terms
 from nebula.index.terms.words import parts_of, terms_of, words_of
@@ -128,24 +129,63 @@ def rank_texts(texts: Mapping[str, str], question: str) -> list[tuple[float, str
             chosen.add(max(keys, key=lambda key: (in_text[key], -key[1])))
     own = {
         (piece.path, piece.start): in_text[piece.path, piece.start]
-        + c.PATH_WEIGHT * in_path.get(piece.path, 0)
-        + c.NAME_WEIGHT * name_score(piece.symbol, rare)
+        + c.UNIT_PATH * in_path.get(piece.path, 0)
+        + c.UNIT_NAME * name_score(piece.symbol, rare)
         for piece in pieces
         if (piece.path, piece.start) in chosen
     }
     top, file_top = max(own.values(), default=1.0) or 1.0, max(in_file.values(), default=1.0) or 1.0
-    asked = asked_for(question)
+    lines = code_lines(texts)
     ranked = []
     for piece in pieces:
         if (piece.path, piece.start) not in chosen:
             continue
         others = sorted((each for (path, _), each in own.items() if path == piece.path), reverse=True)[1:3]
-        kind = kind_of(piece.path)
-        penalty = {CODE: 0.0, DECLARATION: c.DECLARATION_PENALTY}.get(kind, c.KIND_PENALTY) * (kind not in asked)
-        total = (own[piece.path, piece.start] + c.OTHERS_WEIGHT * sum(others) / 2) / top
-        total += c.FILE_WEIGHT * in_file[piece.path] / file_top + c.RANK_WEIGHT * ranks[piece.path] - penalty
-        ranked.append((total, piece))
+        parts = {
+            "words": in_text[piece.path, piece.start] / top,
+            "path": in_path.get(piece.path, 0) / top,
+            "name": name_score(piece.symbol, rare) / top,
+            "whole file": in_file[piece.path] / file_top,
+            "next chunks": sum(others) / 2 / top,
+            "references": ranks[piece.path],
+            "length": math.log(1 + piece.end - piece.start) / 3,
+            "no definition": piece.symbol == "",
+            "many definitions": min(len(piece.symbol.split()), 5) / 5,
+            **name_parts(piece.path, rare, top),
+            **kind_parts(piece.path, question, lines),
+        }
+        ranked.append((sum(c.PART_WEIGHTS[name] * each for name, each in parts.items()), piece))
     return in_order(ranked)
+
+
+def name_parts(path: str, rare: Mapping[str, float], top: float) -> dict[str, float]:
+    stem = path.split("/")[-1].rpartition(".")[0]
+    return {
+        "file name": name_score(stem, rare) / top,
+        "whole file name": bool(parts_of(stem)) and all(part in rare for part in parts_of(stem)),
+    }
+
+
+def code_lines(texts: Mapping[str, str]) -> dict[tuple[str, int], int]:
+    lines: Counter[tuple[str, int]] = Counter()
+    for path, text in texts.items():
+        if kind_of(path) in (CODE, DECLARATION):
+            lines[language_of(path), kind_of(path)] += len(text.splitlines())
+    return lines
+
+
+def kind_parts(path: str, question: str, lines: Mapping[tuple[str, int], int]) -> dict[str, float]:
+    """What a file is, and how much of the project's code is like it. The texts have no language of two dialects."""
+    kind, language = kind_of(path), language_of(path)
+    asked = kind in asked_for(question)
+    parts = {} if kind == CODE or asked else {KIND_NAMES[kind]: 1.0}
+    if kind in (CODE, DECLARATION):
+        own = lines.get((language, CODE), 0) + lines.get((language, DECLARATION), 0)
+        parts["rare language"] = math.log(min(1.0, own / sum(lines.values()) + 0.003)) / math.log(0.003)
+        parts["no language"] = language == ""
+    if kind == DECLARATION:
+        parts |= {"asked for": 1.0} if asked else {"code in headers": lines[language, DECLARATION] / own}
+    return parts
 
 
 def pieces_key(pieces: list[Piece]) -> list[tuple[str, int]]:

@@ -49,12 +49,22 @@ def test_a_question_and_what_was_read_bring_files_forward(project: Project) -> N
         assert paths(index.outline("zebra zzz")) == paths(index.outline())
 
 
+def test_what_only_the_question_finds_is_told_with_what_it_defines(project: Project) -> None:
+    with project.index() as index:
+        index.sync()
+        assert "two.py" not in [path for _, path, _ in index.store.ranked_files(4, ())]
+        assert index.outline("two_harbour", limit=2)[1] == OutlinedFile("two.py", "two_harbour")
+
+
 def test_references_question_and_reading_are_added_up(tmp_path: Path) -> None:
     made = Project(tmp_path)
+    made.write("tests/shared.py", "def shared_shore():\n    return 1\n")
     names = [f"{each}_tower" for each in ("amber", "bronze", "copper", "denim", "ebony", "flint", "granite", "hazel")]
     for number, name in enumerate(names):
         uses = "".join(f"from m{other} import {names[other]}\n" for other in range(number))
         calls = "".join(f"    {names[other]}()\n" for other in range(number))
+        uses += "from tests.shared import shared_shore\n"  # no code: what counts most of the code has less than it
+        calls += "    shared_shore()\n" * 9
         made.write(f"m{number}.py", f"{uses}\n\ndef {name}():\n{calls}    return 'word{number} harbour'\n")
     made.write("far.py", "def far_away():\n    return 'harbour word3 word3'\n")
     with made.index() as index:
@@ -66,7 +76,7 @@ def test_references_question_and_reading_are_added_up(tmp_path: Path) -> None:
             ("", ()),
         ):
             referred = {path: rank for _, path, rank in index.store.ranked_files(100, recent)}
-            assert len(set(referred.values())) > 5
+            assert len(set(referred.values())) > 5 and max(referred.values()) < 1
             hits = rank(index.store, question, OUTLINE_HITS) if question else []
             asked: dict[str, float] = {}
             for score, hit in hits:

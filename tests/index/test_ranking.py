@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from index.project import Project, function
 from nebula.index.ranking import scoring
 from nebula.index.ranking.kinds import CODE, DATA, DECLARATION, EXAMPLE, GENERATED, PROSE, TEST, VENDORED, kind_of
+from nebula.index.ranking.meaning import Meaning
+from nebula.index.stores.rows import Candidate
+from nebula.index.vectors import pack
 
 WORDS = ("disk", "memory", "network", "printer", "tape", "drum")
 
@@ -73,6 +78,8 @@ def test_what_declares_comes_after_what_does_it(project: Project) -> None:
 def test_a_numbered_test_is_mentioned_not_asked_for(project: Project) -> None:
     project.write("lib/cookie.py", function("save_cookie", "row"))
     project.write("tests/test_cookie.py", function("test_save_cookie", "save_cookie"))
+    for name in ("window", "door", "roof"):
+        project.write(f"tests/test_{name}.py", function(f"test_{name}", name))
     assert found(project, "save cookie, verified in test 1609")[0] == "lib/cookie.py"
 
 
@@ -83,10 +90,28 @@ def test_generated_code_comes_after_what_people_wrote(project: Project) -> None:
     assert found(project, "lighthouse")[0] == "b.go"
 
 
+def test_the_main_language_of_a_project_comes_first(project: Project) -> None:
+    for name in ("boat", "mast", "sail"):
+        project.write(f"src/{name}.go", f"package sea\n\nfunc {name.title()}() {{\n" + "\tlower()\n" * 40 + "}\n")
+    project.write("src/anchor.go", "package sea\n\nfunc Anchor(depth int) {\n\tlower(depth)\n}\n")
+    project.write("hack/anchor.py", "def anchor(depth):\n    lower(depth)\n    log(depth)\n")
+    project.write("hack/anchor.targets", "anchor depth\nanchor depth lower\n")
+    assert found(project, "anchor depth") == ["src/anchor.go", "hack/anchor.py", "hack/anchor.targets"]
+
+
+def test_headers_that_hold_the_code_are_not_ranked_down(project: Project) -> None:
+    """In a library of header files, the file that declares is the one that does it."""
+    for name in ("boat", "mast", "sail"):
+        project.write(f"include/{name}.h", f"inline int {name}(int x) {{\n" + "  lower(x);\n" * 40 + "}\n")
+    project.write("include/anchor.h", "inline int anchor(int depth) {\n  lower(depth);\n  return depth;\n}\n")
+    project.write("src/extra.c", "int use(int x) {\n  anchor(x);\n  anchor_depth(x);\n  return x;\n}\n")
+    assert found(project, "lower the anchor depth")[0] == "include/anchor.h"
+
+
 def test_a_copy_comes_after_what_is_new(project: Project) -> None:
     for name in ("a.py", "b.py", "c.py"):
         project.write(name, function("lighthouse", "beacon"))
-    project.write("d.py", function("other", "beacon", "x", "y", "z", "v"))
+    project.write("d.py", function("other", "beacon(x, y, z, v)"))
     assert found(project, "beacon")[:2] == ["a.py", "d.py"]
 
 
@@ -161,3 +186,15 @@ def test_a_japanese_question_finds_english_code(project: Project) -> None:
 def test_any_question_is_answered(project: Project, question: str) -> None:
     project.write("a.py", function("lighthouse"))
     assert isinstance(found(project, question), list)
+
+
+def test_nearness_is_stretched_from_the_farthest_to_the_nearest(tmp_path: Path) -> None:
+    vectors = {"near": (1.0, 0.0), "between": (1.0, 1.0), "far": (-1.0, 0.0), "like far": (-5.0, 0.0)}
+    chunks = [Candidate(1, 0, 1, 1, 2, "", digest, "a.py", "", "python", 0, 0.0, 0, False) for digest in vectors]
+    with Project(tmp_path).index() as index:
+        index.store.add_vectors("m", [(digest, pack(each)) for digest, each in vectors.items()])
+        meaning = Meaning(index.store, "m", (2.0, 0.0))
+        found = meaning.similarity(chunks)
+        assert found == pytest.approx({"near": 1.0, "between": 0.8536, "far": 0.0, "like far": 0.0}, abs=0.01)
+        assert meaning.similarity(chunks[2:]) == {"far": 0.0, "like far": 0.0}, "there is no nearest among equals"
+        assert meaning.similarity([]) == Meaning(index.store, "another", (2.0, 0.0)).similarity(chunks) == {}

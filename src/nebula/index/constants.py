@@ -1,4 +1,4 @@
-"""Every number of the index, each with the reason it has. Measured by `bench/index.py`; quality by `docs/retrieval.md`.
+"""Every number of the index, each with its reason. Speed: `bench/index.py`; quality: docs/concepts/retrieval.md.
 
 What changes a term or a weight on disk also changes `FORMAT`, so that an older index is built anew.
 """
@@ -92,30 +92,51 @@ CANDIDATES: Final = 300
 """Chunks, best by their own words, that are ranked by everything else."""
 FILE_CANDIDATES: Final = 30
 """Files, best by their path, whose best chunk is ranked as well, though its own words may say little."""
-FILE_WEIGHT: Final = 0.5
-"""The whole file's words beside those of the chunk: a method seldom says what its module is about."""
-PATH_WEIGHT: Final = 0.4
-"""A word in the path, beside one in the text."""
 PATH_K1: Final = 1.0
 COMMON_PATH_TERM: Final = 0.2
 """A word in more than this share of all paths tells none from another."""
-NAME_WEIGHT: Final = 0.5
-"""A word in the name that a chunk defines, beside one in its text: a name is the shortest summary there is. It counts
-by the square root of the share of the name that was asked for: of "user", `get_user` says more than `get_user_name`."""
-OTHERS_WEIGHT: Final = 0.15
 OTHERS: Final = 2
 """The next best chunks of the same file: one that speaks of the question in several places is the likelier one."""
 MAX_PATHS: Final = 2_000
 """And neither does one in more paths than this, however large the project."""
-RANK_WEIGHT: Final = 0.15
-"""How much the code that others refer to is preferred."""
-KIND_PENALTY: Final = 0.9
-"""Tests, prose, data, vendored, generated, examples: ranked down unless the question names them. Whoever asks how
-something works wants the code that does it, not what checks, describes or copies it."""
-DECLARATION_PENALTY: Final = 0.4
-"""Header files and the like: they hold every name of the code beside them in few words, and do nothing."""
 DUPLICATE_PENALTY: Final = 0.5
 """A text that stands higher in the list already says nothing new."""
+UNIT_PATH: Final = 0.4
+UNIT_NAME: Final = 0.5
+"""A word in the path, and one in a name that a chunk defines, beside one in its text: the best chunk by these three is
+the unit in which the words of all chunks are measured."""
+RARE_SHARE: Final = 0.003
+"""A language with less of a project's code than this is as rare as one can be."""
+PART_WEIGHTS: Final[dict[str, float]] = {
+    "words": 1.213,
+    "path": 0.426,
+    "name": 1.167,
+    "whole file": 0.875,
+    "next chunks": 0.199,
+    "references": 0.138,
+    "file name": 0.306,
+    "whole file name": 0.287,
+    "length": 0.269,
+    "no definition": -0.265,
+    "many definitions": -0.199,
+    "test": -1.282,
+    "prose": -1.334,
+    "data": -1.473,
+    "vendored": -0.671,
+    "generated": -1.346,
+    "example": -1.147,
+    "declaration": -0.223,
+    "code in headers": 0.239,
+    "rare language": -0.657,
+    "no language": -0.411,
+    "asked for": 0.3,
+    "meaning": 1.2,
+}
+"""How much each part of a score counts (`ranking/parts.py`). Fitted by `bench/ranking/fit.py`, not chosen: they put
+the right file or definition as high as they can over the questions of 22 public repositories in ten languages, none of
+them one of the benchmark's. A negative one ranks down: whoever asks how something works wants the code that does it,
+not what checks, describes, declares or copies it. The last two were set by hand: a header file
+that was asked for stands before the longer text of its code, and meaning counts where an embedder is chosen."""
 MAX_POSTINGS: Final = 100_000
 """Occurrences looked at for one question, those of the rarest words first: it bounds the time of a search whatever the
 size of the index; on the benchmark, more of them find nothing better."""
@@ -170,8 +191,6 @@ MAX_ENTRY_BYTES: Final = 64_000_000
 """Of one queued commit: half a million paths."""
 
 # --- vectors --------------------------------------------------------------------------------------------------------
-VECTOR_WEIGHT: Final = 1.0
-"""The meaning beside the words: worth as much as the words of the chunk."""
 NEAREST: Final = 100
 """Chunks, nearest in meaning, that are ranked though they may share no word with the question."""
 EMBED_BATCH: Final = 64

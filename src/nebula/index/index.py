@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 
 from nebula.files.home import derived_folder, project_id
 from nebula.index.chunks.lines import Lines
-from nebula.index.constants import FRESH_ROUNDS, OUTLINE_FILES
+from nebula.index.constants import FRESH_ROUNDS, OUTLINE_FILES, PART_WEIGHTS
 from nebula.index.embedders.contract import Embedder
+from nebula.index.embedders.fill import fill
 from nebula.index.errors import IndexFailed
 from nebula.index.in_step.queue import Change, Queue
 from nebula.index.ranking.meaning import Meaning
-from nebula.index.ranking.search import rank
+from nebula.index.ranking.outline import OutlinedFile, outline
+from nebula.index.ranking.search import measure, rank
 from nebula.index.reading import Root
 from nebula.index.repair import repairing
 from nebula.index.stores.rows import Candidate
@@ -26,7 +28,6 @@ from nebula.llm.errors import ModelError
 
 if TYPE_CHECKING:
     from nebula.index.in_step.follow import Follower
-    from nebula.index.ranking.outline import OutlinedFile
 
 DATABASE_NAME = "index.db"
 
@@ -193,10 +194,19 @@ class Index:
         return hits
 
     @repairing
+    def explain(self, question: str, *, path_prefix: str = "", language: str = "") -> dict[str, dict[str, float]]:
+        """Return `path:span` of every chunk that may be meant → the parts of its score, each with what it adds."""
+        with self.store.db.reading():
+            meaning = self._meaning(question)
+            found = measure(self.store, question, path_prefix=path_prefix, language=language, meaning=meaning)
+        return {
+            f"{c.path}:L{c.start}-L{c.end}": {name: PART_WEIGHTS[name] * amount for name, amount in parts.items()}
+            for c, parts in found
+        }
+
+    @repairing
     def outline(self, question: str = "", recent: Sequence[str] = (), limit: int = OUTLINE_FILES) -> list[OutlinedFile]:
         """The files that count most, each with what it defines; as indexed, but for files that are gone."""
-        from nebula.index.ranking.outline import outline
-
         with self.store.db.reading():
             return outline(self.store, question, recent, limit, lambda path: self.root.stat(path) is not None)
 
@@ -228,8 +238,6 @@ class Index:
 
         It takes as long as the embedder does: for a thread of its own, with an index of its own.
         """
-        from nebula.index.embedders.fill import fill
-
         return fill(self.root, self.store, self.embedders[0], stop=stop, progress=progress) if self.embedders else 0
 
     def _read(self, found: list[tuple[float, Candidate]]) -> tuple[list[Hit], list[str]]:

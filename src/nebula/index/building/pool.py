@@ -14,7 +14,7 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator
 
-from nebula.files.machine import usable_cores
+from nebula.files.system.machine import usable_cores
 from nebula.index.building.batches import Built, Wanted, batches, build
 from nebula.index.constants import MAX_WORKERS, PARALLEL_BYTES
 from nebula.index.errors import IndexFailed

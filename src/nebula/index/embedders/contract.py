@@ -11,7 +11,7 @@ Vector = Sequence[float]
 class Embedder(Protocol):
     @property
     def name(self) -> str:
-        """Which vectors may be compared: those of one name. Never holds a key."""
+        """Return the name of the vectors: those of one name may be compared. It never holds a key."""
         ...
 
     def embed(self, texts: Sequence[str], *, is_question: bool = False) -> list[Vector]:

@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 
 from nebula.index.building.batches import Built, Wanted, build
+from nebula.index.building.pool import build_all
 from nebula.index.chunks.suffixes import language_of
 from nebula.index.constants import PARALLEL_BYTES, RERANK_FILES, RERANK_SHARE
 from nebula.index.errors import OutsideRoot
@@ -152,8 +153,6 @@ class Follower:
     def _build(self, read: list[Source], rest: list[Wanted], gone: Sequence[str]) -> tuple[int, list[Skipped]]:
         if not (read or rest or gone):
             return 0, []
-        from nebula.index.building.pool import build_all  # 15 ms that a search need not pay
-
         added = 0
         skipped: list[Skipped] = []
         parts: Iterable[Built] = build_all(self._root, rest) if not read else [build(self._root, rest, read)]

@@ -9,6 +9,7 @@ import os
 import time
 
 from nebula.files.home import derived_folder
+from nebula.files.system.full_sync import full_sync
 
 QUEUE_NAME = "queue"
 
@@ -25,7 +26,7 @@ def hand_over(root: str, home: str | None = None) -> None:
     entry = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
         if _write_staged(entry):
-            os.fsync(entry)
+            full_sync(entry)
             os.rename(unfinished, os.path.join(queue, name))
         else:
             os.unlink(unfinished)

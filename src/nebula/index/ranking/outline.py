@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from nebula.index.constants import OUTLINE_HITS, OUTLINE_SYMBOLS
@@ -44,8 +45,8 @@ def outline(
         scores.setdefault(hit.path, hit.rank)
     highest = max(scores.values(), default=0.0) or 1.0
     order = sorted(scores, key=lambda path: (-(scores[path] / highest + best.get(path, 0.0) + (path in recent)), path))
-    present = [path for path in order[: 2 * limit] if is_there(path)]
-    return _with_symbols(store, [(path, ids[path]) for path in present[:limit]])
+    present = islice(filter(is_there, order), limit)
+    return _with_symbols(store, [(path, ids[path]) for path in present])
 
 
 def _with_symbols(store: Store, files: list[tuple[str, int]]) -> list[OutlinedFile]:
@@ -70,7 +71,7 @@ def reordered(files: Sequence[OutlinedFile], question: str, recent: Sequence[str
     counts = Counter(term for terms in found for term in terms)
     said = [sum(asked[term] * math.log(1 + len(files) / counts[term]) for term in terms) for terms in found]
     top = max(said, default=0.0) or 1.0
-    scores = [1 - i / len(files) + said[i] / top + (each.path in recent) for i, each in enumerate(files)]
+    scores = [said[i] / top + (each.path in recent) - i / len(files) for i, each in enumerate(files)]
     return [files[i] for i in sorted(range(len(files)), key=lambda i: -scores[i])]
 
 

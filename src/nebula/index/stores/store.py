@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 
-from nebula.index.ranking.kinds import kind_of
+from nebula.index.ranking.kinds import CODE, DECLARATION, kind_of
 from nebula.index.stores.database import StoreDatabase
 from nebula.index.stores.lookups import Lookups
 from nebula.index.stores.merging import merge, segments_to_merge
@@ -73,7 +73,15 @@ class Store(Lookups, Vectors):
             segments,
             {segment: frozenset(dead) for segment, dead in chunks.items()},
             {segment: frozenset(dead) for segment, dead in files.items()},
+            self._code_lines(),
         )
+
+    def _code_lines(self) -> dict[tuple[str, int], int]:
+        rows = self.db.execute(
+            "SELECT language, kind, sum(lines) FROM file WHERE kind IN (?, ?) GROUP BY language, kind",
+            (CODE, DECLARATION),
+        )
+        return {(language, kind): int(lines) for language, kind, lines in rows}
 
     def states(self, paths: Iterable[str] | None = None) -> dict[str, IndexedFile]:
         """Return what is indexed, by path; of these paths, or of all."""
