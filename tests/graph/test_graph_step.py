@@ -234,7 +234,8 @@ class Fault:
         self.count = itertools.count(1)
         self.at = at
         self.struck = False
-        for name in ("write", "pwrite", "fsync", "fdatasync", "rename", "mkdir", "ftruncate"):
+        names = ("write", "pwrite", "fsync", "fdatasync", "rename", "mkdir", "ftruncate")
+        for name in filter(lambda name: hasattr(os, name), names):
             monkeypatch.setattr(os, name, self.wrap(getattr(os, name)))
 
     def wrap(self, real: Callable[..., Any]) -> Callable[..., Any]:

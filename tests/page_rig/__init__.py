@@ -13,10 +13,15 @@ from contextlib import asynccontextmanager
 from playwright.async_api import Page, async_playwright, expect
 
 WIDE = {"width": 1400, "height": 900}
-LANE, ROW = 210, 66
 SELECTED = '[aria-selected="true"] .title'
 ARGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
-PATIENCE_MS = 60_000  # only a failure waits that long; a busy machine may need some of it
+# Notes where the picture shows which words, so that a test can point at what a person sees.
+WORDS_SEEN = """(() => { const pen = CanvasRenderingContext2D.prototype; const { fillText, clearRect } = pen;
+    const isPicture = (canvas) => canvas.matches?.("#graph .picture"); window.wordsSeen = new Map();
+    pen.clearRect = function (...box) { if (isPicture(this.canvas)) window.wordsSeen.clear(); clearRect.apply(this, box); };
+    pen.fillText = function (text, x, y) { if (isPicture(this.canvas)) window.wordsSeen.set(text, [x, y]);
+        fillText.call(this, text, x, y); }; })()"""
+PATIENCE_MS = 30_000  # only a failure waits that long; a busy machine may need some of it
 expect.set_options(timeout=PATIENCE_MS)
 
 
@@ -28,7 +33,7 @@ class Held:
         self._gate = threading.Event()
 
     def __call__(self, _):
-        assert self._gate.wait(120)
+        assert self._gate.wait(PATIENCE_MS / 1000)
         return self._turn
 
     def release(self):
@@ -43,6 +48,7 @@ async def browsing(server, *, locale="en-US", path="", **options):
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path="/usr/bin/chromium", args=ARGS, timeout=PATIENCE_MS)
         context = await browser.new_context(locale=locale, **options)
+        await context.add_init_script(WORDS_SEEN)
         page = await context.new_page()
         page.set_default_timeout(PATIENCE_MS)
         page.on(
@@ -66,14 +72,14 @@ async def row(page: Page, title: str):
     return page.locator('[role="treeitem"]', has=page.locator(".title", has_text=title))
 
 
-async def until(page: Page, expression: str, seconds: float = 60) -> None:
+async def until(page: Page, expression: str, seconds: float = PATIENCE_MS / 1000) -> None:
     """Waits for what no locator can see; the page's policy lets it not watch by itself."""
     async with asyncio.timeout(seconds):
         while not await page.evaluate(expression):
             await page.evaluate("new Promise(requestAnimationFrame)")
 
 
-async def asked(model, count: int = 1, seconds: float = 60) -> None:
+async def asked(model, count: int = 1, seconds: float = PATIENCE_MS / 1000) -> None:
     """Waits until the model was asked so often: the page says that work goes on a little before."""
     async with asyncio.timeout(seconds):
         while len(model.turns) < count:  # noqa: ASYNC110 - the model runs in a thread of its own
@@ -86,14 +92,13 @@ async def make(client, title, *parents):
     ]
 
 
-async def spot(page, lane, depth, lanes, rows, right=0):
-    """Where a node stands on the screen while everything fits: `right` pixels into its label."""
+async def spot(page, words, right=0):
+    """Where words stand in the picture, on the screen: `right` pixels into them."""
     await page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    await until(page, f"window.wordsSeen.has({words!r})")
+    x, y = await page.evaluate("(words) => window.wordsSeen.get(words)", words)
     box = await page.locator("#graph .picture").bounding_box()
-    scale = min(1, box["width"] / (lanes * LANE + 20), box["height"] / ((rows + 1) * ROW))
-    middle_x, middle_y = (lanes * LANE - 20) / 2, (rows - 1) * ROW / 2
-    x = box["x"] + box["width"] / 2 + (lane * LANE + right - middle_x) * scale
-    return x, box["y"] + box["height"] / 2 + (depth * ROW - middle_y) * scale
+    return box["x"] + x + right, box["y"] + y - 4
 
 
 async def branched(client):
@@ -108,6 +113,11 @@ async def send(page: Page, prompt: str) -> None:
     await page.fill("#prompt", prompt)
     await expect(page.locator("#composer button[data-act=send]")).to_be_enabled()
     await page.keyboard.press("Enter")
+
+
+async def agree(page: Page) -> None:
+    """Answers the question before the reader with what its main button says."""
+    await page.locator(".question .agree").click()
 
 
 async def answered(page: Page, words: str) -> None:

@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import { base64, fits, LARGEST_IMAGE, MOST_IMAGES, MOST_TEXT } from "../../src/nebula/web/composer/attachments.js";
 import { editorLink, linkOfWord } from "../../src/nebula/web/lib/editor_link.js";
-import { hunksOf } from "../../src/nebula/web/transcript/hunks.js";
+import { changedLines, changedWords, countsOf, differing, hunksOf } from "../../src/nebula/web/lib/hunks.js";
 import { againWith, FRESH, namedModels } from "../../src/nebula/web/composer/composing.js";
 import { dollars, measures, short, sharesOf } from "../../src/nebula/web/figures/measures.js";
 import { continuing } from "../../src/nebula/web/state/here.js";
@@ -57,13 +57,6 @@ test("a first prompt that is edited belongs to the turn it came from until the r
   assert.equal(after(edited, ["model", { model: "m" }]).composing.again, "a");
 });
 
-test("tries of a first prompt learn of each other, those not read yet do not come to be", () => {
-  const known = after(EMPTY, ["body", { node: { id: "a", prompt: "p" } }]);
-  const both = after(known, ["body", { node: { id: "b", prompt: "p", beside: ["a", "b", "c"] } }]);
-  assert.deepEqual(both.bodies.get("a"), { id: "a", prompt: "p", beside: ["a", "b", "c"] });
-  assert.equal(both.bodies.size, 2);
-});
-
 test("a turn asked again takes along what it had", () => {
   const body = { id: "a", attachments: [{ name: "dot.png", kind: "image", size: 3, text: "AAAA" }], references: ["r"] };
   assert.deepEqual(againWith({ ...FRESH, model: "m" }, body), {
@@ -99,9 +92,27 @@ test("a path becomes an address of the editor only inside the project", () => {
 test("hunks begin at their own lines, not at what a text says", () => {
   const diff = "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n-a\n+@@ no hunk\r@@ nor this\n@@ -9 +9 @@\n-b\n+c\n";
   assert.deepEqual(
-    hunksOf(diff).map((hunk) => hunk.split("\n")[0]),
-    ["@@ -1,2 +1,2 @@", "@@ -9 +9 @@"],
+    hunksOf(diff).map(({ old, now, lines }) => [old, now, lines.map(({ text }) => text)]),
+    [
+      [1, 1, ["a", "@@ no hunk\r@@ nor this"]],
+      [9, 9, ["b", "c"]],
+    ],
   );
+});
+
+test("a hunk knows where its lines are, what changed in them, and which words", () => {
+  const diff = "@@ -3,4 +3,5 @@\n a\n-rate = 5\n+rate = 10\n+lock = 1\n b\n\\ No newline at end of file\n";
+  const [hunk] = hunksOf(diff);
+  assert.deepEqual(
+    hunk.lines.map(({ kind, line }) => `${kind} ${line}`),
+    ["same 3", "removed 4", "added 4", "added 5", "same 6", "note 0"],
+  );
+  assert.deepEqual(changedLines(hunk), { from: 4, to: 5 });
+  assert.deepEqual(countsOf([hunk]), { added: 2, removed: 1 });
+  const marks = changedWords(hunk.lines);
+  assert.deepEqual([marks.get(hunk.lines[1]), marks.get(hunk.lines[2])], [[[7, 8]], [[7, 9]]]);
+  assert.equal(differing("import time", "class Bucket:"), null, "another line is no changed one");
+  assert.deepEqual(differing("a b c", "a x c"), [[[2, 3]], [[2, 3]]]);
 });
 
 test("two turns part at the last one they share", () => {

@@ -26,22 +26,28 @@ ANSWER = "# Title\n\n[link](https://example.com) and `code`\n\n```python\ndef f(
 
 
 async def compare(page):
-    await page.locator("[data-tab=outline]").evaluate("(tab) => tab.click()")
+    await page.locator("button[data-tab=outline]").evaluate("(tab) => tab.click()")
     rows = page.locator('[role="treeitem"]')
     await expect(rows).to_have_count(4)
     await rows.first.click()
-    await page.locator("[data-tab=outline]").evaluate("(tab) => tab.click()")
+    await page.locator("button[data-tab=outline]").evaluate("(tab) => tab.click()")
     await rows.last.click(modifiers=["Control"])
-    await page.locator("[data-tab=talk]").evaluate("(tab) => tab.click()")
+    await page.locator("button[data-tab=talk]").evaluate("(tab) => tab.click()")
     await page.locator("#transcript").focus()
     await page.keyboard.press("d")
 
 
+async def open_help(page):
+    await page.locator("#settings").click()
+    assert await page.evaluate(FIND) == [], "the menu of settings"
+    await page.locator("#help").click()
+
+
 SHEETS = (
-    lambda page: page.locator("#help").click(),
+    open_help,
     lambda page: page.locator("#figures").click(),
     lambda page: page.locator(".selected .files-of").click(),
-    lambda page: page.locator(".selected .facts .lines-of").click(),
+    lambda page: page.locator(".selected .changed .lines-of").click(),
     compare,
 )
 
@@ -58,7 +64,7 @@ async def test_axe_finds_nothing_of_weight(bench, look):
             await client.ask(
                 "create_node", prompt="three", response=ANSWER, tags=["tag"], summary="sum", parents=[second, first]
             )
-            await page.locator("[data-tab=outline]").evaluate("(tab) => tab.click()")
+            await page.locator("button[data-tab=outline]").evaluate("(tab) => tab.click()")
             await expect(page.locator('[role="treeitem"]')).to_have_count(3)
             await page.locator('[role="treeitem"]').last.click()
             await expect(page.locator("#transcript .hl-keyword").first).to_be_attached()
@@ -77,9 +83,10 @@ async def test_axe_finds_nothing_of_weight(bench, look):
                 assert await page.evaluate(FIND) == [], opened
                 await page.keyboard.press("Escape")
                 await expect(page.locator("#dialog")).to_be_hidden()
+            await page.focus("#prompt")
             await page.locator("#composer .quiet[aria-expanded]").click()
             await expect(page.locator(".preview summary").first).to_be_visible()
-            await page.locator("[data-tab=outline]").evaluate("(tab) => tab.click()")
+            await page.locator("button[data-tab=outline]").evaluate("(tab) => tab.click()")
             await page.locator("#outline .narrow").click()
             await expect(page.locator("#outline .filters")).to_be_visible()
             assert await page.evaluate(FIND) == []
@@ -127,17 +134,17 @@ async def test_an_answered_question_hands_the_keys_to_the_prompt(bench):
 
             await asked_for("edit")
             await question.get_by_label("Change 1 of 2").first.press("Space")
-            await question.get_by_role("button", name="Yes", exact=True).press("Enter")
+            await question.get_by_role("button", name="Apply 1 of 2 changes", exact=True).press("Enter")
             await goes_on("edit")
             assert bench.read("long.txt").count("new\n") == 1
             await asked_for("a")
-            await question.get_by_role("button", name="Yes", exact=True).press("Enter")
+            await question.get_by_role("button", name="Apply", exact=True).press("Enter")
             await goes_on("a")
             await asked_for("b")
             await question.get_by_role("button", name="No", exact=True).press("Enter")
             await goes_on("b")
             await asked_for("c")
-            await question.get_by_label("No, because …").fill("leave it")
+            await question.get_by_label("Tell it what to change").fill("leave it")
             await page.keyboard.press("Enter")
             await goes_on("c")
             assert [(bench.project / f"{name}.txt").exists() for name in "abc"] == [True, False, False]
@@ -146,8 +153,8 @@ async def test_an_answered_question_hands_the_keys_to_the_prompt(bench):
             await expect(question).to_have_count(0)
             await expect(prompt).to_be_focused()
             await send(page, "wait")
-            await page.locator("#stage").get_by_role("button", name="Stop", exact=True).press("Enter")
+            await page.locator("#composer").get_by_role("button", name="Stop", exact=True).press("Enter")
             await expect(prompt).to_be_focused()
             held.release()
-            await expect(page.locator("#stage")).to_be_hidden()
+            await expect(page.locator("#transcript .working")).to_have_count(0)
             await expect(prompt).to_be_focused()

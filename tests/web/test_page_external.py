@@ -9,7 +9,7 @@ import pytest
 from playwright.async_api import expect
 
 from conversation_rig import serving
-from page_rig import browsing, send
+from page_rig import agree, browsing, send
 from scripted_model import Call, ScriptedModel, Turn
 
 pytestmark = pytest.mark.slow
@@ -41,6 +41,6 @@ async def test_a_call_of_an_mcp_server_is_asked_about_with_what_it_is_given(benc
             await expect(question).to_contain_text("Call notes__add with:")
             await expect(question).to_contain_text('"text": "milk & <b>eggs</b>"')
             await expect(question.locator("b")).to_have_count(0)
-            await question.get_by_role("button", name="Yes", exact=True).click()
+            await agree(page)
             await expect(page.locator("#transcript")).to_contain_text("Noted.")
     assert "added" in str(model.turns[1].json["messages"])

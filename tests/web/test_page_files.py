@@ -8,7 +8,7 @@ import pytest
 from playwright.async_api import expect
 
 from conversation_rig import serving, talk
-from page_rig import WIDE, answered, browsing, make, row, send
+from page_rig import WIDE, agree, answered, browsing, make, row, send
 from scripted_model import Call, ScriptedModel, Turn
 
 pytestmark = pytest.mark.slow
@@ -24,10 +24,6 @@ def write(path, content, words):
     return [Turn("", [Call("writeFile", {"path": path, "content": content})]), Turn(words)]
 
 
-async def agree(page):
-    await page.get_by_role("button", name="Yes", exact=True).click()
-
-
 async def test_hunks_are_taken_one_by_one(bench):
     bench.write("app.txt", "".join(LONG))
     edit = {"path": "app.txt", "new_content": changed(2, 20)}
@@ -37,8 +33,10 @@ async def test_hunks_are_taken_one_by_one(bench):
             await send(page, "Change two places")
             question = page.locator(".question")
             await expect(question.locator(".hunk")).to_have_count(2)
+            await expect(question.locator(".hunk label")).to_have_text([re.compile("line 3"), re.compile("line 21")])
+            await expect(question.get_by_role("button", name="Apply 2 changes")).to_be_visible()
             await question.get_by_label("Change 1 of 2").first.uncheck()
-            await agree(page)
+            await question.get_by_role("button", name="Apply 1 of 2 changes").click()
             await expect(page.locator("#transcript")).to_contain_text("Done.")
     assert bench.read("app.txt") == changed(20)
 
@@ -57,8 +55,8 @@ async def test_files_are_seen_and_taken_back_in_three_actions(bench):
             await page.locator(".selected").get_by_role("button", name="Files").click()
             sheet = page.locator("#dialog")
             await expect(sheet).to_contain_text("would do this to the project now")
-            await expect(sheet.locator(".removed")).to_have_text(re.compile("-two"))
-            await expect(sheet.locator(".added")).to_have_text(re.compile(r"\+one"))
+            await expect(sheet.locator(".removed")).to_have_text("two\n")
+            await expect(sheet.locator(".added")).to_have_text("one\n")
             assert (bench.project / "b.txt").exists()
             await sheet.get_by_role("button", name="Take these files (1)").click()
             await expect(page.locator("#banner")).to_contain_text("Taken back: b.txt")
@@ -94,8 +92,8 @@ async def test_two_branches_side_by_side_with_their_files(bench):
             await expect(sheet.locator(".sides section")).to_have_count(2)
             await expect(sheet.locator(".sides section").first).to_contain_text("Went left.")
             await expect(sheet.locator(".sides strong")).to_have_text("right")
-            await expect(sheet.locator(".files")).to_contain_text("b.txt +1 −0")
-            await expect(sheet.locator(".files .added")).to_have_text(re.compile(r"\+right"))
+            await expect(sheet.locator(".files")).to_contain_text("b.txt+1 −0")
+            await expect(sheet.locator(".files .added")).to_have_text("right\n")
             await page.keyboard.press("Escape")
             await expect(page.locator("#dialog")).to_be_hidden()
 
@@ -113,7 +111,7 @@ async def test_several_turns_are_chosen_deleted_and_brought_back(bench):
                 await expect(page.locator('[aria-selected="true"]')).to_have_count(2)
                 await page.get_by_role("button", name="Delete 2").click()
                 await expect(page.locator("#dialog")).to_contain_text("Delete 2 turns")
-                await agree(page)
+                await page.locator("#dialog").get_by_role("button", name="Yes").click()
                 await expect(page.get_by_role("treeitem")).to_have_count(1)
                 await bring_back()
                 await expect(page.get_by_role("treeitem")).to_have_count(3)

@@ -17,11 +17,11 @@ async def test_a_click_on_a_node_or_its_label_selects_that_node(bench):
             await branched(client)
         async with browsing(server, viewport=WIDE) as page:
             await expect(await row(page, "three")).to_be_visible()
-            for lane, depth, title in ((0, 2, "three"), (1, 1, "side"), (0, 1, "two")):
-                for right in (0, 60, 150):
-                    await page.mouse.click(*await spot(page, lane, depth, 2, 3, right))
+            for title in ("three", "side", "two"):
+                for right in (-6, 3, 90):
+                    await page.mouse.click(*await spot(page, title, right))
                     await expect(page.locator(SELECTED)).to_have_text(title)
-                await page.mouse.click(*await spot(page, 0, 0, 2, 3))
+                await page.mouse.click(*await spot(page, "one"))
                 await expect(page.locator(SELECTED)).to_have_text("one")
             await expect(page.locator("#transcript")).to_contain_text("answer to one")
 
@@ -32,7 +32,7 @@ async def test_dragging_moves_the_picture_and_wheel_with_ctrl_zooms_it(bench):
             await branched(client)
         async with browsing(server, viewport=WIDE) as page:
             await expect(await row(page, "three")).to_be_visible()
-            x, y = await spot(page, 0, 1, 2, 3, 60)
+            x, y = await spot(page, "two", 60)
             await page.mouse.move(x, y + 250)
             await page.mouse.down()
             await page.mouse.move(x + 80, y + 170, steps=5)
@@ -48,7 +48,7 @@ async def test_dragging_moves_the_picture_and_wheel_with_ctrl_zooms_it(bench):
             await page.mouse.click(x + 80, y - 80)
             await expect(page.locator(SELECTED)).to_have_text("two")
             await page.get_by_role("button", name="Fit everything").click()
-            await page.mouse.click(*await spot(page, 1, 1, 2, 3, 60))
+            await page.mouse.click(*await spot(page, "side", 60))
             await expect(page.locator(SELECTED)).to_have_text("side")
 
 
@@ -75,21 +75,32 @@ async def test_the_selection_stays_in_view_and_blank_space_has_a_way_back(bench)
             await until(page, painted)
 
 
+async def in_picture(page, title):
+    await spot(page, title)
+    return await page.evaluate("(words) => window.wordsSeen.get(words)", title)
+
+
 async def test_a_new_turn_moves_nothing(bench):
     with serving(bench, "vizprompt") as server:
         async with browsing(server, viewport=WIDE) as page, talk(server) as client:
             first, _second, side = await branched(client)
             await expect(await row(page, "side")).to_be_visible()
             await page.keyboard.press("f")
-            await page.mouse.click(*await spot(page, 1, 1, 2, 3))
+            await page.mouse.click(*await spot(page, "side"))
             await expect(page.locator(SELECTED)).to_have_text("side")
+            titles = ("one", "two", "three", "side")
+            before = [await in_picture(page, title) for title in titles]
             for title, parents in (("another start", ()), ("other side", (first,)), ("further", (side,))):
                 await make(client, title, *parents)
                 await expect(await row(page, title)).to_be_visible()
-            await page.mouse.click(*await spot(page, 0, 1, 2, 3))
-            await expect(page.locator(SELECTED)).to_have_text("two")
-            await page.mouse.click(*await spot(page, 1, 1, 2, 3))
-            await expect(page.locator(SELECTED)).to_have_text("side")
+            assert [await in_picture(page, title) for title in titles] == before
+            await (await row(page, "further")).click()
+            await page.keyboard.press("Delete")
+            await expect(await row(page, "further")).to_have_count(0)
+            assert [await in_picture(page, title) for title in titles] == before
+            await page.keyboard.press("Control+z")
+            await expect(await row(page, "further")).to_be_visible()
+            assert [await in_picture(page, title) for title in titles] == before
 
 
 async def test_runs_fold_and_open(bench):
@@ -103,11 +114,11 @@ async def test_runs_fold_and_open(bench):
             await page.keyboard.press("z")
             await page.keyboard.press("f")
             await expect(page.get_by_role("button", name="Fold runs")).to_have_attribute("aria-pressed", "true")
-            await page.mouse.click(*await spot(page, 0, 2, 1, 3, 60))
+            await page.mouse.click(*await spot(page, "turn 7", 10))
             await expect(page.locator(SELECTED)).to_have_text("turn 7")
-            await page.mouse.click(*await spot(page, 0, 1, 1, 3, 60))  # the run: it opens
+            await page.mouse.click(*await spot(page, "6 turns", 10))  # the run: it opens
             await page.keyboard.press("f")
-            await page.mouse.click(*await spot(page, 0, 4, 1, 8, 60))
+            await page.mouse.click(*await spot(page, "turn 4", 10))
             await expect(page.locator(SELECTED)).to_have_text("turn 4")
 
 
@@ -145,6 +156,6 @@ async def test_the_outline_tells_lines_branches_merges_and_conversations_apart(b
             await expect(await row(page, "both")).to_contain_text("Merges side")
             await expect(await row(page, "side")).to_contain_text("Branch, leaves one")
             await (await row(page, "both")).click()
-            await expect(page.locator("#transcript .merged")).to_contain_text("⋈ Merges side")
+            await expect(page.locator("#transcript .merged")).to_contain_text("Merges side")
             await page.locator(".fork").last.get_by_role("button", name="Previous branch").click()
             await expect(page.locator(SELECTED)).to_have_text("three")

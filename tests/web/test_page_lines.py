@@ -55,7 +55,7 @@ async def test_a_file_that_is_gone_is_told_and_opens_nothing(bench):
         async with browsing(server, viewport=WIDE) as page:
             await work(page)
             (bench.project / "a.txt").unlink()
-            await page.locator(".selected .facts .lines-of").click()
+            await page.locator(".selected .changed .lines-of").click()
             await expect(page.locator("#banner")).to_contain_text("there is no such file")
             await expect(page.locator("#dialog")).to_be_hidden()
 
@@ -65,6 +65,6 @@ async def test_the_margin_speaks_japanese(bench):
         async with browsing(server, viewport=WIDE, locale="ja-JP") as page:
             await work(page)
             bench.write("a.txt", f"{SECOND}by hand\n")
-            await page.locator(".selected .facts .lines-of").click()
+            await page.locator(".selected .changed .lines-of").click()
             await expect(page.locator("#dialog .run p").last).to_have_text("あなた")
             await expect(page.locator("#dialog-title")).to_have_text("a.txt の行")

@@ -75,6 +75,10 @@ async def test_retry_and_edit_of_a_first_prompt_make_tries_of_one(bench):
             await send(page, "another question")
             await answered(page, "third answer")
             await expect(page.locator(".fork")).to_contain_text("3 of 3 from here")
+            await expect(page.locator("#outline .row.try")).to_have_count(2)
+            await page.reload()
+            await expect(page.locator("#outline .row.try")).to_have_count(2)
+            await expect(page.locator("#outline .row.try").first).to_contain_text("Another try of question")
             flow = (await client.ask("get_flow"))["data"]
             first, *others = flow["nodes"]
             bodies = [(await client.ask("get_node", node_id=each["id"]))["data"] for each in (first, *others)]
@@ -92,16 +96,16 @@ async def test_drag_to_connect_undo_redo_and_no_circles(bench):
                 await expect(await row(page, "side")).to_be_visible()
 
                 async def drag(start, end):
-                    await page.mouse.move(*await spot(page, *start, 2, 3, 40))
+                    await page.mouse.move(*await spot(page, start, 10))
                     await page.mouse.down()
-                    await page.mouse.move(*await spot(page, *end, 2, 3, 40), steps=6)
+                    await page.mouse.move(*await spot(page, end, 10), steps=6)
                     await page.mouse.up()
 
-                await drag((1, 1), (0, 2))
+                await drag("side", "three")
                 await expect(page.locator("#banner")).to_contain_text("Connected")
                 await expect(await row(page, "three")).to_contain_text("Merges side")
                 assert len(await connections(client) - before) == 1
-                await drag((0, 2), (0, 0))
+                await drag("three", "one")
                 await expect(page.locator("#banner")).to_contain_text("circle")
                 await page.keyboard.press("Control+z")
                 await expect(await row(page, "three")).not_to_contain_text("Merges side")

@@ -1,6 +1,6 @@
 """Five things that a new reader does, each in at most three actions, with a picture of every one.
 
-UPDATE_PICTURES=1 puts the pictures where docs/page.md shows them; else they are made and thrown away.
+UPDATE_PICTURES=1 puts the pictures where docs/guides/page.md shows them; else they are made and thrown away.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import pytest
 from playwright.async_api import expect
 
 from conversation_rig import serving
-from page_rig import answered, browsing, row
+from page_rig import agree, answered, browsing, row
 from scripted_model import Call, ScriptedModel, Turn
 
 pytestmark = pytest.mark.slow
@@ -71,13 +71,9 @@ async def ask(reader, words):
     await reader.press("Enter")
 
 
-async def agree(reader):
-    await reader.page.get_by_role("button", name="Yes", exact=True).click()
-
-
 async def test_five_things_in_three_actions_each(bench, tmp_path):
     bench.write("parser.py", OLD)
-    folder = DOCS / "page" if os.environ.get("UPDATE_PICTURES") else tmp_path
+    folder = DOCS / "pictures" if os.environ.get("UPDATE_PICTURES") else tmp_path
     with ScriptedModel(SCRIPT) as model, serving(bench, "nebula", **model.env()) as server:
         async with browsing(server, viewport={"width": 1280, "height": 760}) as page:
             reader = Reader(page, folder)
@@ -88,17 +84,17 @@ async def test_five_things_in_three_actions_each(bench, tmp_path):
             reader.done()
             await answered(page, "hands the text back")
             await ask(reader, "Let parse return rows")
-            await expect(page.locator(".question")).to_contain_text("Write parser.py?")
+            await expect(page.locator(".question")).to_contain_text("Write parser.py")
             reader.done()
             await reader.picture("send")
-            await agree(reader)
+            await agree(page)
             await answered(page, "returns rows now")
 
             await reader.click(await row(page, "What does parser.py do"))
             await page.focus("#prompt")
             await ask(reader, "Read big files line by line")
             reader.done()
-            await agree(reader)
+            await agree(page)
             await answered(page, "row by row")
             await expect(page.locator(".fork")).to_contain_text("2 of 2 from here")
             assert bench.read("parser.py") == LAZY
@@ -134,7 +130,7 @@ async def test_five_things_in_three_actions_each(bench, tmp_path):
 
 
 def test_every_picture_is_shown_and_every_one_shown_is_there():
-    pictures = {path.name for path in (DOCS / "page").glob("*.png")}
-    assert set(re.findall(r"\(page/(\w+\.png)\)", (DOCS / "page.md").read_text("utf-8"))) == pictures
-    shown = re.findall(r"\(docs/page/(\w+\.png)\)", (DOCS.parent / "README.md").read_text("utf-8"))
+    pictures = {path.name for path in (DOCS / "pictures").glob("*.png")}
+    assert set(re.findall(r"\(../pictures/(\w+\.png)\)", (DOCS / "guides" / "page.md").read_text("utf-8"))) == pictures
+    shown = re.findall(r"\(docs/pictures/(\w+\.png)\)", (DOCS.parent / "README.md").read_text("utf-8"))
     assert len(shown) == 2 and set(shown) <= pictures

@@ -9,7 +9,7 @@ import pytest
 from playwright.async_api import expect
 
 from conversation_rig import serving, talk
-from page_rig import browsing, row, send, until
+from page_rig import agree, browsing, row, send, until
 from scripted_model import Call, ScriptedModel, Turn
 
 pytestmark = pytest.mark.slow
@@ -58,11 +58,11 @@ async def test_markdown_becomes_elements_and_nothing_else(bench):
             )
             assert [link[0] for link in links] == ["https://example.com/x", "https://example.com/p.png"]
             assert all(link[1:] == ["noopener noreferrer", "_blank"] for link in links)
-            assert await page.locator("#transcript :is(img, svg, style, script)").count() == 0
+            assert await text.locator(":is(img, svg, style, script)").count() == 0
             await expect(text).to_contain_text("<svg onload=alert(1)>")
             await text.get_by_role("button", name="Copy").click()
             await until(page, COPIED % json.dumps('def f(x):\n    return "text"  # why\n'))
-            await page.locator(".response h2").get_by_role("button", name="Copy").click()
+            await page.locator(".acts").get_by_role("button", name="Copy").click()
             await until(page, COPIED % json.dumps(MARKDOWN))
 
 
@@ -204,7 +204,7 @@ async def test_a_question_leaves_prompt_and_act_one_in_sight(bench, size):
             for shown in (".live .prompt", ".live .act-1", ".question h2", ".question .primary"):
                 await expect(page.locator(shown)).to_be_in_viewport(ratio=1)
             await expect(page).to_have_title("(!) A question waits · nebula")
-            await page.get_by_role("button", name="Yes", exact=True).click()
+            await agree(page)
             await expect(page.locator("#transcript")).to_contain_text("Done.")
             await expect(page).to_have_title("nebula")
 

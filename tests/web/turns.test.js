@@ -377,6 +377,7 @@ test("a turn begins with what is known of it, and what is not is empty", () => {
   assert.deepEqual([traceId, flowId, prompt], ["t", "", ""]);
   assert.deepEqual([parents, said, waiting, remarks, backstage], [[], [], [], [], []]);
   assert.deepEqual(rest, {
+    steps: [],
     curtain: false,
     doing: "",
     amount: "",
@@ -388,6 +389,17 @@ test("a turn begins with what is known of it, and what is not is empty", () => {
     stopping: false,
     seq: 0,
   });
+});
+
+test("steps of the model's list are told once, then by what became of them", () => {
+  const told = (/** @type {any} */ turn, /** @type {number} */ seq, /** @type {any[]} */ items) =>
+    perform(turn, { trace_id: "t", seq, type: "todo", stage: [{ cue: "checklist", items }] }, 1);
+  const step = (/** @type {string} */ content, /** @type {string} */ status) => ({ content, status });
+  let turn = told(begin({ trace_id: "t" }, 0), 1, [step("a", "in_progress"), step("b", "pending")]);
+  turn = told(turn, 2, [step("b", "completed")]);
+  assert.deepEqual(turn.steps, [step("a", "in_progress"), step("b", "completed")]);
+  turn = told(turn, 3, [step("b", "completed"), step("c", "pending")]);
+  assert.deepEqual(turn.steps, [step("b", "completed"), step("c", "pending")], "another list");
 });
 
 test("a cue without its text says nothing, and one that fails says what failed", () => {

@@ -17,7 +17,7 @@ import {
   toPlane,
   toScreen,
   zoomed,
-} from "../../src/nebula/web/graph/viewport.js";
+} from "../../src/nebula/web/graph/layout/viewport.js";
 
 const SIZE = { width: 400, height: 200 };
 const BOX = { left: 0, top: 0, right: 1000, bottom: 1000 };

@@ -12,14 +12,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from nebula.attachments import Attachment
 from nebula.graph.commit import Commit
-from nebula.graph.errors import BadRequest
+from nebula.graph.errors import BadFile, BadRequest, NotFound
 from nebula.graph.flows.change import FlowChange, GraphChange, NodeEdit, difference
-from nebula.graph.flows.topology import new_flow, rebuilt, rewired
+from nebula.graph.flows.statistics import FlowStatistics, count_flow
+from nebula.graph.flows.topology import branch_of, new_flow, rebuilt, rewired
 from nebula.graph.ids import new_id, now
 from nebula.graph.reader import GraphReader
 from nebula.graph.text_figures import measured, with_text
@@ -156,9 +157,10 @@ class Graph(GraphReader):
         prompt: str | None = None,
         response: str | None = None,
         tags: Iterable[str] | None = None,
+        summary: str | None = None,
     ) -> Node:
-        """Changes what is given. New text makes the summary due for building."""
-        _require_texts(prompt=prompt or "", response=response or "", tags=several(tags))
+        """Changes what is given. New text makes the summary due for building, unless one is given with it."""
+        _require_texts(prompt=prompt or "", response=response or "", tags=several(tags), summary=summary or "")
         with self._store.writing():
             old = self._store.read(node_id)
             node = old
@@ -170,6 +172,8 @@ class Graph(GraphReader):
                 node = replace(node, tags=clean_tags(tags))
             if node.texts != old.texts:
                 node = replace(node, updated=True)
+            if summary is not None and summary != old.summary:
+                node = replace(node, summary=summary, updated=not summary)
             Commit(self._store, GraphChange(edit=(NodeEdit(old, node),))).run()
         return node
 
@@ -203,6 +207,13 @@ class Graph(GraphReader):
         """Removes several nodes in one step: all of them, or none and an exception."""
         with self._store.writing():
             Commit(self._store, GraphChange(remove=tuple(dict.fromkeys(several(node_ids))))).run()
+
+    def delete_branch(self, node_id: str, flow: str = DEFAULT_FLOW) -> list[str]:
+        """Removes a node and all that follows from it alone, in one step. Returns their ids; raises NotFound."""
+        with self._store.writing():
+            ids = branch_of(self._store.flows.get(flow).flow, node_id)
+            self.delete_nodes(ids)
+        return ids
 
     # Flows
 
@@ -238,6 +249,51 @@ class Graph(GraphReader):
             named = {"name": name, "description": description}
             after = replace(after, **{key: text for key, text in named.items() if text is not None})
             return self._change_flow(replace(difference(before, after), flow=flow))
+
+    def delete_flow(self, flow: str) -> None:
+        """Removes a flow; its nodes stay, and `list_nodes_outside` has those that are in no other. Raises NotFound."""
+        with self._store.writing():
+            Commit(self._store, GraphChange(remove_flows=(self._store.flows.get(flow).flow,))).run()
+
+    def move_branch(self, node_id: str, to: str, flow: str = DEFAULT_FLOW, *, copy: bool = False) -> list[str]:
+        """Puts a node and all that follows from it alone into another flow, with the connections between them, in one
+        step; with `copy` they stay in this one, too. Returns their ids; raises NotFound and BadRequest."""
+        with self._store.writing():
+            source, goal = self._store.flows.get(flow).flow, self._store.flows.get(to).flow
+            if source.id == goal.id:
+                raise BadRequest("the branch is in flow {flow} already", flow=repr(goal.name))
+            ids = branch_of(source, node_id)
+            inner = tuple(c for c in source.connections if c.source in ids and c.target in ids)
+            changes = [FlowChange(goal.id, add=tuple(ids), connect=inner)]
+            changes += [] if copy else [FlowChange(source.id, drop=tuple(ids))]
+            Commit(self._store, GraphChange(flows=tuple(changes))).run()
+        return ids
+
+    def name_branch(self, source_id: str, target_id: str, name: str, flow: str = DEFAULT_FLOW) -> Flow:
+        """Names the connection between two nodes; an empty name takes it away. Raises NotFound when there is none."""
+        _require_texts(name=name)
+        with self._store.writing():
+            connections = self._store.flows.get(flow).flow.connections
+            if not any((c.source, c.target) == (source_id, target_id) for c in connections):
+                raise NotFound(
+                    "flow {flow} has no connection from {source} to {target}",
+                    flow=repr(flow),
+                    source=source_id,
+                    target=target_id,
+                )
+            named = Connection(source_id, target_id, name or None)
+            wanted = [named if (c.source, c.target) == (source_id, target_id) else c for c in connections]
+            return self.update_flow(flow, connections=wanted)
+
+    def count_flow(self, flow: str = DEFAULT_FLOW) -> FlowStatistics:
+        """Return what a flow comes to: turns, conversations, tokens, cost, models and tags. Raises NotFound."""
+        found = self.get_flow(flow)
+        return count_flow(found, self._readable(found.nodes))
+
+    def _readable(self, node_ids: Iterable[str]) -> Iterator[Node]:
+        for node_id in node_ids:
+            with suppress(BadFile, NotFound):
+                yield self.get_node(node_id)
 
     def add_node_to_flow(self, flow: str, node_id: str) -> Flow:
         """Puts a node into a flow, unconnected; one that is in it already stays as it is."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import threading
 import time
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from itertools import pairwise
+
+from nebula.files.digest import digest
 
 _last_tick = 0
 _tick_lock = threading.Lock()
@@ -31,7 +32,7 @@ def new_id() -> str:
 
 def id_of_content(data: bytes) -> str:
     """Return a UUIDv8 (RFC 9562) that is the same for the same bytes: what a check announces is what a repair does."""
-    digits = hashlib.sha256(data).hexdigest()
+    digits = digest(data)
     return f"{digits[:8]}-{digits[8:12]}-8{digits[13:16]}-8{digits[17:20]}-{digits[20:32]}"
 
 

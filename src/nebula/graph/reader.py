@@ -10,7 +10,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from nebula.graph import events
+from nebula.graph.derived.search import Found, Query, beginnings, due, latest, models, search, tags, tries_of
 from nebula.graph.disk.node_files import FOLDER as NODES
+from nebula.graph.disk.watch import NodeWatch
 from nebula.graph.errors import AmbiguousId, BadFile, NotFound
 from nebula.graph.flows.chain_map import draw_map
 from nebula.graph.flows.topology import history
@@ -22,7 +24,6 @@ from nebula.graph.values import DEFAULT_FLOW, Flow, Node, Problem, several
 if TYPE_CHECKING:
     from typing import Self
 
-    from nebula.graph.derived.search import Found
 
 DEFAULT_DIR = os.path.join(".nebula", "graph")
 
@@ -63,8 +64,6 @@ class GraphReader:
     def watch_nodes(self) -> Callable[[], list[str]]:
         """A function that says, each time it is called, which nodes' files are new or changed since the last time:
         by this process, another one, an editor or git. Raises BadFile where the folder cannot be looked at."""
-        from nebula.graph.disk.watch import NodeWatch
-
         watch = NodeWatch(self._store.disk)
 
         def look() -> list[str]:
@@ -85,7 +84,7 @@ class GraphReader:
         return [os.path.join(self.data_dir, NODES, path) for path in found]
 
     def list_candidates(self, node_id: str) -> list[Node]:
-        """Return every node whose file has that id, the one that counts first (seed §4.4); unreadable files are
+        """Return every node whose file has that id, the one that counts first; unreadable files are
         left out. Raises NotFound where there is none."""
         with self._store.reading():
             found = []
@@ -114,22 +113,22 @@ class GraphReader:
 
     def list_nodes(self, limit: int | None = None, offset: int = 0) -> list[Node]:
         """Nodes, newest first."""
-        from nebula.graph.derived.search import latest
-
         with self._store.reading():
             return latest(self._store.node_index, limit, offset)
 
     def list_tries(self, node: Node) -> list[str]:
         """Return the ids of all tries of a first prompt, oldest first; `node` is one of them."""
-        from nebula.graph.derived.search import tries_of
-
         with self._store.reading():
             return tries_of(self._store.node_index, node)
 
+    def list_beginnings(self) -> dict[str, str]:
+        """Return the id of the first try of each first prompt that was asked again, or raced. In a graph whose files
+        were not read yet those that come later are missing."""
+        with self._store.reading():
+            return beginnings(self._store.node_index)
+
     def list_nodes_outside(self) -> list[Node]:
         """Nodes that are in no flow, newest first: taken out of theirs, or parted from another one after a merge."""
-        from nebula.graph.derived.search import latest
-
         with self._store.reading():
             inside = {entry.id for loaded in self._store.flows.all() for entry in loaded.flow.entries}
             return latest(self._store.node_index, None, 0, without=inside)
@@ -141,8 +140,6 @@ class GraphReader:
 
     def due_nodes(self) -> list[Node]:
         """Nodes whose summary has to be built, oldest first: edited since the last one, or without any."""
-        from nebula.graph.derived.search import due
-
         with self._store.reading():
             return due(self._store.node_index)
 
@@ -159,8 +156,6 @@ class GraphReader:
         `Query`: `model`, `since`, `until` (seconds of the epoch), `path` (a part of one that the turn changed).
         In a large graph seen for the first time the answer does not wait for the whole index: `unread` says how many
         nodes it left out. With `patience` it waits so many seconds, and nobody else has to meanwhile."""
-        from nebula.graph.derived.search import Query, search
-
         query = Query.of(several(tags), several(keywords), text or "", **filters)
         until = time.monotonic() + patience
         if patience:
@@ -177,15 +172,11 @@ class GraphReader:
 
     def list_tags(self) -> dict[str, int]:
         """Every tag and how many nodes have it, in alphabetical order."""
-        from nebula.graph.derived.search import tags
-
         with self._store.reading():
             return tags(self._store.node_index)
 
     def list_models(self) -> dict[str, int]:
         """Every model that answered and how often."""
-        from nebula.graph.derived.search import models
-
         with self._store.reading():
             return models(self._store.node_index)
 

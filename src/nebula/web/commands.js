@@ -6,7 +6,7 @@
 // `keys` are those of KeyboardEvent.key, with "Ctrl+" in front where that (or Command) is held. The words are `cmd_<name>`.
 
 /** @import { State } from "./state/state.js" */
-/** @typedef {{ name: string, keys: string[], run: (state: State) => void, when?: (state: State) => boolean }} Command */
+/** @typedef {{ name: string, keys: string[], run: (state: State, key?: string) => void, when?: (state: State) => boolean, byKeyOnly?: boolean }} Command */
 
 export const isChosen = (/** @type {State} */ state) => state.selected !== null;
 

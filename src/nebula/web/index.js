@@ -15,6 +15,7 @@ import { createPanels } from "./app/panels.js";
 import * as preferences from "./app/preferences.js";
 import { createRemembering } from "./app/remembering.js";
 import { createStore } from "./app/store.js";
+import { createTooltip } from "./app/tooltip.js";
 import { createBackstage } from "./backstage/backstage.js";
 import { commandFor } from "./commands.js";
 import { createComposing } from "./composer/actions.js";
@@ -26,6 +27,7 @@ import { createFileActions } from "./files/actions.js";
 import { fileKeys } from "./files/keys.js";
 import { createEdits } from "./graph/edits.js";
 import { createGraph } from "./graph/graph.js";
+import { createHandles } from "./graph/handles.js";
 import { flowKeys, pictureKeys } from "./graph/keys.js";
 import { createHeader } from "./header/header.js";
 import { isTyping, onNextFrame } from "./lib/dom.js";
@@ -35,6 +37,8 @@ import { outlineKeys } from "./outline/keys.js";
 import { createOutline } from "./outline/outline.js";
 import { createSearching } from "./outline/searching.js";
 import { createSummaries } from "./outline/summaries.js";
+import { createRaceActions } from "./race/actions.js";
+import { raceKeys } from "./race/keys.js";
 import { createAsking } from "./server/asking.js";
 import { createLoading } from "./server/loading.js";
 import { createStage } from "./stage/stage.js";
@@ -43,7 +47,7 @@ import { reduce } from "./state/reduce.js";
 import { createSelectors, different, remembered } from "./state/selectors.js";
 import { EMPTY } from "./state/state.js";
 import { createTurnActions } from "./transcript/actions.js";
-import { turnKeys } from "./transcript/keys.js";
+import { questionKeys, turnKeys } from "./transcript/keys.js";
 import { createTranscript } from "./transcript/transcript.js";
 
 const REST_MS = 150;
@@ -68,6 +72,7 @@ const turns = createTurnActions(store, asking, choosing, composing, focusPrompt)
 const edits = createEdits(store, asking);
 const files = createFileActions(store, asking, say);
 const figures = createFigureActions(store, asking);
+const races = createRaceActions(store, asking, choosing, selectors, say);
 const searching = createSearching(store, asking, choosing.step);
 const summaries = createSummaries(store, asking);
 
@@ -77,23 +82,28 @@ const start = () => {
   focusPrompt();
 };
 const outline = createOutline(find("outline"), { choosing, searching, summaries, loading, selectors, start }, store);
+const handles = createHandles(store, asking, choosing, turns, files, focusPrompt);
 const graph = createGraph(
   find("graph"),
-  { choosing, looking, edits, composing, asking, loading, selectors },
+  { choosing, looking, edits, composing, asking, loading, selectors, handles },
   store,
   say(),
 );
-const transcript = createTranscript(find("transcript"), { turns, edits, files, choosing }, loading, selectors);
+const stage = createStage(find("stage"), choosing);
+const reading = { turns, edits, files, choosing };
+const transcript = createTranscript(find("transcript"), reading, loading, selectors, stage.working);
 const composer = createComposer(
   find("composer"),
-  { composing, choosing, looking, files, turns, loading, start },
+  { composing, choosing, looking, files, races, turns, loading, start },
   store,
 );
 const commands = [
+  ...questionKeys(transcript.answer),
   ...sheetKeys(looking),
   ...composerKeys(composing, focusPrompt, start),
   ...turnKeys(turns, () => shown("talk", transcript.focusTags)),
   ...fileKeys(files),
+  ...raceKeys(races, () => composer.race()),
   ...flowKeys(choosing, edits, looking, selectors),
   ...outlineKeys(searching, summaries, {
     focusSearch: () => shown("outline", outline.focusSearch),
@@ -102,14 +112,14 @@ const commands = [
   ...pictureKeys(graph, looking),
   ...pageKeys(looking, figures),
 ];
-const sheets = { looking, choosing, edits, files, figures, summaries, loading, selectors, commands };
+const sheets = { looking, choosing, edits, files, figures, races, searching, summaries, loading, selectors, commands };
 // In this order: the transcript comes after those below it, and keeps its place.
 const before = [
-  createFrame(document, asking),
-  createHeader(find("header"), looking, loading, figures),
+  createFrame(document, asking, selectors),
+  createHeader(find("header"), find("tabs"), looking, loading, figures, selectors),
   outline,
   graph,
-  createStage(find("stage"), turns, choosing, looking, focusPrompt),
+  stage,
   composer,
 ].map(drawnWhenNeeded);
 const drawTranscript = drawnWhenNeeded(transcript);
@@ -162,7 +172,7 @@ addEventListener("keydown", (event) => {
   const command = commandFor(commands, event, store.state);
   if (!command) return;
   event.preventDefault();
-  command.run(store.state);
+  command.run(store.state, event.key);
   drawNow(); // what is typed next belongs to what it opened
 });
 addEventListener("hashchange", () => location.hash.startsWith("#token=") && link.useToken(preferences.takeToken()));
@@ -174,6 +184,7 @@ addEventListener("popstate", () => {
   else choosing.select(node);
 });
 
+createTooltip(find("tooltip"));
 const remembering = createRemembering(createAddress(), pace);
 store.subscribe(draw);
 // While the first titles are on their way: what is worked out of the flow is at hand when they are there.

@@ -33,6 +33,16 @@ async def test_a_race_and_taking_parts_of_it(bench):
             assert "try" not in final["data"] and final["data"]["opinion"] == "I like the first."
             assert [each["try"] for each in tries] == [1, 2] and final["data"]["taken"] is None
             assert bench.read("a.txt") == "one\n"
+            ids = [each["node_id"] for each in tries]
+            compared = (await client.ask("compare_tries", node_ids=ids))["data"]
+            assert [each["node_id"] for each in compared["tries"]] == ids
+            assert [(each["path"], each["kind"]) for each in compared["files"]] == [
+                ("a.txt", "alike"), ("b.txt", "alike"), ("z.txt", "alike"),
+            ]  # fmt: skip
+            assert compared["files"][0]["rows"] == [[1, [" ", "one"]], [0, ["+", "a"]]]
+            for wrong in (ids[:1], [ids[0], "nothing"], ids * 5):
+                with pytest.raises(Failed):
+                    await client.ask("compare_tries", node_ids=wrong)
             node = tries[1]["node_id"]
             with pytest.raises(Failed):
                 await client.ask("take", node_id=node, paths=["nothing.txt"])
@@ -51,6 +61,23 @@ async def test_cancel_ends_all_tries(bench):
             begun = (await client.ask("race", prompt="do it", tries=2))["data"]
             steps = [await client.event("step") for _ in range(2)]
             assert {each["data"]["try"] for each in steps} == {1, 2}
+            [known] = (await client.ask("hello"))["data"]["races"]
+            assert (known["trace_id"], known["trace_ids"]) == (begun["trace_id"], begun["trace_ids"])
+            stopped = (await client.ask("cancel", trace_id=begun["trace_ids"][0]))["data"]
+            assert stopped["trace_ids"] == begun["trace_ids"][:1]
+            first = await client.event("final", trace_id=begun["trace_ids"][0])
+            assert first["data"]["status"] == "interrupted" and (await client.ask("hello"))["data"]["races"]
             await client.ask("cancel", trace_id=begun["trace_id"])
             final = await client.event("final", trace_id=begun["trace_id"])
             assert [each["status"] for each in final["data"]["tries"]] == ["interrupted", "interrupted"]
+
+
+async def test_tries_become_nodes_of_the_flow_they_were_started_in(bench):
+    with ScriptedModel(lambda _: Turn("Done.")) as model, serving(bench, "nebula", **model.env()) as server:
+        async with talk(server) as client:
+            other = (await client.ask("create_flow", name="other"))["data"]["flow_id"]
+            node = (await client.ask("create_node", prompt="hi", response="ho", flow_id=other))["node_id"]
+            begun = (await client.ask("race", prompt="do it", tries=2, **{"from": [node]}))["data"]
+            await client.event("final", trace_id=begun["trace_id"])
+            flow = (await client.ask("get_flow", flow_id=other, compact=True))["data"]
+            assert sorted(flow["ids"][1:]) == sorted(begun["trace_ids"]) and len(flow["pairs"]) == 2

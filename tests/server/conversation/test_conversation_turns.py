@@ -60,6 +60,8 @@ async def test_a_first_prompt_that_is_asked_again_is_a_try_of_the_same(bench):
                 made.append((await client.turn())[-1]["data"]["node_id"])
             for node_id in made:
                 assert (await client.ask("get_node", node_id=node_id))["data"]["beside"] == made
+            flow = (await client.ask("get_flow", compact=True))["data"]
+            assert (flow["ids"], flow["tries"]) == (made, dict.fromkeys(made[1:], made[0]))
             assert await code_of(client, "send_prompt", prompt="x", again="nowhere") == "not_found"
 
 

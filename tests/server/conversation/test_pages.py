@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 
 from nebula.server.conversation.pages import WEB, Pages
 
-WEIGHT_KB = 180
+WEIGHT_KB = 220
 
 
 @pytest.fixture

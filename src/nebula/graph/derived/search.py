@@ -23,6 +23,8 @@ _POOL = 100
 _CHUNK = 500
 _PATIENCE = 1.5
 """Seconds that a search waits for the index; then it answers from what is there."""
+_SHORT_S = 0.1
+"""Seconds that a page which wants to draw a flow waits for it."""
 
 
 @value
@@ -244,6 +246,16 @@ def tries_of(node_index: NodeIndex, node: Node) -> list[str]:
         node.first_try,
     )
     return [row[0] for row in rows]
+
+
+def beginnings(node_index: NodeIndex) -> dict[str, str]:
+    """Return the id of the first try for each further one that is read by now."""
+    node_index.catch_up(_SHORT_S)
+    return dict(
+        node_index.ask(
+            "SELECT id, beginning FROM files WHERE beginning != '' AND state = 1 AND shadowed = 0 ORDER BY doc"
+        )
+    )
 
 
 def due(node_index: NodeIndex) -> list[Node]:

@@ -179,6 +179,22 @@ def stable_order(topology: Topology, members: Sequence[int]) -> list[int]:
     return topological_order(members, topology.parents, topology.children)
 
 
+def branch_of(flow: Flow, node: str) -> list[str]:
+    """Return the ids of a node and of all that follow from it alone: what another branch leads to, too, is not among
+    them. Raises NotFound."""
+    topology = Topology(flow)
+    if node not in topology.index_of:
+        raise NotFound("flow {flow} has no node {node}", flow=repr(flow.name), node=node)
+    inside = {topology.index_of[node]}
+    pending = [topology.index_of[node]]
+    while pending:
+        for child in topology.children[pending.pop()]:
+            if child not in inside and inside.issuperset(topology.parents[child]):
+                inside.add(child)
+                pending.append(child)
+    return [entry.id for entry in flow.entries if entry.index in inside]
+
+
 def find_cycle(flow: Flow) -> list[int]:
     """FlowEntry numbers along one circle of the flow, first = last; empty when there is none."""
     topology = Topology(flow)

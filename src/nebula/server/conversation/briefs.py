@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from nebula.graph.graph import Graph
 from nebula.graph.values import Flow, Node
 from nebula.server.conversation.protocol import encode
 
@@ -53,25 +54,32 @@ def brief_flow(flow: Flow) -> dict[str, Any]:
     }
 
 
-def compact_flow(flow: Flow) -> dict[str, Any]:
+def compact_flow(flow: Flow, tries: Mapping[str, str]) -> dict[str, Any]:
     place = {entry.index: number for number, entry in enumerate(flow.entries)}
     pairs = [
         [place[edge.source], place[edge.target]] for edge in flow.edges if edge.source in place and edge.target in place
     ]
-    return {"flow_id": flow.id, "name": flow.name, "ids": flow.nodes, "pairs": pairs}
+    ids = flow.nodes
+    known = set(ids) if tries else set()
+    here = {"tries": {node_id: first for node_id, first in tries.items() if node_id in known}} if tries else {}
+    named = {ids[place[edge.target]]: edge.branch for edge in flow.edges if edge.branch and edge.target in place}
+    here |= {"branches": named} if named else {}
+    return {"flow_id": flow.id, "name": flow.name, "ids": ids, "pairs": pairs} | here
 
 
 class CompactFlows:
     """Flows in compact form, as text: worked out once for as long as a flow stays as it is."""
 
     def __init__(self) -> None:
-        self._known: dict[str, tuple[Flow, str]] = {}
+        self._known: dict[str, tuple[Flow, Mapping[str, str], str]] = {}
 
-    def written(self, flow: Flow) -> str:
+    def write(self, graph: Graph, flow_id: str) -> str:
+        """Return a flow in compact form."""
+        flow, tries = graph.get_flow(flow_id), graph.list_beginnings()
         known = self._known.get(flow.id)
-        if known is None or known[0] is not flow:
-            known = self._known[flow.id] = flow, encode(compact_flow(flow))
-        return known[1]
+        if known is None or known[0] is not flow or known[1] != tries:
+            known = self._known[flow.id] = flow, tries, encode(compact_flow(flow, tries))
+        return known[2]
 
 
 def seen_first(flow: Flow, near: str | None = None) -> list[str]:

@@ -205,6 +205,7 @@ class GraphWatch:
         self._gone.discard(node_id)
         self._content[node_id] = _content(node)
         data = {"node_id": node_id, "flow_id": flow.id, "parents": parents, "node": brief_node(node)}
+        data |= {"beginning": node.beginning} if node.beginning else {}
         self._put(events.NODE_CREATED, data, (flow.id, flow.name))
 
     def _tell_updated(self, name: str, node: Node) -> None:

@@ -12,8 +12,9 @@ from urllib.parse import unquote
 
 import mcp_types as types
 
+from nebula.graph.graph import Graph
+
 if TYPE_CHECKING:
-    from nebula.graph.graph import Graph
     from nebula.graph.values import Node
 
 FILES: Final = "nebula://files/"
@@ -44,8 +45,6 @@ class KeptTurns:
         self._folder = os.path.join(root, ".nebula", "graph")
 
     def _open(self) -> Graph:
-        from nebula.graph.graph import Graph
-
         return Graph(self._folder)
 
     def list_newest(self) -> list[types.Resource]:

@@ -1,28 +1,34 @@
 // What frames the parts of the page: words in the document itself, which parts are in sight, the banner, the title.
 
+import { icon } from "../lib/icon.js";
 import { html, nothing, render } from "../lib/lit.js";
 import { isOver } from "../state/turn.js";
 
 /** @import { Asking } from "../server/asking.js" */
+/** @import { Selectors } from "../state/selectors.js" */
+/** @import { State } from "../state/state.js" */
 /** @import { Part } from "./drawing.js" */
 
-/** @param {Document} document @param {Pick<Asking, "takeUp">} asking @returns {Part} */
-export function createFrame({ body, documentElement: root }, { takeUp }) {
+const FEWEST_TURNS = 2; // one turn is no graph; one at work counts
+
+/** @param {Document} document @param {Pick<Asking, "takeUp">} asking @param {Pick<Selectors, "topology" | "live">} selectors @returns {Part} */
+export function createFrame({ body, documentElement: root }, { takeUp }, selectors) {
   const banner = /** @type {HTMLElement} */ (body.querySelector("#banner"));
   /** @type {(selector: string) => NodeListOf<HTMLElement>} */
   const all = (selector) => root.querySelectorAll(selector);
   return {
-    draw({ view, status, notice, offer, turns }, say) {
+    draw(state, say) {
+      const { view, status, notice, offer, turns } = state;
       root.lang = view.lang;
       root.dataset.theme = view.theme;
       body.dataset.tab = view.tab;
-      body.classList.toggle("with-graph", view.graph);
+      body.classList.toggle("with-graph", view.graph && countOf(state, selectors) >= FEWEST_TURNS);
       body.classList.toggle("with-backstage", view.drawer);
       for (const each of all("[data-word]")) each.textContent = say(each.dataset.word ?? "");
       for (const each of all("[data-label]")) each.setAttribute("aria-label", say(each.dataset.label ?? ""));
       const text = status === "open" ? notice : say(status);
       const undo = (/** @type {NonNullable<typeof offer>} */ given) =>
-        html` <button type="button" class="quiet" @click=${() => takeUp(given)}>${say("take_back")}</button>`;
+        html` <button type="button" class="quiet" @click=${() => takeUp(given)}>${icon("undo-2")}${say("take_back")}</button>`;
       render(html`<span>${text}</span>${status === "open" && offer ? undo(offer) : nothing}`, banner);
       banner.hidden = text === "";
       banner.className = status === "open" ? "" : "warning";
@@ -32,4 +38,11 @@ export function createFrame({ body, documentElement: root }, { takeUp }) {
       root.ownerDocument.title = news ? `${news} · nebula` : "nebula";
     },
   };
+}
+
+// A turn at work whose node is there already is one turn.
+/** @param {State} state @param {Pick<Selectors, "topology" | "live">} selectors */
+function countOf(state, selectors) {
+  const { ids, index } = selectors.topology(state);
+  return ids.length + selectors.live(state).filter((turn) => !index.has(turn.id)).length;
 }

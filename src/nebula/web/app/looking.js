@@ -9,17 +9,23 @@ import * as preferences from "./preferences.js";
 /** @param {Store} store @param {Pick<Asking, "tell">} asking @param {() => void} drawNow */
 export function createLooking(store, { tell }, drawNow) {
   const look = (/** @type {Partial<View>} */ to) => store.change("view", { to });
+  const chooseLanguage = (/** @type {string} */ lang) => {
+    preferences.chooseLanguage(lang);
+    look({ lang });
+  };
   return {
     look,
     nextTheme() {
       look({ theme: preferences.nextTheme() });
       drawNow(); // no frame in the old colours
     },
-    nextLanguage() {
-      const lang = store.state.view.lang === "ja" ? "en" : "ja";
-      preferences.chooseLanguage(lang);
-      look({ lang });
+    /** @param {string} theme */
+    chooseTheme(theme) {
+      look({ theme: preferences.chooseTheme(theme) });
+      drawNow();
     },
+    nextLanguage: () => chooseLanguage(store.state.view.lang === "ja" ? "en" : "ja"),
+    chooseLanguage,
     async toggleNotify() {
       const wanted = !store.state.view.notify && (await agreed());
       preferences.keepNotify(wanted);

@@ -30,10 +30,14 @@ export function theme() {
   return chosen !== null && THEMES.includes(chosen) ? chosen : "auto";
 }
 
+/** @param {string} chosen */
+export function chooseTheme(chosen) {
+  localStorage.setItem(THEME, chosen);
+  return chosen;
+}
+
 export function nextTheme() {
-  const next = THEMES[(THEMES.indexOf(theme()) + 1) % THEMES.length];
-  localStorage.setItem(THEME, next);
-  return next;
+  return chooseTheme(THEMES[(THEMES.indexOf(theme()) + 1) % THEMES.length]);
 }
 
 // The token comes after `#`, which no server and no log sees; then it leaves the address bar.

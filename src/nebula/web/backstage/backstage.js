@@ -1,5 +1,6 @@
 // The drawer for those who want to see the tools: of the turn at work here, or of the chosen one, out of its node.
 
+import { iconButton } from "../lib/icon.js";
 import { guard, html, nothing, render } from "../lib/lit.js";
 import { turnHere } from "../state/here.js";
 import { isOver } from "../state/turn.js";
@@ -24,7 +25,7 @@ export function createBackstage(root, { look }) {
       const title = live ? turn.prompt : (body?.prompt ?? "");
       const close = () => look({ drawer: false });
       render(
-        html`<div class="bar"><h2>${say("backstage")}</h2><button type="button" class="quiet" aria-label=${say("close")} @click=${close}>×</button></div>
+        html`<div class="bar"><h2>${say("backstage")}</h2>${iconButton("x", say("close"), close)}</div>
           ${title ? html`<h3>${title}</h3>` : nothing}
           ${entries.length ? entries.map((each) => entry(each, say)) : html`<p class="nothing">${say(live ? "empty_backstage" : "no_tools")}</p>`}`,
         root,

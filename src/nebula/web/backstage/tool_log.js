@@ -3,6 +3,7 @@
 const SHORT = 100; // characters
 const DEEPEST = 8;
 
+/** @import { Step } from "../state/turn.js" */
 /** @typedef {{ title: string, text: string }} Entry */
 
 /** @param {{ role: string, text: string }[]} texts @returns {Entry[]} */
@@ -19,15 +20,47 @@ export function meanwhile(texts) {
     .filter((said) => typeof said === "string" && said);
 }
 
-/** @typedef {{ about: string, answer: string, refused?: boolean, taken?: number, of?: number }} Decision */
+/** @typedef {{ about: string, answer: string, refused?: boolean, taken?: number, of?: number, proposed?: string }} Decision `proposed`: the change, as a diff. */
 
 // What the reader decided otherwise than by a plain yes: a part of a change, or a refusal with its words.
 /** @param {{ role: string, text: string }[]} texts @returns {Decision[]} */
 export function decided(texts) {
-  return texts
-    .filter((each) => each.role === "tool")
-    .flatMap((each) => listed(parsed(each.text)?.decisions))
-    .filter((each) => typeof each?.about === "string" && typeof each.answer === "string" && (each.refused || each.of));
+  return roundsIn(texts).flatMap((round) => {
+    const uses = listed(round.message.ToolUse.tool_uses);
+    const ours = (/** @type {any} */ each) =>
+      typeof each?.about === "string" && typeof each.answer === "string" && (each.refused || each.of);
+    return listed(round.decisions)
+      .filter(ours)
+      .map((each) => ({ ...each, proposed: proposalOf(uses.find((use) => use.id === each.tool_use_id)?.args) }));
+  });
+}
+
+// The model's list of steps as it was at last.
+/** @param {{ role: string, text: string }[]} texts @returns {Step[]} */
+export function stepsOf(texts) {
+  const calls = roundsIn(texts).flatMap((round) => listed(round.message.ToolUse.tool_uses));
+  const last = calls.findLast((use) => use.name === "todo");
+  return listed(last?.args?.items).filter((each) => typeof each?.content === "string");
+}
+
+// What a tool was asked to write, as a diff without places.
+/** @param {any} args */
+function proposalOf(args) {
+  const edits = listed(args?.edits);
+  const whole = args?.content ?? args?.new_content;
+  const pairs = edits.length ? edits.map((each) => [each?.old_text, each?.new_text]) : [["", whole]];
+  const sides = pairs.filter(([old, now]) => typeof old === "string" && typeof now === "string");
+  return sides.map(([old, now]) => `@@ -1 +1 @@\n${signed(old, "-")}${signed(now, "+")}`).join("");
+}
+
+/** @param {string} text @param {string} sign */
+function signed(text, sign) {
+  return text ? `${text.replace(/\n$/, "").replace(/^/gm, sign)}\n` : "";
+}
+
+/** @param {{ role: string, text: string }[]} texts @returns {any[]} */
+function roundsIn(texts) {
+  return texts.filter((each) => each.role === "tool").flatMap((each) => parsed(each.text) ?? []);
 }
 
 /** @param {string} text @returns {Entry[]} */

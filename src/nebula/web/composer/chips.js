@@ -1,12 +1,15 @@
 // What the prompt continues, what is shown beside it, and what is attached: each can be taken off again.
 
+import { icon } from "../lib/icon.js";
 import { html, nothing, repeat } from "../lib/lit.js";
 import { continuing, steerable } from "../state/here.js";
 
 /** @import { Choosing } from "../app/choosing.js" */
 /** @import { Looking } from "../app/looking.js" */
 /** @import { FileActions } from "../files/actions.js" */
+/** @import { IconName } from "../lib/icon.js" */
 /** @import { Say } from "../lib/words.js" */
+/** @import { RaceActions } from "../race/actions.js" */
 /** @import { Loading } from "../server/loading.js" */
 /** @import { State } from "../state/state.js" */
 /** @import { TurnActions } from "../transcript/actions.js" */
@@ -17,6 +20,7 @@ import { continuing, steerable } from "../state/here.js";
  * @property {Choosing} choosing
  * @property {Looking} looking
  * @property {Pick<FileActions, "compare">} files
+ * @property {Pick<RaceActions, "show">} races
  * @property {TurnActions} turns
  * @property {Loading} loading
  * @property {() => void} start
@@ -29,18 +33,18 @@ export function chips(state, say, actions) {
   const title = (/** @type {string} */ id) => state.briefs.get(id)?.title || "…";
   actions.loading.briefs(references.filter((id) => !state.briefs.has(id)));
   const reference = (/** @type {string} */ id) =>
-    chip(`@ ${title(id)}`, say("remove", { title: title(id) }), () => unrefer(id), "reference");
+    chip(title(id), say("remove", { title: title(id) }), () => unrefer(id), "reference", "at-sign");
   const attachment = (/** @type {{ name: string, image: boolean }} */ { name, image }, /** @type {number} */ place) =>
-    chip(`${image ? "▣" : "▤"} ${name}`, say("remove", { title: name }), () => detach(place), "attached");
+    chip(name, say("remove", { title: name }), () => detach(place), "attached", image ? "image" : "file");
   return html`${path(state, say, actions, title)}
     ${repeat(references, (id) => id, reference)}
     ${attached.map(attachment)}
     ${several(state, say, actions)}`;
 }
 
-/** @param {string} name @param {string} label @param {() => void} drop @param {string} kind @param {any} more */
-function chip(name, label, drop, kind = "", more = nothing) {
-  return html`<span class="chip ${kind}"><span class="name">${name}</span>${more}<button type="button" aria-label=${label} @click=${drop}>×</button></span>`;
+/** @param {string} name @param {string} label @param {() => void} drop @param {string} kind @param {IconName | ""} sign @param {any} more */
+function chip(name, label, drop, kind = "", sign = "", more = nothing) {
+  return html`<span class="chip ${kind}">${sign ? icon(sign) : nothing}<span class="name">${name}</span>${more}<button type="button" aria-label=${label} data-tip=${label} @click=${drop}>${icon("x")}</button></span>`;
 }
 
 /** @param {State} state @param {Say} say @param {ChipActions} actions @param {(id: string) => string} title */
@@ -48,16 +52,16 @@ function path(state, say, { choosing, composing, turns, start }, title) {
   const from = continuing(state);
   if (steerable(state))
     return html`<span class="hint">${say("goes_into_turn")}</span>
-      <button type="button" class="quiet small beside" title=${say("beside_hint")} @click=${turns.beside}>${say("beside")}</button>`;
+      <button type="button" class="quiet small beside" data-tip=${say("beside_hint")} @click=${turns.beside}>${say("beside")}</button>`;
   if (!from.length) return html`<span class="hint">${say("starts_new")}</span>`;
   const drop = (/** @type {string} */ id) => () => (from.length > 1 ? choosing.toggle(id) : start());
   // A further turn is merged; it can be shown to the model as a reference instead.
   const beside = (/** @type {string} */ id) => {
     const label = say("as_reference", { title: title(id) });
-    return html`<button type="button" title=${label} aria-label=${label} @click=${() => composing.referInstead(id)}>@</button>`;
+    return html`<button type="button" data-tip=${label} aria-label=${label} @click=${() => composing.referInstead(id)}>${icon("at-sign")}</button>`;
   };
   const one = (/** @type {string} */ id, /** @type {number} */ place) =>
-    chip(title(id), say("remove", { title: title(id) }), drop(id), "", place ? beside(id) : nothing);
+    chip(title(id), say("remove", { title: title(id) }), drop(id), "", "", place ? beside(id) : nothing);
   return html`<span class="hint">${say(from.length > 1 ? "merging" : "continuing")}</span>
     ${repeat(from, (id) => id, one)}`;
 }
@@ -70,11 +74,11 @@ function several(state, say, { choosing, files, looking }) {
   if (steerable(state) || selected === null) return nothing;
   if (from.length < 2 && merging.length) return html`<span class="hint" role="status">${say("merge_now")}</span>`;
   if (from.length < 2)
-    return html`<button type="button" class="quiet small" title=${say("merge_hint")} @click=${() => choosing.merge(selected)}>${say("merge")}</button>`;
-  const compare = html`<button type="button" class="quiet small" @click=${() => files.compare(from)}>${say("compare")}</button>`;
+    return html`<button type="button" class="quiet small" data-tip=${say("merge_hint")} @click=${() => choosing.merge(selected)}>${icon("git-merge")}${say("merge")}</button>`;
+  const compare = html`<button type="button" class="quiet small" @click=${() => files.compare(from)}>${icon("columns-2")}${say("compare")}</button>`;
   return html`<span class="several" role="group" aria-label=${say("chosen", { count: from.length })}>
     ${from.length === 2 ? compare : nothing}
-    <button type="button" class="quiet small" @click=${() => looking.look({ dialog: "delete" })}>${say("delete_several", { count: from.length })}</button>
+    <button type="button" class="quiet small" @click=${() => looking.look({ dialog: "delete" })}>${icon("trash")}${say("delete_several", { count: from.length })}</button>
     <button type="button" class="quiet small" @click=${choosing.unmergeAll}>${say("only_one")}</button>
   </span>`;
 }

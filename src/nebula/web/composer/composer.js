@@ -3,8 +3,9 @@
 
 import { draft, keepDraft } from "../app/preferences.js";
 import { valueOf } from "../lib/dom.js";
-import { html, render } from "../lib/lit.js";
-import { isBusy, steerable } from "../state/here.js";
+import { icon, iconButton } from "../lib/icon.js";
+import { html, nothing, render } from "../lib/lit.js";
+import { continuing, isBusy, steerable, turnHere } from "../state/here.js";
 import { fits, read } from "./attachments.js";
 import { chips } from "./chips.js";
 import { namedModels } from "./composing.js";
@@ -14,6 +15,7 @@ import { preview } from "./preview.js";
 /** @import { State } from "../state/state.js" */
 /** @import { ChipActions } from "./chips.js" */
 /** @import { ComposingActions } from "./actions.js" */
+/** @import { TurnActions } from "../transcript/actions.js" */
 
 export const NODE = "application/x-nebula-node";
 
@@ -49,22 +51,30 @@ export function createComposer(form, actions, store) {
     attach(files);
   });
   const first = draft();
+  const race = () =>
+    actions.races.show(box().value, () => {
+      box().value = "";
+      keepDraft("");
+    });
 
   return {
     focus: () => box().focus(),
     prompt: () => box().value,
+    race,
     /** @param {State} state @param {Say} words */
     draw(state, words) {
       say = words;
       render(
         html`${preview(state, words, composing, actions.loading)}
-          <div class="chips">${chips(state, words, actions)}</div>
+          <div class="chips ${isPlain(state) ? "plainly" : ""}">${chips(state, words, actions)}</div>
           <div class="box">
-            <textarea rows="2" id="prompt" placeholder=${words(steerable(state) ? "prompt_steer" : "prompt")} aria-label=${words("prompt")} @input=${() => keepDraft(box().value)} @keydown=${onkeydown}></textarea>
-            <div class="controls">${controls(state, words, actions, attach, () => box().value)}</div>
+            <textarea rows="1" id="prompt" placeholder=${words(steerable(state) ? "prompt_steer" : "prompt")} aria-label=${words("prompt")} @input=${() => keepDraft(box().value)} @keydown=${onkeydown}></textarea>
+            ${controls(state, words, actions, attach, () => box().value, race)}
           </div>`,
         form,
       );
+      // A question has a field of its own; what is being written here stays in sight.
+      form.hidden = Boolean(turnHere(state)?.ask) && !box().value;
       if (first && !form.dataset.filled) box().value = first;
       form.dataset.filled = "true";
       if (state.returned) {
@@ -93,8 +103,15 @@ async function attachAll(files, composing, say) {
   );
 }
 
-/** @param {State} state @param {Say} say @param {ChipActions} actions @param {(files: Iterable<File>) => void} attach @param {() => string} prompt */
-function controls(state, say, { composing: actions, looking }, attach, prompt) {
+// Whether the next prompt just continues the conversation, or begins one.
+/** @param {State} state */
+function isPlain(state) {
+  const { references, attached } = state.composing;
+  return continuing(state).length < 2 && !references.length && !attached.length && !state.merging.length;
+}
+
+/** @param {State} state @param {Say} say @param {ChipActions} actions @param {(files: Iterable<File>) => void} attach @param {() => string} prompt @param {() => void} race */
+function controls(state, say, { composing: actions, looking, turns }, attach, prompt, race) {
   const { composing, view } = state;
   const modes = state.modes.includes("chat") ? [] : state.modes;
   const pick = (/** @type {Event} */ event) => {
@@ -108,14 +125,36 @@ function controls(state, say, { composing: actions, looking }, attach, prompt) {
   const model = (/** @type {string} */ name) =>
     html`<option value=${name} .selected=${name === composing.model}>${name}</option>`;
   const look = () => (state.preview ? actions.closePreview() : actions.preview(prompt()));
-  return html`<label class="attach" title=${say("attach")}><input type="file" multiple class="hidden" aria-label=${say("attach")} @change=${pick}><span aria-hidden="true">＋</span></label>
-    <select id="mode" aria-label=${say("mode")} ?hidden=${modes.length < 2} @change=${(/** @type {Event} */ event) => looking.look({ mode: valueOf(event) })}>${modes.map(mode)}</select>
+  return html`<label class="attach" data-tip=${say("attach")}><input type="file" multiple class="hidden" aria-label=${say("attach")} @change=${pick}>${icon("plus")}</label>
+    <div class="choices"><select id="mode" aria-label=${say("mode")} ?hidden=${modes.length < 2} @change=${(/** @type {Event} */ event) => looking.look({ mode: valueOf(event) })}>${modes.map(mode)}</select>
     <select id="model" aria-label=${say("model")} @focus=${loadModels} @pointerdown=${loadModels} @change=${(/** @type {Event} */ event) => actions.chooseModel(valueOf(event))}>
       <option value="" .selected=${composing.model === ""}>${state.project.model || say("model")}</option>
       ${namedModels(state.models, state.current, composing.model).map(model)}
     </select>
-    <button type="button" class="quiet" ?disabled=${state.status !== "open"} aria-expanded=${state.preview ? "true" : "false"} @click=${look}>${say("preview")}</button>
-    ${submit(state, say)}`;
+    ${state.project.root ? raceButton(state, say, race) : nothing}
+    <button type="button" class="quiet" ?disabled=${state.status !== "open"} data-tip=${say("preview_hint")} aria-expanded=${state.preview ? "true" : "false"} @click=${look}>${say("preview")}</button></div>
+    <div class="sends">${stop(state, say, turns)} ${submit(state, say)}</div>`;
+}
+
+/** @param {State} state @param {Say} say @param {Pick<TurnActions, "stop">} turns */
+function stop(state, say, turns) {
+  const turn = isBusy(state) ? turnHere(state) : null;
+  if (!turn) return nothing;
+  const act = (/** @type {Event} */ event) => {
+    const button = /** @type {HTMLElement} */ (event.currentTarget);
+    button.closest("form")?.querySelector("textarea")?.focus(); // the button goes away, and must not take the focus along
+    turns.stop(turn.traceId);
+  };
+  return iconButton("square", say("stop"), act, { kind: "stop", disabled: turn.stopping });
+}
+
+// Several tries of the prompt; while they work, the way back to them.
+/** @param {State} state @param {Say} say @param {() => void} show */
+function raceButton({ race, status }, say, show) {
+  const count = race?.tries.length ?? 0;
+  const done = race?.tries.filter((each) => each.status).length ?? 0;
+  const words = race && !race.isOver ? say("race_done", { done, count }) : say("race");
+  return html`<button type="button" class="quiet" id="race" data-tip=${say("cmd_race")} ?disabled=${status !== "open"} @click=${show}>${words}</button>`;
 }
 
 // While a turn is at work here, what is typed goes into it.
@@ -123,7 +162,7 @@ function controls(state, say, { composing: actions, looking }, attach, prompt) {
 function submit(state, say) {
   const act = steerable(state) ? "steer" : "send";
   const waits = act === "send" && (isBusy(state) || state.sending !== null);
-  return html`<button type="submit" class="primary" data-act=${act} title=${say(`${act}_hint`)} ?disabled=${state.status !== "open" || waits}>${say(act)}</button>`;
+  return html`<button type="submit" class="primary" data-act=${act} aria-label=${say(act)} data-tip=${say(`${act}_hint`)} ?disabled=${state.status !== "open" || waits}>${icon("arrow-up")}</button>`;
 }
 
 // Files go along; turns dragged here from outline or graph are shown to the model beside the path.

@@ -1,6 +1,7 @@
 // What the model would be sent, part by part, with what it costs; each turn can be left out or taken in again.
 
 import { dollars, short } from "../figures/measures.js";
+import { iconButton } from "../lib/icon.js";
 import { html, nothing } from "../lib/lit.js";
 
 /** @import { Say } from "../lib/words.js" */
@@ -19,7 +20,7 @@ export function preview({ preview: found, briefs, composing: { without } }, say,
   const attached = (/** @type {Preview["attached"][number]} */ { name, kind, tokens }) =>
     html`<p class="part">${name} · ${say(kind === "image" ? "form_image" : "form_attached")} · ${short(tokens)}</p>`;
   return html`<section class="preview" aria-label=${say("preview")}>
-    <p><b>${total(found, say)}</b>${left}<button type="button" class="quiet" aria-label=${say("close")} @click=${composing.closePreview}>×</button></p>
+    <p><b>${total(found, say)}</b>${left}${iconButton("x", say("close"), composing.closePreview)}</p>
     ${found.parts.map((part) => shown(part, part.node_id ? title(part.node_id) : "", say, composing))}
     ${found.attached.map(attached)}
     ${without.map(gone)}

@@ -5,7 +5,9 @@ import { comparing } from "../files/compare.js";
 import { files } from "../files/files.js";
 import { fileLines } from "../files/lines.js";
 import { figures } from "../figures/figures.js";
+import { deleteFlow, editTurn, flowFigures, moveBranch, nameBranch } from "../graph/sheets.js";
 import { nothing, render } from "../lib/lit.js";
+import { racing } from "../race/race.js";
 import { help, palette } from "./palette.js";
 import { building, deleting, naming } from "./questions.js";
 
@@ -16,17 +18,21 @@ import { building, deleting, naming } from "./questions.js";
 /** @import { FileActions } from "../files/actions.js" */
 /** @import { Edits } from "../graph/edits.js" */
 /** @import { Say } from "../lib/words.js" */
+/** @import { Searching } from "../outline/searching.js" */
 /** @import { Summaries } from "../outline/summaries.js" */
+/** @import { RaceActions } from "../race/actions.js" */
 /** @import { Loading } from "../server/loading.js" */
 /** @import { Selectors } from "../state/selectors.js" */
 /** @import { State, View } from "../state/state.js" */
 /**
  * @typedef {object} SheetActions
  * @property {Pick<Looking, "look">} looking
- * @property {Pick<Choosing, "open">} choosing
+ * @property {Pick<Choosing, "open" | "parentsOf">} choosing
  * @property {Edits} edits
  * @property {FileActions} files
  * @property {FigureActions} figures
+ * @property {RaceActions} races
+ * @property {Pick<Searching, "search">} searching
  * @property {Summaries} summaries
  * @property {Loading} loading
  * @property {Selectors} selectors
@@ -48,13 +54,19 @@ import { building, deleting, naming } from "./questions.js";
 const SHEETS = {
   build: building,
   compare: comparing,
+  count_flow: flowFigures,
   delete: deleting,
+  delete_flow: deleteFlow,
+  edit_turn: editTurn,
   figures,
   files,
   help,
   lines: fileLines,
+  move_branch: moveBranch,
+  name_branch: nameBranch,
   new_flow: naming,
   palette,
+  race: racing,
   rename_flow: naming,
 };
 

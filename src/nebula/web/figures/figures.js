@@ -26,14 +26,19 @@ export function figures({ state, say, actions, close, kept, redraw }) {
   const more = html`<span class="choices">${PERIODS.map(period)} ${kind("cost")} ${kind("tokens")}</span>`;
   return html`${bar(say("figures"), say, close, more)}
     <p class="hint">${say("figures_of", { tasks: found.tasks, projects: found.projects.length })}</p>
-    <ul class="measures">${measures(found).map((each) => measure(each, say))}</ul>
+    ${measured(measures(found), say)}
     <div class="charts">${KINDS.map((each) => chart(each, found.spending[each], kept.what, say))}</div>`;
 }
 
-/** @param {ReturnType<typeof measures>[number]} measure @param {Say} say */
-function measure({ name, shown, of }, say) {
-  const counted = shown === null ? say("not_measured") : of ? say("counted", { count: of }) : nothing;
-  return html`<li><b>${shown ?? "–"}</b><span>${say(`kpi_${name}`)}</span><small>${counted}</small></li>`;
+// What was measured stands large; what was not is one line.
+/** @param {ReturnType<typeof measures>} all @param {Say} say */
+function measured(all, say) {
+  const known = all.filter((each) => each.shown !== null);
+  const names = all.filter((each) => each.shown === null).map(({ name }) => say(`kpi_${name}`));
+  const one = (/** @type {ReturnType<typeof measures>[number]} */ { name, shown, of }) =>
+    html`<li><b>${shown}</b><span>${say(`kpi_${name}`)}</span><small>${of ? say("counted", { count: of }) : nothing}</small></li>`;
+  return html`${known.length ? html`<ul class="measures">${known.map(one)}</ul>` : nothing}
+    ${names.length ? html`<p class="hint">${say("unmeasured", { names: names.join(", ") })}</p>` : nothing}`;
 }
 
 // The longest is the whole width; every bar has its number beside it.
@@ -44,6 +49,8 @@ function chart(kind, entries, what, say) {
     what === "cost" ? dollars(entry.cost) : `↑${short(entry.input_tokens)} ↓${short(entry.output_tokens)}`;
   const line = (/** @type {typeof shown[number]} */ { entry, label, share }) => {
     const unpriced = entry.unpriced_tokens && what === "cost";
+    if (unpriced && !entry.cost)
+      return html`<tr><th scope="row" title=${entry.name}>${label}</th><td></td><td class="hint">${say("price_unknown")}</td></tr>`;
     return html`<tr><th scope="row" title=${entry.name}>${label}</th><td class="bars" aria-hidden="true"><span .style=${`width:${Math.max(1, share * 100)}%`}></span></td><td>${number(entry)}${unpriced ? html` <small title=${say("unpriced")}>+?</small>` : nothing}</td></tr>`;
   };
   return html`<section aria-label=${say(`by_${kind}`)}><h3>${say(`by_${kind}`)}</h3>

@@ -39,6 +39,9 @@ export const renaming = (flowId, name) => ({
   done: "renamed",
 });
 
+/** @param {string} action @param {Record<string, any>} data @param {string} done @returns {Edit} */
+const undoable = (action, data, done) => ({ steps: [{ action, data }], done, undo: undone });
+
 /** @param {string} name @returns {Edit} */
 export const makingFlow = (name) => ({ steps: [{ action: "create_flow", data: { name } }], done: "flow_made" });
 
@@ -61,6 +64,36 @@ export function createEdits(store, asking) {
     renameFlow: (name) => asking.carryOut(renaming(flowId(), name)),
     /** @param {string} name */
     createFlow: (name) => asking.carryOut(makingFlow(name)),
+    /** @param {string} id @param {Record<string, any>} fields */
+    correct: (id, fields) => asking.carryOut(undoable("update_node", { node_id: id, ...fields }, "corrected")),
+    /** @param {string} id */
+    removeBranch: (id) => asking.carryOut(undoable("delete_branch", { node_id: id, flow_id: flowId() }, "deleted")),
+    /** @param {string} id @param {string} to @param {boolean} copy */
+    moveBranch: (id, to, copy) =>
+      asking.carryOut(undoable("move_branch", { node_id: id, to, flow_id: flowId(), copy }, "moved")),
+    /** @param {string} source @param {string} target @param {string} name */
+    nameBranch: (source, target, name) => {
+      const data = { source_id: source, target_id: target, branch_name: name, flow_id: flowId() };
+      return asking.carryOut(undoable("name_branch", data, "renamed"));
+    },
+    deleteFlow: () => asking.carryOut(undoable("delete_flow", { flow_id: flowId() }, "flow_deleted")),
+    countFlow: () =>
+      asking.attempt(async () => {
+        store.change("counted", { counted: await asking.ask("count_flow", { flow_id: flowId() }) });
+        store.change("view", { to: { dialog: "count_flow" } });
+      }),
+    // One file that any browser shows.
+    /** @param {string} id */
+    shareBranch: (id) =>
+      asking.attempt(async () => {
+        const { html, turns } = await asking.ask("export_branch", { node_id: id });
+        const link = document.createElement("a");
+        link.href = URL.createObjectURL(new Blob([html], { type: "text/html" }));
+        link.download = `conversation-${id.slice(0, 8)}.html`;
+        link.click();
+        URL.revokeObjectURL(link.href);
+        asking.tell("shared", { count: turns });
+      }),
     undo: () => step("undo", "undone", "nothing_to_undo"),
     redo: () => step("redo", "redone", "nothing_to_redo"),
   };

@@ -1,14 +1,21 @@
 // The flow as a picture: one canvas, moved by dragging and wheel, zoomed to show more or less of each turn. The outline
 // says the same to those who cannot see it.
 
-import { html, nothing, render } from "../lib/lit.js";
-import { different } from "../state/selectors.js";
+import { render } from "../lib/lit.js";
+import { different, remembered } from "../state/selectors.js";
 import { neighbour, wouldCircle } from "../state/topology.js";
-import { boundsOf, boxOf, detailAt, placeAt, pointOf } from "./geometry.js";
-import { createMinimap } from "./minimap.js";
-import { paint, shownFor } from "./paint.js";
+import { chrome } from "./chrome.js";
+import { createGrowing } from "./growing.js";
+import { detailAt, placeAt } from "./layout/geometry.js";
+import { centred, fitted, kept, panned, zoomed } from "./layout/viewport.js";
+import { placeLive } from "./live.js";
+import { drawHovered, drawLive } from "./overlay.js";
+import { roomOf } from "./picture/cards.js";
+import { colouringOf } from "./picture/colouring.js";
+import { createMinimap } from "./picture/minimap.js";
+import { paint } from "./picture/paint.js";
 import { followPointer } from "./pointer.js";
-import { centred, fitted, holds, kept, panned, zoomed } from "./viewport.js";
+import { begin, bringIntoSight, isReadable, whole, zoomedByKey } from "./sight.js";
 
 /** @import { Choosing } from "../app/choosing.js" */
 /** @import { Looking } from "../app/looking.js" */
@@ -17,13 +24,15 @@ import { centred, fitted, holds, kept, panned, zoomed } from "./viewport.js";
 /** @import { Asking } from "../server/asking.js" */
 /** @import { Loading } from "../server/loading.js" */
 /** @import { Selectors } from "../state/selectors.js" */
-/** @import { Brief, State } from "../state/state.js" */
+/** @import { State } from "../state/state.js" */
 /** @import { Topology } from "../state/topology.js" */
 /** @import { Edits } from "./edits.js" */
-/** @import { Layout } from "./layout.js" */
-/** @import { Minimap } from "./minimap.js" */
-/** @import { Scene } from "./paint.js" */
-/** @import { Point, Size, Viewport } from "./viewport.js" */
+/** @import { Layout } from "./layout/layout.js" */
+/** @import { Point, Size, Viewport } from "./layout/viewport.js" */
+/** @import { Placed } from "./live.js" */
+/** @import { Handles } from "./overlay.js" */
+/** @import { Colouring } from "./picture/colouring.js" */
+/** @import { Link, Scene } from "./picture/scene.js" */
 /**
  * @typedef {object} GraphActions
  * @property {Choosing} choosing
@@ -33,6 +42,7 @@ import { centred, fitted, holds, kept, panned, zoomed } from "./viewport.js";
  * @property {Pick<Asking, "tell">} asking
  * @property {Pick<Loading, "briefs">} loading
  * @property {Selectors} selectors
+ * @property {Handles} handles
  */
 /**
  * @typedef {object} Picture What was drawn last.
@@ -42,71 +52,152 @@ import { centred, fitted, holds, kept, panned, zoomed } from "./viewport.js";
  * @property {Layout} layout
  * @property {Set<string>} path
  * @property {Set<string> | null} hits
+ * @property {Placed[]} live
+ * @property {Colouring} colouring
  * @property {Size} size
- * @property {Scene["link"]} link
  */
 
-const READING = 0.85;
+const STAY_MS = 180;
+const LEAST_WIDTH = 100;
+/** Where the graph has no room beside the conversation. */
+export const NARROW = "(min-width: 60rem) and (max-width: 74.99rem)";
 /** @type {Record<string, "up" | "down" | "left" | "right">} */
 const WAYS = { ArrowUp: "up", ArrowDown: "down", ArrowLeft: "left", ArrowRight: "right" };
 
 /** @param {HTMLElement} root @param {GraphActions} actions @param {{ readonly state: State }} store @param {Say} words */
 export function createGraph(root, actions, store, words) {
-  const { choosing, looking, loading, selectors } = actions;
+  const { choosing, looking, loading, selectors, handles } = actions;
   /** @type {Size} */
   let size = { width: 0, height: 0 };
   /** @type {Picture | null} */
   let view = null;
   /** @type {string | null | undefined} The turn that was brought into sight last. */
   let placed;
-  /** @type {Scene["link"]} */
+  /** @type {Link | null} */
   let link = null;
-  chrome(
-    root,
-    words,
-    undefined,
-    false,
-    looking,
-    () => {},
-    () => {},
-  );
-  const canvas = /** @type {HTMLCanvasElement} */ (root.querySelector("canvas.picture"));
-  const corner = /** @type {HTMLCanvasElement} */ (root.querySelector("canvas.minimap"));
+  /** @type {number | null} */
+  let hovered = null;
+  let leaving = 0;
+  const narrow = matchMedia(NARROW);
+  const colouring = remembered(colouringOf);
+  const liveAt = remembered(placeLive);
+
   // As it will be drawn next: a hand that is quicker than the frames moves on from there.
   const viewport = (/** @type {Picture} */ now) => store.state.view.viewport ?? begin(now);
   const look = (/** @type {(now: Picture) => Viewport} */ next) => {
-    if (view) looking.look({ viewport: kept(next(view), size, boundsOf(view.layout)) });
+    if (view) looking.look({ viewport: kept(next(view), size, whole(view)) });
   };
-  const minimap = createMinimap(corner, (point) => look((now) => centred(viewport(now), size, point)));
   /** @param {number} factor @param {Point | null} at */
   const zoom = (factor, at = null) =>
     look((now) => (at ? zoomed(viewport(now), factor, at) : zoomedByKey(now, viewport(now), factor)));
-  // After the frame that is on its way: a run that was just opened counts with all its turns.
-  const fit = () => requestAnimationFrame(() => look((now) => fitted(boundsOf(now.layout), size)));
+  // After the frame that is on its way: a run that was just opened counts with all its turns. Who asks for everything sees
+  // it arranged anew.
+  const fit = () => {
+    looking.look({ arranged: store.state.view.arranged + 1, shape: shapeOf(size) });
+    requestAnimationFrame(() => look((now) => fitted(whole(now), size)));
+  };
+  const buttons = {
+    fit,
+    zoom,
+    fold: () => looking.look({ folding: !store.state.view.folding, opened: new Set() }),
+    widen: () => looking.look({ wide: !store.state.view.wide, viewport: null }),
+    colourBy: (/** @type {any} */ by) => looking.look({ colourBy: by }),
+  };
+  render(chrome(store.state, words, null, null, buttons), root);
+  const canvas = /** @type {HTMLCanvasElement} */ (root.querySelector("canvas.picture"));
+  const corner = /** @type {HTMLCanvasElement} */ (root.querySelector("canvas.minimap"));
+  const minimap = createMinimap(corner, (point) => {
+    if (isRail()) looking.look({ wide: true, viewport: null });
+    else look((now) => centred(viewport(now), size, point));
+  });
+  const isRail = () => narrow.matches && !store.state.view.wide;
+  const growing = createGrowing(() => repaint());
   const at = (/** @type {Point} */ point) => {
     if (!view) return null; // nothing is drawn yet
     const { x, y, scale } = viewport(view);
     return placeAt(view.layout, { x: point.x / scale + x, y: point.y / scale + y }, scale);
   };
-  const repaint = () => {
-    if (!view) return;
-    Object.assign(view, { size, link });
-    drawPicture(canvas, minimap, view, viewport(view), loading);
+  /** @param {Picture} now @returns {Scene} */
+  const sceneOf = (now) => {
+    const style = getComputedStyle(canvas);
+    /** @type {Record<string, string>} */
+    const known = {};
+    const colour = (/** @type {string} */ name) => (known[name] ??= style.getPropertyValue(name).trim());
+    return {
+      ...now,
+      size,
+      link,
+      hovered,
+      viewport: viewport(now),
+      colour,
+      font: style.fontFamily,
+      grown: growing.grown,
+    };
   };
+  function repaint() {
+    root.classList.toggle("rail", isRail());
+    root.classList.toggle("wide", narrow.matches && store.state.view.wide);
+    if (!view || !size.width || !size.height) return;
+    const scene = sceneOf(view);
+    const ratio = devicePixelRatio || 1;
+    const [width, height] = [Math.round(size.width * ratio), Math.round(size.height * ratio)];
+    if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
+    const pen = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
+    loading.briefs(paint(pen, scene, ratio));
+    minimap.draw(scene, isRail());
+    render(chrome(view.state, view.say, view.colouring, over(view, scene), buttons), root);
+  }
+  /** @param {Picture} now @param {Scene} scene */
+  function over(now, scene) {
+    const { state, topology, say } = now;
+    const under = detailAt(scene.viewport.scale) === "far" || link ? null : hovered;
+    const id = under === null ? "" : topology.ids[under];
+    const shown =
+      under === null || now.layout.runs.has(under)
+        ? null
+        : {
+            id,
+            brief: state.briefs.get(id),
+            room: roomOf(scene, under),
+            chosen: state.merging.includes(id),
+            comparable: state.selected !== null && state.selected !== id,
+          };
+    return [
+      drawLive(now.live, scene.viewport, say, choosing.watch),
+      drawHovered(shown, say, handles, () => clearTimeout(leaving), leave),
+    ];
+  }
+  /** @param {number | null} under */
+  const hover = (under) => {
+    clearTimeout(leaving);
+    canvas.classList.toggle("pointing", under !== null);
+    if (under === hovered) return;
+    if (under === null) return leave();
+    hovered = under;
+    repaint();
+  };
+  const leave = () => {
+    clearTimeout(leaving);
+    leaving = window.setTimeout(() => {
+      hovered = null;
+      repaint();
+    }, STAY_MS);
+  };
+  canvas.addEventListener("pointerleave", leave);
   followPointer(canvas, {
     pan: (byX, byY) => look((now) => panned(viewport(now), byX, byY)),
     zoom,
     click: (point, more) => choose(view, at(point), actions, more),
-    hover: (point) => hover(canvas, view, at(point)),
+    hover: (point) => hover(at(point)),
     grab(point) {
       const from = at(point);
       link = from === null || view?.layout.runs.has(from) ? null : { from, point: null, over: null, barred: false };
       return link !== null;
     },
     draw(point) {
-      const over = at(point);
+      const onto = at(point);
       if (!link || !view) return;
-      link = { ...link, point, over, barred: over !== null && isBarred(view.topology, link.from, over) };
+      link = { ...link, point, over: onto, barred: onto !== null && isBarred(view.topology, link.from, onto) };
       canvas.classList.toggle("barred", link.barred);
       repaint();
     },
@@ -139,9 +230,10 @@ export function createGraph(root, actions, store, words) {
   /** @param {Picture} now */
   function place(now) {
     const { state } = now;
-    if (!size.width) return;
-    const moved = placed !== state.selected;
-    placed = state.selected;
+    if (size.width < LEAST_WIDTH) return; // a rail shows all of it
+    const wanted = state.turn && now.live.some((turn) => turn.id === state.turn) ? state.turn : state.selected;
+    const moved = placed !== wanted;
+    placed = wanted;
     const seen = moved ? bringIntoSight(now, viewport(now)) : viewport(now);
     const following = state.view.viewport === null && isReadable(now);
     if (seen === state.view.viewport || !state.flow.nodes.length || following) return;
@@ -149,6 +241,7 @@ export function createGraph(root, actions, store, words) {
     now.state = store.state;
   }
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint);
+  narrow.addEventListener("change", repaint);
   return {
     fit,
     zoom,
@@ -157,75 +250,32 @@ export function createGraph(root, actions, store, words) {
       if (!size.width) measure();
       const [topology, layout] = [selectors.topology(state), selectors.layout(state)];
       const [path, hits] = [selectors.pathSet(state), selectors.hits(state)];
-      view = { state, say, topology, layout, path, hits, size, link };
-      chrome(root, say, state.briefs.get(state.selected ?? ""), state.view.folding, looking, fit, zoom);
+      const live = liveAt(selectors.live(state), layout, topology);
+      const by = state.view.colourBy;
+      if (view && view.topology.index === topology.index) grow(view, topology);
+      else hovered = null;
+      view = { state, say, topology, layout, path, hits, live, size, colouring: colouring(state.briefs, by) };
       place(view);
-      const { viewport: seen, theme } = view.state.view;
+      const { viewport: seen, theme, folding, wide } = view.state.view;
       const { selected, merging, briefs } = state;
-      if (painted(say, layout, path, hits, selected, merging, briefs, seen, theme)) repaint();
+      if (painted(say, layout, path, hits, selected, merging, briefs, seen, theme, live, by, folding, wide)) repaint();
     },
   };
+
+  // Those that stood there while they were at work are there already.
+  /** @param {Picture} before @param {Topology} topology */
+  function grow(before, topology) {
+    const count = before.layout.x.length;
+    const here = new Set(before.live.map((turn) => turn.id));
+    const fresh = topology.ids.slice(count).flatMap((id, number) => (here.has(id) ? [] : [count + number]));
+    if (fresh.length) growing.begin(fresh);
+  }
 }
 
-// What the card of the chosen turn shows is said as well.
-/**
- * @param {HTMLElement} root
- * @param {Say} say
- * @param {Brief | undefined} brief
- * @param {boolean} folding
- * @param {Pick<Looking, "look">} looking
- * @param {() => void} fit
- * @param {(factor: number) => void} zoom
- */
-function chrome(root, say, brief, folding, looking, fit, zoom) {
-  const title = brief?.title ?? say("nothing_selected");
-  const card = [brief?.summary, brief?.opening, brief?.tags?.join(", ")].filter(Boolean).join(" · ");
-  const fold = () => looking.look({ folding: !folding, opened: new Set() });
-  render(
-    html`<canvas class="picture" tabindex="0" role="img" aria-label=${say("graph_label", { title })} aria-description=${card || nothing}></canvas>
-      <canvas class="minimap" width="132" height="96" aria-hidden="true"></canvas>
-      <div class="controls">
-        <button type="button" aria-label=${say("zoom_in")} title=${say("zoom_in")} @click=${() => zoom(1.25)}>+</button>
-        <button type="button" aria-label=${say("zoom_out")} title=${say("zoom_out")} @click=${() => zoom(0.8)}>−</button>
-        <button type="button" aria-label=${say("fit")} title=${say("fit")} @click=${fit}>⤢</button>
-        <button type="button" aria-pressed=${folding ? "true" : "false"} aria-label=${say("folding")} title=${say("folding")} @click=${fold}>≡</button>
-      </div>`,
-    root,
-  );
-}
-
-// At first everything, if its titles can be read then; else the chosen turn, or the newest.
-/** @param {Picture} view */
-function begin(view) {
-  const { layout, topology, state, size } = view;
-  if (isReadable(view) || !topology.ids.length) return fitted(boundsOf(layout), size);
-  const place = topology.index.get(state.selected ?? "") ?? topology.ids.length - 1;
-  const { x, y } = pointOf(layout, place);
-  return centred({ x: 0, y: 0, scale: READING }, size, { x: x + 90, y });
-}
-
-/** @param {Picture} view */
-function isReadable({ layout, size }) {
-  return detailAt(fitted(boundsOf(layout), size).scale) !== "dot";
-}
-
-// Without a pointer the picture is zoomed about its middle, and the chosen turn stays in sight if it was.
-/** @param {Picture} view @param {Viewport} viewport @param {number} factor */
-function zoomedByKey(view, viewport, factor) {
-  const { size, layout } = view;
-  const place = view.topology.index.get(view.state.selected ?? "");
-  const next = zoomed(viewport, factor, { x: size.width / 2, y: size.height / 2 });
-  if (place === undefined || !holds(viewport, size, boxOf(layout, shownFor(layout, place)))) return next;
-  return bringIntoSight(view, next);
-}
-
-/** @param {Picture} view @param {Viewport} viewport */
-function bringIntoSight({ layout, topology, state, size }, viewport) {
-  const place = topology.index.get(state.selected ?? "");
-  if (place === undefined) return viewport;
-  const box = boxOf(layout, shownFor(layout, place));
-  if (holds(viewport, size, box)) return viewport;
-  return centred(viewport, size, { x: (box.left + box.right) / 2, y: (box.top + box.bottom) / 2 });
+// Width by height, in a few steps: a panel that is a little wider is no reason to arrange everything anew.
+/** @param {Size} size */
+function shapeOf({ width, height }) {
+  return 2 ** (Math.round(Math.log2(Math.max(1, width) / Math.max(1, height)) * 2) / 2);
 }
 
 // A folded run opens; a turn is chosen.
@@ -236,6 +286,7 @@ function choose(view, place, { choosing, looking }, more) {
   if (view.layout.runs.has(place)) looking.look({ opened: new Set(view.state.view.opened).add(id) });
   else if (more) choosing.toggle(id);
   else choosing.open(id);
+  if (view.state.view.wide) looking.look({ wide: false }); // what was chosen is read beside it
 }
 
 /** @param {Topology} topology @param {number} from @param {number} over */
@@ -243,33 +294,9 @@ function isBarred(topology, from, over) {
   return over === from || wouldCircle(topology, topology.ids[from], topology.ids[over]);
 }
 
-/** @param {Topology} topology @param {NonNullable<Scene["link"]>} link @param {Element | null} target @param {GraphActions} actions */
+/** @param {Topology} topology @param {Link} link @param {Element | null} target @param {GraphActions} actions */
 function connect({ ids }, { from, over, barred }, target, { composing, edits, asking }) {
   if (target?.closest("#composer")) composing.refer(ids[from]);
   else if (over !== null && over !== from && !barred) edits.connect(ids[from], ids[over]);
   else if (barred && over !== from) asking.tell("circle");
-}
-
-/** @param {HTMLCanvasElement} canvas @param {Picture | null} view @param {number | null} place */
-function hover(canvas, view, place) {
-  canvas.classList.toggle("pointing", place !== null);
-  const title = view && place !== null ? (view.state.briefs.get(view.topology.ids[place])?.title ?? "") : "";
-  if (canvas.title !== title) canvas.title = title;
-}
-
-/** @param {HTMLCanvasElement} canvas @param {Minimap} minimap @param {Picture} view @param {Viewport} viewport @param {Pick<Loading, "briefs">} loading */
-function drawPicture(canvas, minimap, view, viewport, loading) {
-  const { size } = view;
-  if (!size.width || !size.height) return;
-  const ratio = devicePixelRatio || 1;
-  const [width, height] = [Math.round(size.width * ratio), Math.round(size.height * ratio)];
-  if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
-  const style = getComputedStyle(canvas);
-  /** @type {Record<string, string>} */
-  const known = {};
-  const colour = (/** @type {string} */ name) => (known[name] ??= style.getPropertyValue(name).trim());
-  const scene = { ...view, viewport, colour };
-  const pen = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
-  loading.briefs(paint(pen, scene, ratio));
-  minimap.draw(scene);
 }

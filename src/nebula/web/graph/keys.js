@@ -1,4 +1,5 @@
 import { isChosen, withChosen } from "../commands.js";
+import { NARROW } from "./graph.js";
 import { neighbour, nextFork } from "../state/topology.js";
 
 /** @import { Choosing } from "../app/choosing.js" */
@@ -30,6 +31,10 @@ export function flowKeys({ merge, step, parentsOf }, edits, { look }, selectors)
   );
   const remove = (/** @type {State} */ state) =>
     state.merging.length ? look({ dialog: "delete" }) : withChosen((id) => edits.remove([id]))(state);
+  const isKnown = (/** @type {State} */ { flow }) => flow.id !== "";
+  const hasBody = (/** @type {State} */ { selected, bodies }) => bodies.has(selected ?? "");
+  const hasOtherFlows = (/** @type {State} */ state) => isChosen(state) && state.flows.length > 1;
+  const follows = (/** @type {State} */ { selected }) => selected !== null && parentsOf(selected).length > 0;
   return [
     { name: "merge", keys: ["m"], when: isChosen, run: withChosen(merge) },
     { name: "delete", keys: ["Delete"], when: isChosen, run: remove },
@@ -41,6 +46,13 @@ export function flowKeys({ merge, step, parentsOf }, edits, { look }, selectors)
     { name: "undo", keys: ["Ctrl+z"], run: edits.undo },
     { name: "redo", keys: ["Ctrl+Z", "Ctrl+y"], run: edits.redo },
     { name: "new_flow", keys: [], run: () => look({ dialog: "new_flow" }) },
+    { name: "edit_turn", keys: ["E"], when: hasBody, run: () => look({ dialog: "edit_turn" }) },
+    { name: "delete_branch", keys: [], when: isChosen, run: withChosen(edits.removeBranch) },
+    { name: "move_branch", keys: [], when: hasOtherFlows, run: () => look({ dialog: "move_branch" }) },
+    { name: "name_branch", keys: [], when: follows, run: () => look({ dialog: "name_branch" }) },
+    { name: "share_branch", keys: [], when: isChosen, run: withChosen(edits.shareBranch) },
+    { name: "count_flow", keys: [], when: isKnown, run: edits.countFlow },
+    { name: "delete_flow", keys: [], when: isKnown, run: () => look({ dialog: "delete_flow" }) },
     { name: "rename_flow", keys: [], when: ({ flow }) => flow.id !== "", run: () => look({ dialog: "rename_flow" }) },
   ];
 }
@@ -56,7 +68,10 @@ export function pictureKeys({ fit, zoom }, { look }) {
     {
       name: "graph",
       keys: ["g"],
-      run: ({ view }) => look({ graph: !view.graph, tab: view.tab === "graph" ? "talk" : "graph" }),
+      run: ({ view }) =>
+        matchMedia(NARROW).matches && view.graph
+          ? look({ wide: !view.wide, viewport: null })
+          : look({ graph: !view.graph, tab: view.tab === "graph" ? "talk" : "graph" }),
     },
     { name: "fit", keys: ["f"], run: fit },
     { name: "zoom_in", keys: ["+", "="], run: () => zoom(1.25) },

@@ -1,47 +1,88 @@
-// The bar on top: which flow, which part of the page, how it looks.
+// The bar on top: where one is, what this conversation cost, which parts of the page are in sight, and the settings.
+// On a phone the parts are tabs at the bottom.
 
+import { dollars, short } from "../figures/measures.js";
 import { valueOf } from "../lib/dom.js";
-import { html, render, repeat } from "../lib/lit.js";
+import { icon, iconButton } from "../lib/icon.js";
+import { html, nothing, render, repeat } from "../lib/lit.js";
+import { spentOn } from "./spending.js";
+import { settingsMenu } from "./settings.js";
 
 /** @import { Looking } from "../app/looking.js" */
 /** @import { Part } from "../app/drawing.js" */
 /** @import { FigureActions } from "../figures/actions.js" */
+/** @import { IconName } from "../lib/icon.js" */
+/** @import { Say } from "../lib/words.js" */
 /** @import { Loading } from "../server/loading.js" */
+/** @import { Selectors } from "../state/selectors.js" */
+/** @import { State } from "../state/state.js" */
 
-const TABS = ["outline", "talk", "graph"];
+/** @type {[string, IconName][]} */
+const TABS = [
+  ["outline", "list-tree"],
+  ["talk", "message-square"],
+  ["graph", "network"],
+];
 
 /**
  * @param {HTMLElement} root
+ * @param {HTMLElement} tabs
  * @param {Looking} looking
  * @param {Pick<Loading, "chooseFlow">} loading
  * @param {FigureActions} figures
+ * @param {Pick<Selectors, "path">} selectors
  * @returns {Part}
  */
-export function createHeader(root, { look, nextTheme, nextLanguage }, { chooseFlow }, { showFigures }) {
+export function createHeader(root, tabs, looking, { chooseFlow }, { showFigures }, selectors) {
+  const { look } = looking;
   const pressed = (/** @type {boolean} */ on) => (on ? "true" : "false");
-  const choose = (/** @type {Event} */ event) => chooseFlow(valueOf(event));
   return {
     draw(state, say) {
       const { view } = state;
-      const flows = state.flow.problem ? [state.flow, ...state.flows] : state.flows; // one that cannot be read is in no list
-      const option = (/** @type {{ id: string, name: string }} */ flow) =>
-        html`<option value=${flow.id} .selected=${flow.id === state.flow.id}>${flow.name}</option>`;
-      const tab = (/** @type {string} */ name) =>
-        html`<button type="button" data-tab=${name} aria-pressed=${pressed(name === view.tab)} @click=${() => look({ tab: name })}>${say(name)}</button>`;
+      const tab = (/** @type {[string, IconName]} */ [name, sign]) =>
+        html`<button type="button" data-tab=${name} aria-pressed=${pressed(name === view.tab)} @click=${() => look({ tab: name })}>${icon(sign)}<span>${say(name)}</span></button>`;
       render(
         html`<h1>nebula</h1>
-          <select id="flows" ?hidden=${flows.length < 2} aria-label=${say("flow")} @change=${choose}>${repeat(flows, (flow) => flow.id, option)}</select>
-          <nav id="tabs" aria-label=${say("views")}>${TABS.map(tab)}</nav>
+          <div class="where">${where(state, say, chooseFlow)}</div>
           <div id="tools">
-            <button type="button" id="toggle-graph" aria-pressed=${pressed(view.graph)} @click=${() => look({ graph: !view.graph })}>${say("graph")}</button>
-            <button type="button" id="toggle-backstage" aria-pressed=${pressed(view.drawer)} @click=${() => look({ drawer: !view.drawer })}>${say("backstage")}</button>
-            <button type="button" id="figures" @click=${() => showFigures()}>${say("figures")}</button>
-            <button type="button" id="theme" @click=${nextTheme}>${say(`theme_${view.theme}`)}</button>
-            <button type="button" id="language" lang=${view.lang === "ja" ? "en" : "ja"} @click=${nextLanguage}>${say("language")}</button>
-            <button type="button" id="help" aria-label=${say("help")} @click=${() => look({ dialog: "help" })}>?</button>
+            ${cost(state, selectors.path(state), say, () => showFigures())}
+            ${iconButton("network", say("graph"), () => look({ graph: !view.graph }), { id: "toggle-graph", pressed: view.graph })}
+            ${iconButton("terminal", say("backstage"), () => look({ drawer: !view.drawer }), { id: "toggle-backstage", pressed: view.drawer })}
+            ${iconButton("chart-column", say("figures"), () => showFigures(), { id: "figures" })}
+            <button type="button" class="icon-button" id="settings" popovertarget="settings-menu" aria-label=${say("settings")} data-tip=${say("settings")}>${icon("settings")}</button>
+            ${settingsMenu(view, say, looking)}
           </div>`,
         root,
       );
+      render(TABS.map(tab), tabs);
     },
   };
+}
+
+// The project, and the flow where there are several.
+/** @param {State} state @param {Say} say @param {(flowId: string) => void} chooseFlow */
+function where(state, say, chooseFlow) {
+  const flows = state.flow.problem ? [state.flow, ...state.flows] : state.flows; // one that cannot be read is in no list
+  const option = (/** @type {{ id: string, name: string }} */ flow) =>
+    html`<option value=${flow.id} .selected=${flow.id === state.flow.id}>${flow.name}</option>`;
+  const { root } = state.project;
+  const choose = (/** @type {Event} */ event) => chooseFlow(valueOf(event));
+  return html`${root ? html`<b class="project" data-tip=${root}>${nameOf(root)}</b>` : nothing}
+    <select id="flows" ?hidden=${flows.length < 2} aria-label=${say("flow")} @change=${choose}>${repeat(flows, (flow) => flow.id, option)}</select>`;
+}
+
+/** @param {string} root */
+export function nameOf(root) {
+  return root.split("/").findLast(Boolean) ?? root;
+}
+
+// What the conversation in sight cost, as far as it is known.
+/** @param {State} state @param {string[]} path @param {Say} say @param {() => void} open */
+function cost(state, path, say, open) {
+  const { cost: spent, input, output, priced, known } = spentOn(path, state.bodies);
+  if (!input && !output) return nothing;
+  const amount = priced ? dollars(spent) : say("tokens_count", { count: short(input + output) });
+  const more = known < path.length;
+  const tip = say(priced ? "cost_here" : "cost_unknown", { count: known, input: short(input), output: short(output) });
+  return html`<button type="button" class="quiet cost" aria-label=${`${tip} ${amount}`} data-tip=${tip} @click=${open}>${more ? "≥ " : ""}${amount}</button>`;
 }

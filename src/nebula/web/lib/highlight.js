@@ -9,17 +9,43 @@ let loading = null;
 /** @type {any} */
 let ready = null;
 
+/** @typedef {{ text: string, kind: string }} Piece Of a line; `kind` are the classes that give it its colour. */
+
+function load() {
+  loading ??= import("../vendor/highlight/highlight.js").then(({ default: found }) => {
+    found.configure({ __emitter: Emitter });
+    ready = found;
+  });
+  return loading;
+}
+
 /** @param {HTMLElement} body @param {string} text @param {string} language */
 export function highlight(body, text, language) {
   if (text.length > LONGEST) return;
   if (ready) colour(body, text, language);
-  else {
-    loading ??= import("../vendor/highlight/highlight.js").then(({ default: found }) => {
-      found.configure({ __emitter: Emitter });
-      ready = found;
-    });
-    loading.then(() => colour(body, text, language));
-  }
+  else load().then(() => colour(body, text, language));
+}
+
+/**
+ * The lines of a text, each in pieces of one colour; null where the language is not known.
+ * @param {string} text @param {string} language @returns {Promise<Piece[][] | null>}
+ */
+export async function colouredLines(text, language) {
+  if (!language || text.length > LONGEST) return null;
+  await load();
+  if (!ready.getLanguage(language)) return null;
+  /** @type {Piece[][]} */
+  const lines = [[]];
+  const walk = (/** @type {Node} */ node, /** @type {string} */ kind) => {
+    if (node instanceof Text)
+      node.data.split("\n").forEach((part, place) => {
+        if (place) lines.push([]);
+        if (part) lines[lines.length - 1].push({ text: part, kind });
+      });
+    else for (const child of node.childNodes) walk(child, node instanceof HTMLElement ? node.className : kind);
+  };
+  walk(ready.highlight(text, { language, ignoreIllegals: true })._emitter.root, "");
+  return lines;
 }
 
 /** @param {HTMLElement} body @param {string} text @param {string} language */

@@ -154,7 +154,7 @@ function code(text, language, labels) {
   return element(
     "div",
     { class: "code" },
-    button,
+    element("div", { class: "about" }, element("span", {}, language), button),
     element("pre", { tabindex: "0", "aria-label": language || null }, body),
   );
 }

@@ -87,6 +87,7 @@ export function createOutline(root, actions, store) {
     if (!id) return;
     const found = view.rows.find((each) => each.id === id);
     if (/** @type {Element} */ (event.target).closest(".fold") && found?.holds) choosing.fold(id, !found.folded);
+    else if (found?.live) choosing.watch(id);
     else if (event.ctrlKey || event.metaKey || event.shiftKey) choosing.toggle(id);
     else choosing.open(id);
     tree().focus();
@@ -102,7 +103,7 @@ export function createOutline(root, actions, store) {
     const first = Math.max(0, Math.floor(top / height) - ROWS_BEYOND);
     const last = Math.min(rows.length, Math.ceil((top + view.room) / height) + ROWS_BEYOND);
     const visible = rows.slice(first, last).map((row, offset) => ({ row, place: first + offset }));
-    const named = visible.flatMap(({ row }) => [row.id, ...row.merges, row.from ?? row.id]);
+    const named = visible.flatMap(({ row }) => (row.live ? [] : [row.id, ...row.merges, row.from ?? row.id]));
     loading.briefs(named.filter((id) => !state.briefs.has(id)));
     const active = rows[view.active];
     const line = (/** @type {{ row: Row, place: number }} */ { row, place }) =>

@@ -1,10 +1,13 @@
 // One line of the outline, and what keys do in the list.
 
 import { NODE } from "../composer/composer.js";
+import { SIGNS } from "../graph/overlay.js";
+import { icon } from "../lib/icon.js";
 import { html, nothing } from "../lib/lit.js";
 import { marked } from "../lib/marked.js";
 
 /** @import { Choosing } from "../app/choosing.js" */
+/** @import { Live } from "../graph/live.js" */
 /** @import { Say } from "../lib/words.js" */
 /** @import { State } from "../state/state.js" */
 /** @import { Row } from "../state/topology.js" */
@@ -18,6 +21,7 @@ export function rowId(id) {
 
 /** @param {State} state @param {Say} say @param {Row} row @param {number} place @param {boolean} active @param {number} height */
 export function drawRow(state, say, row, place, active, height) {
+  if (row.live) return liveRow(state, say, row, row.live, place, height);
   const brief = state.briefs.get(row.id);
   const selected = row.id === state.selected;
   const name = (/** @type {string} */ id) => state.briefs.get(id)?.title || "…";
@@ -26,7 +30,9 @@ export function drawRow(state, say, row, place, active, height) {
     : brief?.title || brief?.summary || say("untitled");
   const picked = state.merging.includes(row.id);
   const classes = `row ${row.kind}${selected ? " selected" : ""}${picked ? " picked" : ""}${active ? " active" : ""}`;
-  const branch = row.kind === "branch" ? say("branch_from", { title: name(row.from ?? "") }) : "";
+  const words = row.kind === "branch" ? "branch_from" : row.kind === "try" ? "try_beside" : "";
+  const branch = words && say(words, { title: name(row.from ?? "") });
+  const named = state.flow.branches?.[row.id] ?? "";
   const titles = row.merges.map(name).join(", ");
   const merge = row.merges.length ? say("merges", { titles }) : "";
   const about = [brief?.summary, branch, merge].filter(Boolean).join(" · ");
@@ -35,7 +41,15 @@ export function drawRow(state, say, row, place, active, height) {
   const badge = html`<span class="badge" aria-hidden="true">⋈ ${titles}</span><span class="hidden">${merge}</span>`;
   return html`<div id=${rowId(row.id)} class=${classes} role="treeitem" data-id=${row.id} aria-level=${row.level} aria-selected=${selected || picked ? "true" : "false"} draggable="true"
     aria-expanded=${row.holds ? String(!row.folded) : nothing} title=${about || nothing}
-    .style=${`top:${place * height}px;--level:${Math.min(row.level, DEEPEST) - 1}`}><span class="fold" aria-hidden="true">${fold}</span>${mark("↳", branch)}<span class="title">${title}</span>${merge ? badge : nothing}${row.branches ? html`<span class="badge">↳${row.branches}</span>` : nothing}${brief?.files ? html`<span class="badge">±${brief.files}</span>` : nothing}</div>`;
+    .style=${`top:${place * height}px;--level:${Math.min(row.level, DEEPEST) - 1}`}><span class="fold" aria-hidden="true">${fold}</span>${mark("↳", branch)}<span class="title">${title}</span>${named ? html`<span class="badge named">${named}</span>` : nothing}${merge ? badge : nothing}${row.branches ? html`<span class="badge">↳${row.branches}</span>` : nothing}${brief?.files ? html`<span class="badge">±${brief.files}</span>` : nothing}</div>`;
+}
+
+/** @param {State} state @param {Say} say @param {Row} row @param {Live} live @param {number} place @param {number} height */
+function liveRow(state, say, row, live, place, height) {
+  const doing = live.kind === "working" ? live.doing || say("working") : say(`live_${live.kind}`);
+  const here = state.turn === row.id ? " here" : "";
+  return html`<div id=${rowId(row.id)} class="row live ${live.kind}${here}" role="treeitem" data-id=${row.id} aria-level=${row.level} aria-selected="false" title=${doing}
+    .style=${`top:${place * height}px;--level:${Math.min(row.level, DEEPEST) - 1}`}><span class="fold">${icon(SIGNS[live.kind])}</span><span class="hidden">${doing}: </span><span class="title">${live.prompt}</span></div>`;
 }
 
 /** @param {string} sign @param {string} words */
@@ -61,9 +75,12 @@ export function ondrag(event) {
 export function onRowKey(event, rows, active, selected, { open, fold, step }) {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const here = rows[active];
+  // A turn at work is seen with the turn that it continues.
   const go = (/** @type {number} */ place) => {
-    const row = rows[Math.max(0, Math.min(place, rows.length - 1))];
-    if (row) step(row.id);
+    const way = place > active ? 1 : -1;
+    let to = Math.max(0, Math.min(place, rows.length - 1));
+    while (rows[to]?.live) to += way;
+    if (rows[to]) step(rows[to].id);
   };
   const outward = () => {
     let place = active - 1;
@@ -78,7 +95,7 @@ export function onRowKey(event, rows, active, selected, { open, fold, step }) {
     End: () => go(rows.length - 1),
     PageDown: () => go(active + 10),
     PageUp: () => go(active - 10),
-    Enter: () => here && open(here.id),
+    Enter: () => here && !here.live && open(here.id),
     " ": () => go(active),
     ArrowRight: () => here?.holds && (here.folded ? fold(here.id, false) : go(active + 1)),
     ArrowLeft: () => here && (here.holds && !here.folded ? fold(here.id, true) : outward()),

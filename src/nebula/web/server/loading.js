@@ -32,27 +32,27 @@ export function createLoading(store, { ask, attempt }) {
       store.change("flow", { flow: { id: "", name: wanted, nodes: [], connections: [], problem: found.problem } });
       return;
     }
-    const { flow_id: id, name, ids, pairs } = found;
+    const { flow_id: id, name, ids, pairs, tries, branches } = found;
     const connections = pairs.map((/** @type {[number, number]} */ [source, target]) => ({
       source: ids[source],
       target: ids[target],
     }));
     const place = node ?? (store.state.flow.id !== id && store.state.selected === null ? placeIn(id) : null);
-    store.change("flow", { flow: { id, name, nodes: ids, connections }, place });
+    store.change("flow", { flow: { id, name, nodes: ids, connections, tries, branches }, place });
     store.change("briefs", { nodes: (await titles).nodes });
   }
 
   return {
     /**
-     * @param {{ modes: string[], turns: any[], root?: string, editor_url?: string, model?: string }} hello
+     * @param {{ modes: string[], turns: any[], races?: any[], root?: string, editor_url?: string, model?: string }} hello
      * @param {boolean} resumed
      * @param {string | null} node
      */
     async arrive(hello, resumed, node) {
-      const { modes, turns, model } = hello;
+      const { modes, turns, races, model } = hello;
       const project =
         model === undefined ? undefined : { root: hello.root ?? "", editorUrl: hello.editor_url ?? "", model };
-      store.change("hello", { modes, project, turns, resumed, now: Date.now() });
+      store.change("hello", { modes, project, turns, races, resumed, now: Date.now() });
       asked.clear();
       if (!resumed) await attempt(() => loadFlow(store.state.flow.id ? null : node));
     },

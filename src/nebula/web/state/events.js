@@ -1,5 +1,6 @@
 // What the server tells without being asked, and what becomes of the state by it.
 
+import { followRace } from "./race.js";
 import { isOver } from "./turn.js";
 import { withEvent, withWaiting } from "./turns.js";
 
@@ -40,6 +41,8 @@ export function heardAll(state, events, now) {
 /** @param {State} state @param {string} name @param {any} data @param {number} now */
 function heard(state, name, data, now) {
   if (EVENTS[name]) return EVENTS[name](state, data);
+  if (data.try !== undefined || data.trace_id === state.race?.traceId)
+    return state.race ? { ...state, race: followRace(state.race, data) } : state;
   return data.trace_id ? turnEvent(state, data, now) : state;
 }
 
@@ -83,7 +86,7 @@ export function withReturned(state, turn) {
   return { ...state, sent, returned: { traceId: turn.traceId, prompt: turn.prompt } };
 }
 
-/** @typedef {{ node_id: string, flow_id: string, parents: { source: string }[], node: Brief }} Created */
+/** @typedef {{ node_id: string, flow_id: string, parents: { source: string }[], node: Brief, beginning?: string }} Created */
 
 /** @param {State} state @param {Created[]} all @returns {State} */
 function created(state, all) {
@@ -95,15 +98,20 @@ function created(state, all) {
   const nodes = [...state.flow.nodes];
   const connections = [...state.flow.connections];
   const known = new Set(nodes);
-  for (const { node_id, flow_id, parents } of all) {
+  /** @type {Record<string, string>} */
+  const tries = {};
+  for (const { node_id, flow_id, parents, beginning } of all) {
     if ((id ? flow_id !== id : state.flowId !== "main") || known.has(node_id)) continue;
     id = flow_id;
     known.add(node_id);
     nodes.push(node_id);
+    if (beginning) tries[node_id] = beginning;
     for (const { source } of parents) connections.push({ source, target: node_id });
   }
   if (nodes.length === state.flow.nodes.length) return { ...state, briefs };
-  return { ...state, briefs, flow: { ...state.flow, id, nodes, connections } };
+  const flow = { ...state.flow, id, nodes, connections };
+  if (Object.keys(tries).length) flow.tries = { ...flow.tries, ...tries };
+  return { ...state, briefs, flow };
 }
 
 /** @param {State} state @param {{ node_id: string, node: Brief }} data */

@@ -3,6 +3,7 @@
 import { COMPOSING, FRESH } from "../composer/composing.js";
 import { ended, heardAll, withEntries, withReturned } from "./events.js";
 import { continuing, turnsOfFlow } from "./here.js";
+import { beginRace, raceFound, stoppingTries } from "./race.js";
 import { EMPTY } from "./state.js";
 import { isOver, LOST } from "./turn.js";
 import { atWork, begun, foundAgain, reconciled, stopping } from "./turns.js";
@@ -14,8 +15,9 @@ const CHANGES = {
   events: (state, { events, now }) => heardAll(state, events, now),
   status: (state, { status }) => ({ ...state, status }),
   notice: (state, { text, offer = null }) => ({ ...state, notice: text, offer }),
-  hello: (state, { modes, project, turns, resumed, now }) => ({
+  hello: (state, { modes, project, turns, races = [], resumed, now }) => ({
     ...state,
+    race: raceFound(state.race, races, resumed),
     modes,
     project: project ?? state.project,
     turns: reconciled(state.turns, turns, resumed, now),
@@ -24,7 +26,7 @@ const CHANGES = {
   flow: (state, { flow, place = null }) => withFlow(state, flow, place),
   choose_flow: (state, { flowId }) => ({ ...EMPTY, ...kept(state), flowId }),
   briefs: (state, { nodes }) => ({ ...state, briefs: withEntries(state.briefs, nodes.map(withId)) }),
-  body: (state, { node }) => ({ ...state, bodies: withEntries(state.bodies, [withId(node), ...tries(state, node)]) }),
+  body: (state, { node }) => ({ ...state, bodies: withEntries(state.bodies, [withId(node)]) }),
   select: (state, { id, tab = state.view.tab }) => selecting(onTab(state, tab), id),
   open: (state, { id, tab }) => opening(onTab(state, tab), id),
   merge: (state, { id }) => ({ ...at(state, state.selected, [...new Set([...state.merging, id])]), joining: true }),
@@ -42,7 +44,13 @@ const CHANGES = {
   files: (state, { files }) => ({ ...state, files }),
   lines: (state, { lines }) => ({ ...state, lines }),
   compared: (state, { compared }) => ({ ...state, compared }),
+  counted: (state, { counted }) => ({ ...state, counted }),
   figures: (state, { figures }) => ({ ...state, figures }),
+  racing: (state, { racing }) => ({ ...state, racing, tried: state.race ? state.tried : null }),
+  tried: (state, { tried }) => ({ ...state, tried }),
+  race_begun: (state, { begun: race }) => ({ ...state, race: beginRace(race), tried: null }),
+  race_aside: (state) => (state.race?.isOver ? { ...state, race: null } : state),
+  race_stopping: (state, { traceId }) => ({ ...state, race: state.race && stoppingTries(state.race, traceId) }),
   sending: (state, { prompt, from }) => ({ ...state, sending: { prompt, parents: from } }),
   unsent: (state, { prompt }) => ({ ...state, sending: null, returned: { traceId: "", prompt } }),
   sent: (state, change) => wasSent(state, change),
@@ -79,13 +87,6 @@ const without = (/** @type {string[]} */ list, /** @type {string} */ id) => list
 function onTab(state, tab) {
   return tab === state.view.tab ? state : { ...state, view: { ...state.view, tab } };
 }
-
-// Further tries of a first prompt, known by now, learn of each other.
-/** @param {State} state @param {any} node @returns {[string, any][]} */
-const tries = ({ bodies }, { id, beside = [] }) =>
-  beside.flatMap((/** @type {string} */ other) =>
-    other !== id && bodies.has(other) ? [[other, { ...bodies.get(other), beside }]] : [],
-  );
 
 // At another place. A turn at work that continues just that is before the reader again; nothing is no such place: a new
 // conversation is always new.
@@ -169,8 +170,8 @@ function withFlow(state, flow, place) {
 /** @param {State} state */
 function kept(state) {
   const { status, modes, flows, briefs, bodies, turns, sent, steered, returned, building } = state;
-  const { composing, project, models, current, choices, view } = state;
-  const ours = { composing, project, models, current, choices, view: { ...view, viewport: null } };
+  const { composing, project, models, current, choices, race, tried, view } = state;
+  const ours = { composing, project, models, current, choices, race, tried, view: { ...view, viewport: null } };
   return { status, modes, flows, briefs, bodies, turns, sent, steered, returned, building, ...ours };
 }
 

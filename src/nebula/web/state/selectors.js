@@ -1,9 +1,12 @@
 // What the page shows, worked out of the state: each view once for every version of what it depends on.
 
-import { extended, layoutOf } from "../graph/layout.js";
+import { extended, layoutOf, settled } from "../graph/layout/layout.js";
+import { liveTurns } from "../graph/live.js";
+import { withLive } from "../outline/live_rows.js";
 import { grown, pathTo, rowsOf, topologyOf } from "./topology.js";
 
-/** @import { Layout } from "../graph/layout.js" */
+/** @import { Layout } from "../graph/layout/layout.js" */
+/** @import { Live } from "../graph/live.js" */
 /** @import { State } from "./state.js" */
 /** @import { Row, Topology } from "./topology.js" */
 
@@ -47,21 +50,30 @@ export function createSelectors() {
     const goesOn = last !== null && flow.base !== undefined && last.base === flow.base;
     const next =
       last !== null && goesOn
-        ? grown(last.topology, flow.nodes.slice(last.topology.ids.length), flow.connections.slice(last.connections))
+        ? grown(
+            last.topology,
+            flow.nodes.slice(last.topology.ids.length),
+            flow.connections.slice(last.connections),
+            flow.tries,
+          )
         : topologyOf(flow);
     last = { base: flow.base, connections: flow.connections.length, topology: next };
     return next;
   });
-  /** @type {{ of: Map<string, number>, layout: Layout } | null} */
-  let drawn = null;
+  const drawn = createDrawn();
   const layout = remembered(
-    (/** @type {Topology} */ shape, /** @type {boolean} */ folding, /** @type {ReadonlySet<string>} */ opened) => {
-      if (folding) return layoutOf(shape, true, opened);
-      drawn = { of: shape.index, layout: drawn?.of === shape.index ? extended(drawn.layout, shape) : layoutOf(shape) };
-      return drawn.layout;
-    },
+    (
+      /** @type {Topology} */ shape,
+      /** @type {string} */ flowId,
+      /** @type {boolean} */ folding,
+      /** @type {ReadonlySet<string>} */ opened,
+      /** @type {number} */ arranged,
+      /** @type {number} */ wide,
+    ) => (folding ? layoutOf(shape, { folding, opened, shape: wide }) : drawn(shape, `${flowId} ${arranged}`, wide)),
   );
+  const live = createLive();
   const rows = remembered(rowsOf);
+  const rowsWithLive = remembered(withLive);
   const path = remembered(pathTo);
   const placeOf = remembered((/** @type {Row[]} */ shown, /** @type {string | null} */ id) =>
     id === null ? -1 : shown.findIndex((row) => row.id === id),
@@ -72,15 +84,54 @@ export function createSelectors() {
 
   const shape = (/** @type {State} */ state) => topology(state.flow);
   const shownRows = (/** @type {State} */ state) =>
-    state.search.hits ? hits(state.search.hits) : rows(shape(state), state.folded);
+    state.search.hits ? hits(state.search.hits) : rowsWithLive(rows(shape(state), state.folded), live(state));
   return {
     topology: shape,
-    layout: (/** @type {State} */ state) => layout(shape(state), state.view.folding, state.view.opened),
+    layout: (/** @type {State} */ state) => {
+      const { folding, opened, arranged, shape: wide } = state.view;
+      return layout(shape(state), state.flow.id, folding, opened, arranged, wide);
+    },
+    live,
     path: (/** @type {State} */ state) => path(shape(state), state.selected),
     pathSet: (/** @type {State} */ state) => pathSet(path(shape(state), state.selected)),
     rows: shownRows,
     placeOfRow: (/** @type {State} */ state) => placeOf(shownRows(state), state.selected),
     hits: (/** @type {State} */ state) => marked(state.search.hits),
+  };
+}
+
+// Where turns stand: what is added is put to it, and what is changed otherwise leaves the others in their places, until
+// the picture is asked for anew (`version`).
+function createDrawn() {
+  /** @type {{ version: string, topology: Topology, layout: Layout } | null} */
+  let last = null;
+  /** @type {Map<string, { x: number, row: number }>} */
+  let stood = new Map();
+  return (/** @type {Topology} */ topology, /** @type {string} */ version, /** @type {number} */ shape) => {
+    const goesOn = last !== null && last.version === version;
+    let layout = null;
+    if (last && goesOn && last.topology.index === topology.index) layout = extended(last.layout, topology);
+    else if (last && goesOn) {
+      const { layout: before } = last;
+      last.topology.ids.forEach((id, place) => stood.set(id, { x: before.x[place], row: before.row[place] }));
+      layout = settled(stood, topology);
+    }
+    if (!layout) stood = new Map();
+    layout ??= layoutOf(topology, { shape });
+    last = { version, topology, layout };
+    return layout;
+  };
+}
+
+// The same list for as long as nothing of it is another.
+function createLive() {
+  /** @type {{ key: string, live: Live[] }} */
+  let last = { key: "[]", live: [] };
+  return (/** @type {State} */ state) => {
+    const live = liveTurns(state);
+    const key = JSON.stringify(live);
+    if (key !== last.key) last = { key, live };
+    return last.live;
   };
 }
 

@@ -4,9 +4,10 @@ import { FRESH } from "../composer/composing.js";
 import { NO_TURNS } from "./turns.js";
 
 /** @import { Composing } from "../composer/composing.js" */
-/** @import { Viewport } from "../graph/viewport.js" */
+/** @import { Viewport } from "../graph/layout/viewport.js" */
 /** @import { Flow } from "./topology.js" */
 /** @import { Turns } from "./turns.js" */
+/** @import { Race } from "./race.js" */
 
 /**
  * @typedef {object} Brief A node in the short form of lists; `problem` where its file cannot be read.
@@ -17,6 +18,10 @@ import { NO_TURNS } from "./turns.js";
  * @property {string[]} [tags]
  * @property {string} [model]
  * @property {number} [files]
+ * @property {string} [timestamp]
+ * @property {boolean} [pinned]
+ * @property {string} [note]
+ * @property {number} [images]
  * @property {string} [problem]
  */
 /** @typedef {{ id: string, prompt: string, response: string, tags: string[], summary?: string, [more: string]: any }} Body */
@@ -57,6 +62,10 @@ import { NO_TURNS } from "./turns.js";
  * @property {{ path: string, lines: string[], runs: LineRun[], total: number } | null} lines
  * @property {{ ids: string[], files: FileDifference[] } | null} compared
  * @property {any} figures
+ * @property {Record<string, any> | null} counted What the flow comes to.
+ * @property {Race | null} race The one that goes on, or the last.
+ * @property {{ prompt: string }} racing What a new one would try.
+ * @property {Tried | null} tried Turns that are compared.
  * @property {View} view
  */
 /** @typedef {{ action: string, data: Record<string, any> }} Step Something asked of the server. */
@@ -65,13 +74,16 @@ import { NO_TURNS } from "./turns.js";
 /** @typedef {{ tag?: string, model?: string, since?: string, until?: string, path?: string }} Filters */
 /** @typedef {{ start_line: number, end_line: number, by: string, node_id?: string, prompt?: string, model?: string, at?: string, verified?: boolean, commit?: string, author?: string, tool?: string }} LineRun */
 /** @typedef {{ path: string, added: number, removed: number, diff: string, conflict?: string }} FileDifference */
+/** @typedef {{ numbers: number[], added: number, removed: number, note: string, diff: string }} TriedColumn */
+/** @typedef {{ path: string, kind: "alike" | "only" | "differ", columns: TriedColumn[], rows: ([number, ...[string, string][]] | null)[], left_out: number }} TriedFile */
+/** @typedef {{ ids: string[], tries: any[], files: TriedFile[] }} Tried */
 /** @typedef {{ from: string[], parts: { node_id: string, form: string, tokens: number, text: string }[], total_tokens: number, frame_tokens: number, budget: number, left_out: string[], attached: { name: string, kind: string, tokens: number }[], cost: number | null, model: string }} Preview */
 /**
  * @typedef {object} View How the reader has the page before them.
  * @property {string} tab The part in sight where there is room for one only.
  * @property {boolean} graph
  * @property {boolean} drawer
- * @property {"" | "help" | "palette" | "new_flow" | "rename_flow" | "build" | "files" | "lines" | "compare" | "figures" | "delete"} dialog
+ * @property {"" | "help" | "palette" | "new_flow" | "rename_flow" | "build" | "files" | "lines" | "compare" | "figures" | "delete" | "delete_flow" | "edit_turn" | "move_branch" | "name_branch" | "count_flow" | "race"} dialog
  * @property {string[]} due Turns whose summaries the dialog asks about.
  * @property {string} lang
  * @property {string} theme
@@ -82,6 +94,10 @@ import { NO_TURNS } from "./turns.js";
  * @property {boolean} folding Whether the graph folds runs of turns.
  * @property {ReadonlySet<string>} opened First turns of runs that are not folded.
  * @property {Viewport | null} viewport
+ * @property {number} arranged How often the reader had the graph arranged anew.
+ * @property {number} shape Width by height of the graph's panel, as it was arranged for.
+ * @property {boolean} wide Whether the graph lies over the page, where there is no room beside it.
+ * @property {"model" | "tag" | "none"} colourBy What the colours of the graph mean.
  */
 
 /** @type {State} */
@@ -119,6 +135,10 @@ export const EMPTY = {
   lines: null,
   compared: null,
   figures: null,
+  counted: null,
+  race: null,
+  racing: { prompt: "" },
+  tried: null,
   view: {
     filters: false,
     notify: false,
@@ -134,5 +154,9 @@ export const EMPTY = {
     folding: false,
     opened: new Set(),
     viewport: null,
+    arranged: 0,
+    shape: 0.7,
+    wide: false,
+    colourBy: "model",
   },
 };

@@ -4,7 +4,13 @@
 // The first child that a node got goes on in line; later ones branch off. So a new turn never changes what is a branch.
 
 /** @typedef {{ source: string, target: string }} Connection */
-/** @typedef {{ nodes: string[], connections: Connection[] }} Flow */
+/**
+ * @typedef {object} Flow
+ * @property {string[]} nodes
+ * @property {Connection[]} connections
+ * @property {Readonly<Record<string, string>>} [branches] Names of branches, by their first node.
+ * @property {Readonly<Record<string, string>>} [tries] First prompts that were asked again, or raced: the id of the first try of each.
+ */
 /**
  * @typedef {object} Topology Nodes by their place in the flow.
  * @property {string[]} ids
@@ -13,17 +19,20 @@
  * @property {number[][]} children
  * @property {number[]} order Parents before children, else as in the flow; the members of a circle come last.
  * @property {number[]} primary The child that goes on in line, or -1.
+ * @property {Map<string, number[]>} tries Nodes that begin the same conversation, by the id of the first try.
+ * @property {Map<number, number[]>} beginsWith The same lists, by each of their places.
  */
 /**
  * @typedef {object} Row A line of the outline.
  * @property {string} id
  * @property {number} level
- * @property {"start" | "turn" | "branch"} kind
- * @property {string | null} from Where a branch leaves.
+ * @property {"start" | "turn" | "branch" | "try"} kind A try begins the conversation of the start above it once more.
+ * @property {string | null} from Where a branch leaves, or the try that it stands beside.
  * @property {string[]} merges Further parents.
  * @property {number} branches How many leave here.
  * @property {boolean} holds Whether there is something to fold.
  * @property {boolean} folded
+ * @property {import("../graph/live.js").Live} [live] Of a turn that is no node yet.
  */
 
 // What is worked out for every turn before the first title is seen is written in plain loops, and no list is made for nothing.
@@ -35,9 +44,19 @@ const NO_IDS = [];
 /** @param {Flow} flow @returns {Topology} */
 export function topologyOf(flow) {
   return grown(
-    { ids: [], index: new Map(), parents: [], children: [], order: [], primary: [] },
+    {
+      ids: [],
+      index: new Map(),
+      parents: [],
+      children: [],
+      order: [],
+      primary: [],
+      tries: new Map(),
+      beginsWith: new Map(),
+    },
     flow.nodes,
     flow.connections,
+    flow.tries,
   );
 }
 
@@ -47,9 +66,10 @@ export function topologyOf(flow) {
  * @param {Topology} before
  * @param {string[]} nodes
  * @param {Connection[]} connections
+ * @param {Flow["tries"]} tries
  * @returns {Topology}
  */
-export function grown(before, nodes, connections) {
+export function grown(before, nodes, connections, tries = {}) {
   const { ids, index, parents, children, primary } = before;
   const start = ids.length;
   for (const id of nodes) {
@@ -71,7 +91,51 @@ export function grown(before, nodes, connections) {
   }
   if (inOrder) for (let place = start; place < ids.length; place++) before.order.push(place);
   else putInOrder(before, start);
+  groupTries(before, start, tries);
   return { ...before };
+}
+
+// The first try may come last, or not at all: those that name it are siblings all the same.
+/** @param {Topology} topology @param {number} start @param {Readonly<Record<string, string>>} firsts */
+function groupTries({ ids, index, tries, beginsWith }, start, firsts) {
+  for (const id in firsts) if (!tries.has(firsts[id])) tries.set(firsts[id], []);
+  if (!tries.size) return;
+  for (let place = start; place < ids.length; place++) {
+    const first = firsts[ids[place]] ?? ids[place];
+    const group = tries.get(first);
+    if (!group) continue;
+    const known = index.get(first);
+    if (!group.length && known !== undefined && known < start) addTry(group, known, beginsWith);
+    addTry(group, place, beginsWith);
+  }
+}
+
+/** @param {number[]} group @param {number} place @param {Map<number, number[]>} beginsWith */
+function addTry(group, place, beginsWith) {
+  group.push(place);
+  beginsWith.set(place, group);
+}
+
+// Turns that continue the same one, or begin the same conversation; this one is among them.
+/** @param {Topology} topology @param {number} place */
+export function siblingsOf({ parents, children, beginsWith }, place) {
+  const above = parents[place] ?? NONE;
+  if (above.length) return children[above[0]];
+  return beginsWith.get(place)?.filter((each) => !parents[each].length) ?? [place];
+}
+
+// First turns, the tries of one beginning beside each other.
+/** @param {Topology} topology */
+function rootsOf(topology) {
+  /** @type {number[]} */
+  const roots = [];
+  for (let place = 0; place < topology.ids.length; place++) {
+    if (topology.parents[place].length) continue;
+    const group = topology.beginsWith.has(place) ? siblingsOf(topology, place) : NONE;
+    if (group === NONE) roots.push(place);
+    else if (group[0] === place) roots.push(...group);
+  }
+  return roots;
 }
 
 /** @param {number[][]} lists @param {number} at @param {number} place */
@@ -129,9 +193,10 @@ export function rowsOf(topology, folded = new Set()) {
   /** @type {Row[]} */
   const rows = [];
   const seen = new Uint8Array(ids.length);
-  const pending = /** @type {{ head: number, level: number, hidden: boolean }[]} */ ([]);
+  const pending = /** @type {{ head: number, level: number, hidden: boolean, beside: number }[]} */ ([]);
   const walk = (/** @type {number} */ start) => {
-    pending.push({ head: start, level: 1, hidden: false });
+    const first = siblingsOf(topology, start)[0];
+    pending.push({ head: start, level: 1, hidden: false, beside: first === start ? -1 : first });
     for (let line = pending.pop(); line; line = pending.pop()) {
       if (seen[line.head]) continue;
       const turns = lineOf(line.head, primary, seen);
@@ -142,8 +207,8 @@ export function rowsOf(topology, folded = new Set()) {
       const shown = line.hidden ? 0 : isFolded ? 1 : turns.length;
       for (let number = 0; number < shown; number++) {
         const place = turns[number];
-        const kind = number ? "turn" : line.level === 1 ? "start" : "branch";
-        const from = kind === "branch" ? ids[parents[place][0]] : null;
+        const kind = number ? "turn" : line.level > 1 ? "branch" : line.beside >= 0 ? "try" : "start";
+        const from = kind === "branch" ? ids[parents[place][0]] : kind === "try" ? ids[line.beside] : null;
         const merges = parents[place].length > 1 ? parents[place].slice(1).map((parent) => ids[parent]) : NO_IDS;
         rows.push({
           id: ids[place],
@@ -157,10 +222,10 @@ export function rowsOf(topology, folded = new Set()) {
         });
       }
       for (const head of leaving.reverse())
-        pending.push({ head, level: line.level + 1, hidden: line.hidden || isFolded });
+        pending.push({ head, level: line.level + 1, hidden: line.hidden || isFolded, beside: -1 });
     }
   };
-  for (let place = 0; place < ids.length; place++) if (!parents[place].length) walk(place);
+  for (const place of rootsOf(topology)) walk(place);
   for (let place = 0; place < ids.length; place++) if (!seen[place]) walk(place);
   return rows;
 }
@@ -192,8 +257,7 @@ export function neighbour(topology, id, way) {
   if (way === "up") return above === undefined ? null : topology.ids[above];
   if (way === "down")
     return topology.ids[topology.primary[place] >= 0 ? topology.primary[place] : topology.children[place][0]] ?? null;
-  const beside =
-    above === undefined ? topology.order.filter((each) => !topology.parents[each].length) : topology.children[above];
+  const beside = above === undefined ? rootsOf(topology) : topology.children[above];
   return topology.ids[beside[beside.indexOf(place) + (way === "left" ? -1 : 1)]] ?? null;
 }
 

@@ -26,6 +26,7 @@
  * @property {boolean} [read] Whether a secret file is to be read.
  * @property {boolean} [once] Whether a yes counts for this question alone.
  * @property {string} [command] The command that would change the files.
+ * @property {Step[]} [items] Steps of the model's list: all of it where it is new, else those that changed.
  */
 
 /**
@@ -38,6 +39,7 @@
  * @property {string} diff
  */
 
+/** @typedef {{ content: string, status: string }} Step Of the model's own list. */
 /** @typedef {{ steering_id: string, text: string }} Waiting */
 /**
  * @typedef {object} TurnEvent One event of a turn, as the server sends it.
@@ -63,6 +65,7 @@
  * @property {{ text: string, act: number }[]} said Act 0 is what the reader said meanwhile.
  * @property {Waiting[]} waiting What was said into it and not heard yet.
  * @property {string[]} remarks
+ * @property {Step[]} steps
  * @property {boolean} curtain
  * @property {string} doing What goes on behind it in plain words, where there is more to say than that work does.
  * @property {string} amount How much of it there is by now.
@@ -93,6 +96,7 @@ export function begin(data, now) {
     said: [],
     waiting: data.waiting ?? [],
     remarks: [],
+    steps: [],
     curtain: false,
     doing: "",
     amount: "",
@@ -138,6 +142,8 @@ function follow(turn, cue, now) {
       return lower(turn, cue.doing ?? "", cue.amount ?? "", now);
     case "remark":
       return { ...turn, remarks: [...turn.remarks, cue.text ?? ""] };
+    case "checklist":
+      return { ...turn, steps: withSteps(turn.steps, cue.items ?? []) };
     case "ask":
       return { ...turn, ask: cue, curtain: false };
     case "backstage":
@@ -155,6 +161,14 @@ function follow(turn, cue, now) {
     default:
       return turn;
   }
+}
+
+// Where every step is known already, those told are what became of them; else they are another list.
+/** @param {Step[]} known @param {Step[]} told */
+function withSteps(known, told) {
+  const now = new Map(told.map((step) => [step.content, step]));
+  const same = told.every((step) => known.some((each) => each.content === step.content));
+  return same ? known.map((step) => now.get(step.content) ?? step) : told;
 }
 
 /**

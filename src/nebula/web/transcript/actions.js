@@ -32,6 +32,12 @@ export function createTurnActions(store, { ask, attempt }, { goTo, parentsOf }, 
     },
     // The turn at work goes on out of sight; the next prompt begins another from the same turn.
     beside: () => store.change("beside"),
+    // A prompt to begin with: it can be changed before it is sent.
+    /** @param {string} prompt */
+    suggest(prompt) {
+      store.change("edit", { prompt });
+      focusPrompt();
+    },
     // Both make a turn beside this one: it stays as it is.
     /** @param {string} id */
     retry(id) {

@@ -1,98 +1,145 @@
-// An approval: what is to be written, and the answers. It stands in the transcript, below what was said.
+// An approval as a review: which file, which lines, what changes in them; then one answer for what is ticked.
 
-import { diffOf } from "../lib/diff.js";
+import { counts } from "../files/file_list.js";
+import { diffOf, hunkOf, placeOf, quoted } from "../lib/diff.js";
 import { fieldOf } from "../lib/dom.js";
+import { countsOf, hunksOf } from "../lib/hunks.js";
+import { icon, iconButton } from "../lib/icon.js";
 import { guard, html, nothing } from "../lib/lit.js";
-import { hunksOf } from "./hunks.js";
+import { pathOf } from "../lib/path.js";
 
+/** @import { Hunk } from "../lib/hunks.js" */
+/** @import { IconName } from "../lib/icon.js" */
 /** @import { Say } from "../lib/words.js" */
 /** @import { Change, Cue } from "../state/turn.js" */
 /** @import { TurnActions } from "./actions.js" */
 /** @typedef {Pick<TurnActions, "approve" | "stop">} Answering */
 
+const MOST_KEYS = 9;
+
 /** @param {Cue} ask @param {string} traceId @param {Say} say @param {Answering} turns */
 export function question(ask, traceId, say, turns) {
   const id = ask.approval_id ?? "";
-  const decide = (/** @type {string} */ decision) => () => turns.approve(id, decision);
   const refuse = (/** @type {Event} */ event) => {
     const reason = fieldOf(event, "reason");
-    if (reason) turns.approve(id, reason);
+    turns.approve(id, reason || "no");
+  };
+  const count = ask.changes ? ask.changes.length : hunksOf(ask.diff ?? "").length;
+  const recount = (/** @type {Event} */ event) => {
+    const asked = /** @type {HTMLElement} */ (event.currentTarget);
+    const label = asked.querySelector(".agree span");
+    if (label) label.textContent = agreement(ask, chosenIn(asked).length, count, say);
   };
   return guard(
     [ask, say],
-    () => html`<div class="question" role="group" aria-labelledby="question">
-    <h2 tabindex="-1" id="question">${heading(ask, say)}</h2>
+    () => html`<div class="question" role="group" aria-labelledby="question" @change=${recount}>
+    <div class="head"><h2 tabindex="-1" id="question">${heading(ask, say)}</h2>${iconButton("square", say("stop"), () => turns.stop(traceId), { kind: "stop" })}</div>
     <div class="subject">${subject(ask, say)}</div>
     <div class="answers">
-      <button type="button" class="primary" @click=${(/** @type {Event} */ event) => agree(event, ask, turns)}>${say("yes")}</button>
-      <button type="button" @click=${decide("no")}>${say("no")}</button>
-      ${ask.once ? nothing : html`<button type="button" @click=${decide("all")}>${say("all")}</button>`}
-      <button type="button" @click=${() => turns.stop(traceId)}>${say("stop")}</button>
+      <span class="split">
+        <button type="button" class="primary agree" aria-keyshortcuts="y" @click=${(/** @type {Event} */ event) => agree(event, ask, turns)}><span .textContent=${agreement(ask, count, count, say)}></span><kbd aria-hidden="true">y</kbd></button>
+        ${ask.once ? nothing : always(say, () => turns.approve(id, "all"))}
+      </span>
       <form class="refuse" @submit=${refuse}>
-        <input type="text" name="reason" placeholder=${say("reason")} aria-label=${say("reason")} autocomplete="off"><button type="submit">${say("refuse")}</button>
+        <input type="text" name="reason" placeholder=${say("reason")} aria-label=${say("reason")} autocomplete="off">
+        <button type="submit" class="no" aria-keyshortcuts="n">${say("no")}<kbd aria-hidden="true">n</kbd></button>
       </form>
     </div>
   </div>`,
   );
 }
 
+// What else a yes can mean.
+/** @param {Say} say @param {() => void} act */
+function always(say, act) {
+  return html`<button type="button" class="more" popovertarget="always" aria-label=${say("more_answers")} data-tip=${say("more_answers")}>${icon("chevron-down")}</button>
+    <div class="menu" id="always" popover><button type="button" class="quiet" @click=${act}>${icon("check")}${say("all")}</button></div>`;
+}
+
+/** @param {Cue} ask @param {number} chosen @param {number} count @param {Say} say */
+function agreement(ask, chosen, count, say) {
+  if (ask.network || ask.fetch || ask.folders || ask.call || ask.read) return say("allow");
+  if (count < 2) return say("apply");
+  return chosen === count ? say("apply_all", { count }) : say("apply_some", { chosen, count });
+}
+
+/** @param {HTMLElement} asked */
+function chosenIn(asked) {
+  /** @type {HTMLInputElement[]} */
+  const boxes = [...asked.querySelectorAll("input")].filter((box) => box.type === "checkbox");
+  return boxes.filter((box) => box.checked).map((box) => box.value);
+}
+
 // Yes to what is ticked: all of it, some files or hunks, or after all nothing.
 /** @param {Event} event @param {Cue} ask @param {Answering} turns */
 function agree(event, ask, turns) {
   const id = ask.approval_id ?? "";
-  const asked = /** @type {HTMLElement} */ (event.target).closest(".question");
-  /** @type {HTMLInputElement[]} */
-  const boxes = [...(asked?.querySelectorAll("input") ?? [])].filter((box) => box.type === "checkbox");
-  const chosen = boxes.filter((box) => box.checked).map((box) => box.value);
-  if (chosen.length === boxes.length) turns.approve(id, "yes");
+  const asked = /** @type {HTMLElement} */ (/** @type {HTMLElement} */ (event.currentTarget).closest(".question"));
+  const boxes = asked.querySelectorAll('input[type="checkbox"]').length;
+  const chosen = chosenIn(asked);
+  if (chosen.length === boxes) turns.approve(id, "yes");
   else if (!chosen.length) turns.approve(id, "no");
   else turns.approve(id, "some", ask.changes ? { paths: chosen } : { hunks: chosen.map(Number) });
 }
 
 /** @param {Cue} ask @param {Say} say */
 function heading(ask, say) {
-  if (ask.network) return say("ask_network");
-  if (ask.fetch) return say("ask_fetch");
-  if (ask.folders) return say("ask_folders");
-  if (ask.call) return say("ask_call", { tool: ask.tool });
-  if (ask.read) return say("ask_read", { path: ask.path });
-  return ask.changes ? say("ask_set", { count: ask.changes.length }) : say("ask_write", { path: ask.path });
+  const titled = (/** @type {IconName} */ name, /** @type {string} */ words) =>
+    html`${icon(name)}<span>${words}</span>`;
+  if (ask.network) return titled("globe", say("ask_network"));
+  if (ask.fetch) return titled("globe", say("ask_fetch"));
+  if (ask.folders) return titled("folder", say("ask_folders"));
+  if (ask.call) return titled("wrench", say("ask_call", { tool: ask.tool }));
+  if (ask.read) return titled("eye", say("ask_read", { path: ask.path }));
+  if (ask.changes) return titled("terminal", say("ask_set", { count: ask.changes.length }));
+  const [verb, rest] = say("ask_write", { path: "\0" }).split("\0");
+  return html`${icon("file-diff")}<span>${verb}${pathOf(ask.path ?? "")}${rest}</span>${counts(countsOf(hunksOf(ask.diff ?? "")))}`;
 }
 
 // The command that asks, what the answer is about, and what has to be known besides.
 /** @param {Cue} ask @param {Say} say */
 function subject(ask, say) {
-  const command = ask.command ? diffOf(ask.command, say("diff")) : nothing;
-  return [command, about(ask, say), ...(ask.remarks ?? []).map((remark) => html`<p>${remark}</p>`)];
+  const command = ask.command ? quoted(ask.command, say("diff")) : nothing;
+  const remark = (/** @type {string} */ text) => html`<p class="known">${icon("circle-alert")}${text}</p>`;
+  return [command, about(ask, say), ...(ask.remarks ?? []).map(remark)];
 }
 
 // What the answer is about: one diff, a set of them to choose from, or the command that asks for the network.
 /** @param {Cue} ask @param {Say} say */
 function about(ask, say) {
-  if (ask.network) return diffOf(ask.network, say("diff"));
-  if (ask.fetch) return diffOf(ask.fetch, say("diff"));
-  if (ask.folders) return diffOf(ask.folders, say("diff"));
-  if (ask.call) return diffOf(ask.call, say("diff"));
+  const words = ask.network ?? ask.fetch ?? ask.folders ?? ask.call;
+  if (words) return quoted(words, say("diff"));
   if (ask.read) return nothing;
-  const { changes } = ask;
-  if (!changes) return hunks(ask.diff ?? "", say);
-  const one = (
-    /** @type {Change} */ change,
-  ) => html`<div class="beside"><input type="checkbox" name="path" value=${change.path} checked aria-label=${say("take", { path: change.path })}><details ?open=${changes.length < 4}>
-    <summary>${change.kind} ${change.renamed_from ? `${change.renamed_from} → ` : ""}${change.path} (+${change.added} −${change.removed})</summary>
-    ${change.diff ? diffOf(change.diff, say("diff")) : nothing}
-  </details></div>`;
-  return changes.map(one);
+  if (ask.changes) return ask.changes.map((change, place, { length }) => file(change, place, length, say));
+  const hunks = hunksOf(ask.diff ?? "");
+  if (hunks.length < 2) return diffOf(ask.diff ?? "", say, { path: ask.path });
+  return hunks.map((hunk, place) => part(hunk, place, hunks.length, ask.path ?? "", say));
+}
+
+/** @param {Change} change @param {number} place @param {number} count @param {Say} say */
+function file(change, place, count, say) {
+  const { path, kind, renamed_from: before, diff } = change;
+  const sign = kind === "created" ? "file-plus" : kind === "deleted" ? "file-minus" : "file-diff";
+  return html`<div class="part">
+    <input type="checkbox" name="path" value=${path} checked aria-label=${say("take", { path })}>
+    <details ?open=${count < 4}>
+      <summary>${key(place)}${icon(sign)}<span class="kind">${kind}</span> ${before ? html`${pathOf(before)} → ` : nothing}${pathOf(path)}${counts(change)}</summary>
+      ${diff ? diffOf(diff, say, { path }) : nothing}
+    </details>
+  </div>`;
 }
 
 // A change in several places is taken place by place.
-/** @param {string} diff @param {Say} say */
-function hunks(diff, say) {
-  const found = hunksOf(diff);
-  if (found.length < 2) return diffOf(diff, say("diff"));
-  const one = (/** @type {string} */ text, /** @type {number} */ place) => {
-    const label = say("take_hunk", { place: place + 1, count: found.length });
-    return html`<div class="hunk"><label><input type="checkbox" name="hunk" value=${place + 1} checked> ${label}</label>${diffOf(text, label)}</div>`;
-  };
-  return found.map(one);
+/** @param {Hunk} hunk @param {number} place @param {number} count @param {string} path @param {Say} say */
+function part(hunk, place, count, path, say) {
+  const label = say("take_hunk", { place: place + 1, count });
+  return html`<div class="hunk">
+    <label><input type="checkbox" name="hunk" value=${place + 1} checked aria-label=${label}>${key(place)}<span>${placeOf(hunk, say)}</span>${counts(countsOf([hunk]))}</label>
+    ${hunkOf(hunk, path, label)}
+  </div>`;
+}
+
+/** @param {number} place */
+function key(place) {
+  return place < MOST_KEYS ? html`<kbd aria-hidden="true">${place + 1}</kbd>` : nothing;
 }

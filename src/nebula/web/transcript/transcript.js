@@ -3,14 +3,20 @@
 // A row is redrawn only where its own turn changed, so a selection of text stays. The reader is taken to the beginning of
 // what they chose or sent, never past it, and is left alone once they scroll.
 
-import { decided, meanwhile } from "../backstage/tool_log.js";
+import { decided, meanwhile, stepsOf } from "../backstage/tool_log.js";
 import { element } from "../lib/dom.js";
+import { icon, iconButton } from "../lib/icon.js";
 import { linkOfWord } from "../lib/editor_link.js";
 import { guard, html, nothing, render, repeat } from "../lib/lit.js";
 import { turnHere } from "../state/here.js";
+import { siblingsOf } from "../state/topology.js";
 import { begin, isOver, LOST } from "../state/turn.js";
+import { acts } from "./acts.js";
+import { checklist } from "./checklist.js";
+import { decisionLine } from "./decisions.js";
+import { firstView } from "./first_view.js";
 import { question } from "./question.js";
-import { acts, answerOf, attachments, copyButton, facts, fork, plain, said, spoken } from "./turn_parts.js";
+import { answerOf, attachments, changedFiles, fork, plain, said, spoken } from "./turn_parts.js";
 
 /** @import { Labels } from "../lib/markdown.js" */
 /** @import { Say } from "../lib/words.js" */
@@ -20,11 +26,12 @@ import { acts, answerOf, attachments, copyButton, facts, fork, plain, said, spok
 /** @import { Topology } from "../state/topology.js" */
 /** @import { Turn } from "../state/turn.js" */
 /** @import { ReadingActions } from "./turn_parts.js" */
-/** @typedef {{ more: number, selected: string | null | undefined, turn: string | null, asked: string, wanted: string | null, settled: number }} Aim */
+/** @typedef {{ more: number, selected: string | null | undefined, turn: string | null, asked: string, askedAt: number, wanted: string | null, settled: number }} Aim */
 
 const TURNS_AT_FIRST = 12;
 const MARGIN = 12;
 const LIVE = "live";
+const ANSWER_AFTER_MS = 600;
 const SCROLLING = new Set(["ArrowUp", "ArrowDown", "PageUp", "PageDown", "Home", "End", " "]);
 
 /**
@@ -32,10 +39,11 @@ const SCROLLING = new Set(["ArrowUp", "ArrowDown", "PageUp", "PageDown", "Home",
  * @param {ReadingActions} actions
  * @param {Loading} loading
  * @param {Selectors} selectors
+ * @param {HTMLElement} working What says that work goes on: it stands where the answer will be.
  */
-export function createTranscript(root, actions, loading, selectors) {
+export function createTranscript(root, actions, loading, selectors, working) {
   /** @type {Aim} */
-  const view = { more: 0, selected: undefined, turn: null, asked: "", wanted: null, settled: 0 };
+  const view = { more: 0, selected: undefined, turn: null, asked: "", askedAt: 0, wanted: null, settled: 0 };
   // Bodies and their Markdown come later: what the reader was taken to must not slip away below them.
   const turns = root.appendChild(element("div", { class: "turns" }));
   new ResizeObserver(() => settle(root, view)).observe(turns);
@@ -67,14 +75,22 @@ export function createTranscript(root, actions, loading, selectors) {
     render(
       html`${earlier ? html`<button type="button" class="quiet earlier" @click=${showMore}>${say("earlier", { count: earlier })}</button>` : nothing}
         ${repeat(shown, (id) => id, node)}
-        ${turn ? live(turn, say, labels, actions) : nothing} ${shown.length || turn ? nothing : empty(state, say)}`,
+        ${turn ? live(turn, say, labels, actions, working) : nothing} ${shown.length || turn ? nothing : empty(state, topology, say, actions, loading)}`,
       turns,
     );
     settle(root, view);
     focusQuestion(root, view, turn);
   }
   return {
-    focusTags: () => /** @type {HTMLElement | null} */ (root.querySelector(".selected .acts input"))?.focus(),
+    /** @param {string} act To the question before the reader: `agree`, `refuse`, or the number of a change. */
+    answer(act) {
+      if (performance.now() - view.askedAt < ANSWER_AFTER_MS) return; // the key was meant for something else
+      const ticks = root.querySelectorAll('.question input[type="checkbox"]');
+      const found = act === "agree" ? ".agree" : act === "refuse" ? ".no" : "";
+      const target = found ? root.querySelector(`.question ${found}`) : ticks[Number(act) - 1];
+      /** @type {HTMLElement | null | undefined} */ (target)?.click();
+    },
+    focusTags: () => /** @type {HTMLElement | null} */ (root.querySelector(".selected .tags input"))?.focus(),
     draw,
   };
 }
@@ -110,7 +126,11 @@ function settle(root, view) {
 function focusQuestion(root, view, turn) {
   const asked = turn?.ask?.approval_id ?? "";
   const found = /** @type {HTMLElement | null} */ (root.querySelector("#question"));
-  if (asked && asked !== view.asked) found?.focus({ preventScroll: true });
+  if (asked && asked !== view.asked) {
+    view.askedAt = performance.now();
+    const writing = document.activeElement instanceof HTMLTextAreaElement && document.activeElement.value;
+    if (!writing) found?.focus({ preventScroll: true });
+  }
   view.asked = asked;
 }
 
@@ -123,16 +143,13 @@ function liveTurn(state) {
   return turn && isOver(turn) && gone ? null : turn;
 }
 
-/** @param {State} state @param {Say} say */
-function empty({ flow }, say) {
-  if (flow.problem)
-    return html`<div class="nothing warning" role="alert"><p>${say("unreadable", { problem: flow.problem })}</p><p>${say("unreadable_flow")}</p></div>`;
-  if (flow.nodes.length) return html`<p class="nothing">${say("pick")}</p>`;
-  return html`<div class="nothing"><p><b>${say("no_nodes")}</b></p><p>${say("teach_1")}</p><p>${say("teach_2")}</p><p>${say("teach_3")}</p></div>`;
+/** @param {State} state @param {Topology} topology @param {Say} say @param {ReadingActions} actions @param {Loading} loading */
+function empty(state, topology, say, { choosing, turns }, loading) {
+  const { problem } = state.flow;
+  if (problem)
+    return html`<div class="nothing warning" role="alert"><p>${say("unreadable", { problem })}</p><p>${say("unreadable_flow")}</p></div>`;
+  return firstView(state, topology, say, { choosing, suggest: turns.suggest }, loading);
 }
-
-/** @param {string[]} ids @param {Topology} topology */
-const placesOf = (ids, { index }) => ids.flatMap((id) => index.get(id) ?? []);
 
 /**
  * @param {State} state
@@ -147,8 +164,9 @@ function drawNode(state, id, topology, say, labels, actions, loading) {
   const body = state.bodies.get(id);
   const title = state.briefs.get(id)?.title;
   const selected = id === state.selected;
-  const above = topology.parents[topology.index.get(id) ?? -1] ?? [];
-  const beside = above.length ? topology.children[above[0]] : placesOf(body?.beside ?? [], topology);
+  const place = topology.index.get(id) ?? -1;
+  const above = topology.parents[place] ?? [];
+  const beside = siblingsOf(topology, place);
   const merged = above.slice(1).map((parent) => topology.ids[parent]);
   loading.briefs(merged.filter((each) => !state.briefs.has(each)));
   const titles = merged.map((each) => state.briefs.get(each)?.title ?? "…");
@@ -163,27 +181,25 @@ function drawNode(state, id, topology, say, labels, actions, loading) {
       ${said("prompt", say("you"), plain(body.prompt))} ${attachments(body)} ${fork(id, topology, beside, say, actions.choosing)}
       ${merged.length ? mergeLine(id, merged, titles, say, actions) : nothing}
       ${meanwhile(body.texts ?? []).map((text) => html`<div class="meanwhile"><p class="hint">${say("said_meanwhile")}</p>${plain(text)}</div>`)}
-      ${decided(body.texts ?? []).map((each) => html`<p class="hint decided">${decisionWords(each, say)}</p>`)}
-      ${said("response", say("answer"), answerOf(body, body.response, labels), copyButton(body.response, labels))} ${facts(body, say, project, actions.files)} ${acts(body, selected, hasFiles, say, actions)}
+      ${checklist(stepsOf(body.texts ?? []), say)}
+      ${said("response", say("answer"), answerOf(body, body.response, labels))}
+      ${decided(body.texts ?? []).map((each) => decisionLine(each, say))}
+      ${changedFiles(body, say, project, actions.files)}
+      ${body.summary ? html`<p class="summary"><b>${say("summary")}</b> ${body.summary}</p>` : nothing}
+      ${acts(body, hasFiles, say, labels, actions)}
     </article>`;
   });
-}
-
-/** @param {import("../backstage/tool_log.js").Decision} decision @param {Say} say */
-function decisionWords({ about, answer, taken = 0, of }, say) {
-  if (of) return say("decided_part", { about, taken, of });
-  return answer === "no" ? say("decided_no", { about }) : say("decided_why", { about, answer });
 }
 
 /** @param {string} id @param {string[]} merged @param {string[]} titles @param {Say} say @param {ReadingActions} actions */
 function mergeLine(id, merged, titles, say, { edits }) {
   const apart = (/** @type {string} */ parent, /** @type {number} */ place) =>
-    html`<button type="button" class="quiet" aria-label=${say("take_apart", { title: titles[place] })} @click=${() => edits.disconnect(parent, id)}>×</button>`;
-  return html`<p class="merged"><span>⋈ ${say("merges", { titles: titles.join(", ") })}</span>${merged.map(apart)}</p>`;
+    iconButton("unlink", say("take_apart", { title: titles[place] }), () => edits.disconnect(parent, id));
+  return html`<p class="merged">${icon("git-merge")}<span>${say("merges", { titles: titles.join(", ") })}</span>${merged.map(apart)}</p>`;
 }
 
-/** @param {Turn} turn @param {Say} say @param {Labels} labels @param {ReadingActions} actions */
-function live(turn, say, labels, { turns }) {
+/** @param {Turn} turn @param {Say} say @param {Labels} labels @param {ReadingActions} actions @param {HTMLElement} working */
+function live(turn, say, labels, { turns }, working) {
   const waits = html`<div class="meanwhile unheard" role="status"><p class="hint">${say("steer_waits")}</p>${turn.waiting.map((each) => plain(each.text))}</div>`;
   return html`<article class="turn live" aria-live="polite">
     ${said("prompt", say("you"), plain(turn.prompt))}
@@ -191,7 +207,9 @@ function live(turn, say, labels, { turns }) {
     ${turn.waiting.length ? waits : nothing}
     ${turn.remarks.map((text) => html`<p class="remark">${text}</p>`)}
     ${turn.status === LOST ? html`<p class="remark">${say("turn_lost")}</p>` : nothing}
+    ${checklist(turn.steps, say)}
     ${turn.ask ? question(turn.ask, turn.traceId, say, turns) : nothing}
-    ${turn.line ? html`<footer><p class="facts">${turn.line}</p></footer>` : nothing}
+    ${turn.line ? html`<p class="acts"><span class="facts">${turn.line}</span></p>` : nothing}
+    ${isOver(turn) || turn.ask ? nothing : working}
   </article>`;
 }

@@ -1,10 +1,10 @@
-// The parts of a turn as it is read: who speaks, what went along, where it forks, its facts, and what can be done with it.
+// The parts of a turn as it is read: what was said, what went along, where it forks, the files it changed.
 
-import { dollars } from "../figures/measures.js";
 import { linesButton, openLink } from "../files/file_list.js";
-import { fieldOf } from "../lib/dom.js";
+import { icon, iconButton } from "../lib/icon.js";
 import { html, nothing } from "../lib/lit.js";
-import { answer, copied } from "../lib/markdown.js";
+import { answer } from "../lib/markdown.js";
+import { pathOf } from "../lib/path.js";
 
 /** @import { Choosing } from "../app/choosing.js" */
 /** @import { FileActions } from "../files/actions.js" */
@@ -18,9 +18,10 @@ import { answer, copied } from "../lib/markdown.js";
 
 const IMAGES = new Set(["png", "jpeg", "gif", "webp"]);
 
-/** @param {string} kind @param {string} who @param {any} text @param {any} button */
-export function said(kind, who, text, button = nothing) {
-  return html`<div class="speech ${kind}">${who ? html`<h2>${who}${button}</h2>` : nothing}${text}</div>`;
+// Who speaks is seen by the side it stands on; who does not see that hears it.
+/** @param {string} kind @param {string} who @param {any} text */
+export function said(kind, who, text) {
+  return html`<div class="speech ${kind}">${who ? html`<h2 class="hidden">${who}</h2>` : nothing}${text}</div>`;
 }
 
 /** @param {string} text */
@@ -33,12 +34,6 @@ export function plain(text) {
 export function spoken(part, before, say, labels) {
   if (!part.act) return said("prompt", say("you"), plain(part.text));
   return said(`response act-${part.act}`, before?.act ? "" : say("answer"), answerOf(part, part.text, labels));
-}
-
-/** @param {string} text @param {Labels} labels */
-export function copyButton(text, labels) {
-  const copy = (/** @type {Event} */ event) => copied(/** @type {HTMLElement} */ (event.target), text, labels);
-  return text ? html` <button type="button" class="copy" @click=${copy}>${labels.copy}</button>` : nothing;
 }
 
 // The elements of an answer are made once and kept with it.
@@ -62,7 +57,7 @@ export function attachments({ attachments: all = [] }) {
   const one = (/** @type {Attachment} */ { name, kind, text, format }) =>
     kind === "image" && text && IMAGES.has(format)
       ? html`<img alt=${name} title=${name} src=${`data:image/${format};base64,${text}`}>`
-      : html`<details><summary>${name}</summary><pre tabindex="0">${text}</pre></details>`;
+      : html`<details><summary>${icon("paperclip")}${name}</summary><pre tabindex="0">${text}</pre></details>`;
   return html`<div class="attachments">${all.map(one)}</div>`;
 }
 
@@ -73,43 +68,21 @@ export function fork(id, topology, beside, say, { select }) {
   const at = beside.indexOf(topology.index.get(id) ?? -1);
   const go = (/** @type {number} */ step) => () => select(topology.ids[beside[at + step]]);
   return html`<p class="fork">
-    <button type="button" class="quiet" aria-label=${say("previous")} ?disabled=${at === 0} @click=${go(-1)}>‹</button>${say("siblings", { place: at + 1, count: beside.length })}<button type="button" class="quiet" aria-label=${say("next")} ?disabled=${at === beside.length - 1} @click=${go(1)}>›</button>
+    ${iconButton("chevron-left", say("previous"), go(-1), { disabled: at === 0 })}<span data-tip=${say("siblings_hint")}>${say("siblings", { place: at + 1, count: beside.length })}</span>${iconButton("chevron-right", say("next"), go(1), { disabled: at === beside.length - 1 })}
   </p>`;
 }
 
-/** @param {Body} body @param {Say} say @param {State["project"]} project @param {Pick<FileActions, "lookAtLines">} files */
-export function facts(body, say, project, { lookAtLines }) {
-  const parts = [];
-  if (body.model) parts.push(body.model);
-  if (body.timestamp) parts.push(new Date(body.timestamp).toLocaleString(document.documentElement.lang));
-  if (body.usage) parts.push(`↑${body.usage.input} ↓${body.usage.output}`);
-  if (body.usage?.cost) parts.push(dollars(body.usage.cost));
-  const files = (body.files ?? []).map(
-    (/** @type {{ path: string }} */ file) =>
-      html` · <span class="file">${file.path} ${project.root ? linesButton(file.path, say, lookAtLines) : nothing} ${openLink(project, file.path, say)}</span>`,
-  );
-  const tags = html`<p class="tags">${body.tags.map((tag) => html`<span class="tag">${tag}</span> `)}</p>`;
-  return html`<footer>
-    ${body.summary ? html`<p class="summary"><b>${say("summary")}</b> ${body.summary}</p>` : nothing}
-    ${body.tags.length ? tags : nothing}
-    <p class="facts">${parts.join(" · ")}${files}</p>
-  </footer>`;
-}
-
-// What can be done with a turn.
-/** @param {Body} body @param {boolean} selected @param {boolean} hasFiles @param {Say} say @param {ReadingActions} actions */
-export function acts(body, selected, hasFiles, say, { turns, edits, files }) {
-  const { id } = body;
-  const save = (/** @type {Event} */ event) => {
-    const tags = fieldOf(event, "tags").split(/[,、]/);
-    edits.tag(id, tags.map((tag) => tag.trim()).filter(Boolean));
-  };
-  const more = html`<button type="button" class="quiet" @click=${() => edits.remove([id])}>${say("delete")}</button>
-    <form @submit=${save}><input name="tags" type="text" autocomplete="off" placeholder=${say("tags")} aria-label=${say("tags")} .value=${body.tags.join(", ")}><button type="submit" class="quiet">${say("save")}</button></form>`;
-  return html`<div class="acts">
-    <button type="button" class="quiet" @click=${() => turns.retry(id)}>${say("retry")}</button>
-    <button type="button" class="quiet" @click=${() => turns.edit(id)}>${say("edit")}</button>
-    ${hasFiles ? html`<button type="button" class="quiet files-of" @click=${() => files.lookAtFiles(id)}>${say("files")}</button>` : nothing}
-    ${selected ? more : nothing}
-  </div>`;
+// The files that a turn changed, each with the way to its lines and to the editor.
+/** @param {Body} body @param {Say} say @param {State["project"]} project @param {Pick<FileActions, "lookAtLines" | "lookAtFiles">} files */
+export function changedFiles(body, say, project, { lookAtLines, lookAtFiles }) {
+  const changed = /** @type {{ path: string }[]} */ (body.files ?? []);
+  if (!changed.length) return nothing;
+  const one = ({ path = "" }) => html`<li class="file">
+    ${
+      project.root
+        ? html`<button type="button" class="quiet" @click=${() => lookAtFiles(body.id)}>${icon("file-diff")}${pathOf(path)}</button>${linesButton(path, say, lookAtLines)}${openLink(project, path, say)}`
+        : html`${icon("file-diff")}${pathOf(path)}`
+    }
+  </li>`;
+  return html`<ul class="changed" aria-label=${say("files_changed")}>${changed.map(one)}</ul>`;
 }

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from nebula.exchange.export.excerpt import choose_excerpt, redact_excerpt
 from nebula.graph.values import DEFAULT_FLOW, Connection, Flow
+from nebula.messages.redaction import Redactor
 from nebula.server.conversation.actions.declared import Objects, Texts
 from nebula.server.conversation.actions.nodes import node_json
 from nebula.server.conversation.briefs import brief_flow
@@ -29,9 +31,11 @@ async def list_flows(server: ServerContext, _: Client) -> ActionResult:
 async def get_flow(
     server: ServerContext, _: Client, *, flow_id: str = DEFAULT_FLOW, compact: bool = False
 ) -> ActionResult:
-    """`compact` spares a page megabytes: connections as pairs of places in the list of ids, and nothing else."""
-    flow = await in_thread(server.graph.get_flow, flow_id)
-    return ActionResult(written=await in_thread(server.compact_flows.written, flow)) if compact else flow_result(flow)
+    """Return a flow. `compact` spares a page megabytes: connections as pairs of places in the list of ids, and which
+    first prompts are further tries of another."""
+    if compact:
+        return ActionResult(written=await in_thread(server.compact_flows.write, server.graph, flow_id))
+    return flow_result(await in_thread(server.graph.get_flow, flow_id))
 
 
 async def create_flow(server: ServerContext, _: Client, *, name: str, description: str = "") -> ActionResult:
@@ -100,3 +104,43 @@ async def create_branch(
     """A new node behind `node_id`, on a connection of that name."""
     node = await server.edit(server.graph.create_branch, node_id, branch_name, prompt, response, flow=flow_id)
     return ActionResult(node_json(node) | {"branch_name": branch_name}, {"node_id": node.id})
+
+
+async def delete_flow(server: ServerContext, _: Client, *, flow_id: str) -> ActionResult:
+    """Delete a flow; its nodes stay."""
+    flow = await in_thread(server.graph.get_flow, flow_id)
+    await server.edit(server.graph.delete_flow, flow.id)
+    return ActionResult({"flow_id": flow.id, "name": flow.name})
+
+
+async def move_branch(
+    server: ServerContext, _: Client, *, node_id: str, to: str, flow_id: str = DEFAULT_FLOW, copy: bool = False
+) -> ActionResult:
+    """Put a node and all that follows from it alone into the flow `to`; with `copy` it stays where it is, too."""
+    goal = await in_thread(server.graph.get_flow, to)
+    moved = await server.edit(server.graph.move_branch, node_id, goal.id, flow_id, copy=copy)
+    return ActionResult({"flow_id": goal.id, "node_ids": moved})
+
+
+async def name_branch(
+    server: ServerContext, _: Client, *, source_id: str, target_id: str, branch_name: str, flow_id: str = DEFAULT_FLOW
+) -> ActionResult:
+    return flow_result(await server.edit(server.graph.name_branch, source_id, target_id, branch_name, flow_id))
+
+
+async def count_flow(server: ServerContext, _: Client, *, flow_id: str = DEFAULT_FLOW) -> ActionResult:
+    """Return what a flow comes to: turns, conversations, tokens, cost, models and tags."""
+    return ActionResult((await in_thread(server.graph.count_flow, flow_id)).to_json())
+
+
+async def export_branch(server: ServerContext, client: Client, *, node_id: str) -> ActionResult:
+    """Return the turns that lead to a node as a page of its own, to read and to give away; secrets are marked."""
+
+    def write() -> dict[str, Any]:
+        from nebula.exchange.export.page import write_page
+
+        chosen = choose_excerpt(server.graph, node_id, branch=True)
+        excerpt, marks = redact_excerpt(chosen, Redactor(server.settings.secrets))
+        return {"html": write_page(excerpt, client.lang), "marks": marks, "turns": len(excerpt.nodes)}
+
+    return ActionResult(await in_thread(write))

@@ -104,8 +104,11 @@ async def update_node(
     prompt: str | None = None,
     response: str | None = None,
     tags: Texts | None = None,
+    summary: str | None = None,
 ) -> ActionResult:
-    node = await server.edit(server.graph.update_node, node_id, prompt=prompt, response=response, tags=tags)
+    node = await server.edit(
+        server.graph.update_node, node_id, prompt=prompt, response=response, tags=tags, summary=summary
+    )
     return ActionResult(node_json(node))
 
 
@@ -118,6 +121,11 @@ async def delete_nodes(server: ServerContext, _: Client, *, node_ids: Texts) -> 
     """Deletes all of the nodes or none; one step of undo."""
     await server.edit(server.graph.delete_nodes, node_ids)
     return ActionResult({"node_ids": node_ids})
+
+
+async def delete_branch(server: ServerContext, _: Client, *, node_id: str, flow_id: str = DEFAULT_FLOW) -> ActionResult:
+    """Delete a node and all that follows from it alone; one step of undo."""
+    return ActionResult({"node_ids": await server.edit(server.graph.delete_branch, node_id, flow_id)})
 
 
 async def undo(server: ServerContext, _: Client) -> ActionResult:

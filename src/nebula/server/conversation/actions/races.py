@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from functools import partial
 
 from nebula.agent.race.begin import RaceWish, command_line, prepare_race
+from nebula.agent.race.compare import compare_tries as compare
+from nebula.agent.race.judge import ask_opinion
 from nebula.agent.race.outcome import TryOutcome
-from nebula.agent.race.take import Wanted
-from nebula.agent.race.take import take as take_changes
+from nebula.agent.race.race import FEWEST, MOST
+from nebula.agent.race.take import Wanted, take_tries
 from nebula.agent.recording.turn_archive import TurnArchive
 from nebula.agent.undo import NoJournalHere
 from nebula.events import new_trace_id
+from nebula.server.conversation.actions.context_preview import place_of
 from nebula.server.conversation.actions.declared import Numbers, Texts
 from nebula.server.conversation.context import Client, ServerContext, in_thread
 from nebula.server.conversation.protocol import ActionError, ActionResult
@@ -27,10 +30,12 @@ async def race(
     tries: int | None = None,
     models: Texts | None = None,
     from_: Texts | None = None,
+    flow_id: str | None = None,
     judge: str = "",
 ) -> ActionResult:
     """Begin a race; its tries are heard under trace ids of their own, with `try`, and at the end `final` names them."""
     files = _files(server)
+    flow, _ = await in_thread(place_of, server.graph, from_ or [], flow_id)
     trace_id, hub = new_trace_id(), server.turns.races
     wish = RaceWish(
         prompt,
@@ -44,11 +49,27 @@ async def race(
     begun = await prepare_race(server.settings, wish, hub.hear, lambda said: hub.remark(trace_id, said), archive)
     begun.workspace.close()
     begun.workspace = files
+    begun.flow = flow
     for each in (trace_id, *begun.order.trace_ids):
         client.subscriber.subscribe(trace_id=each)
     opinion = partial(_ask_judge, server, judge, prompt, files) if judge else None
     hub.start(begun, trace_id, client, opinion)
     return ActionResult({"trace_id": trace_id, "trace_ids": list(begun.order.trace_ids)})
+
+
+async def compare_tries(server: ServerContext, _: Client, *, node_ids: Texts) -> ActionResult:
+    """Return what the turns of these nodes did, file by file and line beside line; they have numbers from 1."""
+    if not FEWEST <= len(node_ids) <= MOST:
+        raise ActionError("'node_ids' must name {fewest} to {most} nodes", fewest=FEWEST, most=MOST)
+    nodes = [await in_thread(server.graph.get_node, each) for each in node_ids]
+    history = _files(server).history
+    found = await in_thread(compare, {number: node.files for number, node in enumerate(nodes, 1)}, history)
+    tries = [
+        {"try": number, "node_id": node.id, "model": node.model, "verified": node.verified or None}
+        | {"cost": node.usage.cost if node.usage else None, "files_changed": len(node.files)}
+        for number, node in enumerate(nodes, 1)
+    ]
+    return ActionResult({"tries": tries, "files": [each.to_json() for each in found]})
 
 
 async def take(
@@ -64,7 +85,7 @@ async def take(
     if hunks and len(paths or ()) != 1:
         raise ActionError("'hunks' belong to one file: name it in 'paths'")
     wanted = Wanted(node.id, tuple(node.files), tuple(paths or ()), tuple(hunks or ()))
-    done = await take_changes([wanted], _files(server), allow_all)
+    done = await take_tries([wanted], _files(server), allow_all, server.settings)
     changed = [each.path for each in done.applied]
     left_out = {"conflicts": list(done.conflicts), "left_out": list(done.left_out)}
     return ActionResult({"node_id": node.id, "paths": changed, "changed": changed} | left_out)
@@ -73,8 +94,6 @@ async def take(
 async def _ask_judge(
     server: ServerContext, judge: str, prompt: str, files: LocalWorkspace, tries: Sequence[TryOutcome]
 ) -> str:
-    from nebula.agent.race.judge import ask_opinion
-
     return await ask_opinion(server.settings, judge, prompt, tries, files)
 
 

@@ -49,4 +49,5 @@ async def unsubscribe(
 
 
 def _present(server: ServerContext) -> dict[str, Any]:
-    return {"seq": server.hub.seq, "epoch": server.hub.epoch, "turns": server.turns.under_way()}
+    under_way = {"turns": server.turns.under_way(), "races": server.turns.races.under_way()}
+    return {"seq": server.hub.seq, "epoch": server.hub.epoch} | under_way

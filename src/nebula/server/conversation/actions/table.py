@@ -26,6 +26,7 @@ _ACTIONS = (
     Action.of(nodes.update_node),
     Action.of(nodes.delete_node),
     Action.of(nodes.delete_nodes),
+    Action.of(nodes.delete_branch),
     Action.of(nodes.undo),
     Action.of(nodes.redo),
     Action.of(nodes.search_nodes, takes_long=True),
@@ -42,6 +43,11 @@ _ACTIONS = (
     Action.of(flows.connect_nodes),
     Action.of(flows.disconnect_nodes),
     Action.of(flows.create_branch),
+    Action.of(flows.delete_flow),
+    Action.of(flows.move_branch),
+    Action.of(flows.name_branch),
+    Action.of(flows.count_flow, takes_long=True),
+    Action.of(flows.export_branch, takes_long=True),
     Action.of(files.node_files, takes_long=True),
     Action.of(files.take_files),
     Action.of(files.give_files_back),
@@ -57,6 +63,7 @@ _ACTIONS = (
     Action.of(turns.steer),
     Action.of(turns.cancel),
     Action.of(races.race),
+    Action.of(races.compare_tries, takes_long=True),
     Action.of(races.take),
 )
 ACTIONS: Final[Mapping[str, Action]] = {action.name: action for action in _ACTIONS}

@@ -54,8 +54,21 @@ class Races:
         stamped = Stamped(Notice(sentence), trace_id, "", 0, now().isoformat())
         self._hub.publish(stamped.event.type, stamped.to_json(), trace_id=trace_id)
 
+    def under_way(self) -> list[dict[str, Any]]:
+        """Return what somebody who comes later has to know of the races that run."""
+        return [
+            {"trace_id": each.trace_id, "trace_ids": list(order.trace_ids), "models": list(order.models)}
+            | {"prompt": order.prompt, "parents": list(order.parents)}
+            for each in self._running.values()
+            for order in [each.race.order]
+        ]
+
     def cancel(self, trace_id: str | None, sender: object) -> list[str]:
-        """Stop one race, or those of the sender; return which."""
+        """Stop one race or one try, or the races of the sender; return which."""
+        for each in self._running.values():
+            if trace_id in each.race.order.trace_ids:
+                each.race.stop(each.race.order.trace_ids.index(trace_id) + 1)
+                return [trace_id]
         found = [
             each
             for each in self._running.values()

@@ -1,6 +1,6 @@
 // From afar the picture is painted once, larger than what is in sight, and pushed about as a whole while only the view moves.
 
-/** @import { Scene } from "./paint.js" */
+/** @import { Scene } from "./scene.js" */
 
 const MARGIN = 0.5; // of the view on each side
 
@@ -49,19 +49,20 @@ export function createFar(paintPlane) {
 
 // Everything that the picture depends on but the place of the view.
 /** @param {Scene} scene @param {number} ratio */
-function looksOf({ layout, topology, path, hits, viewport, size, state, colour }, ratio) {
+function looksOf({ layout, topology, path, hits, viewport, size, state, colour, colouring }, ratio) {
   return [
     layout,
     topology,
     path,
     hits,
     state.selected,
+    colouring,
     viewport.scale,
     size.width,
     size.height,
     ratio,
     colour("--accent"),
-    colour("--line-strong"),
+    colour("--blank"),
     colour("--hit"),
   ];
 }

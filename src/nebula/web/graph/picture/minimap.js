@@ -1,15 +1,15 @@
 // The whole graph in a corner, with a frame around what is in sight. A press goes there.
 
-import { fitted, holds, inSight, toPlane, toScreen } from "./viewport.js";
-import { boundsOf, pointOf } from "./geometry.js";
+import { fitted, holds, inSight, toPlane, toScreen } from "../layout/viewport.js";
+import { boundsOf, CARD, pointOf } from "../layout/geometry.js";
 
-/** @import { Layout } from "./layout.js" */
-/** @import { Scene } from "./paint.js" */
-/** @import { Viewport } from "./viewport.js" */
+/** @import { Layout } from "../layout/layout.js" */
+/** @import { Scene } from "./scene.js" */
+/** @import { Viewport } from "../layout/viewport.js" */
 
 /** @param {HTMLCanvasElement} canvas @param {(point: { x: number, y: number }) => void} go */
 export function createMinimap(canvas, go) {
-  const size = { width: canvas.width, height: canvas.height };
+  let size = { width: canvas.width, height: canvas.height };
   const picture = document.createElement("canvas");
   Object.assign(picture, size);
   /** @type {{ layout: Layout, ink: string, viewport: Viewport, scene: Scene } | null} */
@@ -43,18 +43,28 @@ export function createMinimap(canvas, go) {
     pen.strokeStyle = scene.colour("--accent");
     pen.strokeRect(from.x + 0.5, from.y + 0.5, Math.max(4, to.x - from.x), Math.max(4, to.y - from.y));
   };
-  return {
-    draw(/** @type {Scene} */ scene) {
-      const bounds = boundsOf(scene.layout);
-      canvas.hidden = holds(scene.viewport, scene.size, bounds);
-      if (canvas.hidden) return;
-      const ink = scene.colour("--line-strong");
-      const known = view?.layout === scene.layout && view.ink === ink ? view.viewport : null;
-      view = { layout: scene.layout, ink, viewport: known ?? fitted(bounds, size, 0.2), scene };
-      if (!known) paintLater();
-      show();
-    },
-  };
+  // In a rail it is as high as that.
+  new ResizeObserver(() => {
+    if (!canvas.clientWidth || (canvas.clientWidth === size.width && canvas.clientHeight === size.height)) return;
+    size = { width: canvas.clientWidth, height: canvas.clientHeight };
+    Object.assign(canvas, size);
+    Object.assign(picture, size);
+    const scene = view?.scene;
+    view = null;
+    if (scene) draw(scene, true);
+  }).observe(canvas);
+  /** @param {Scene} scene @param {boolean} always Whether it is shown even where everything is in sight. */
+  function draw(scene, always) {
+    const bounds = boundsOf(scene.layout);
+    canvas.hidden = !always && holds(scene.viewport, scene.size, bounds);
+    if (canvas.hidden) return;
+    const ink = scene.colour("--blank");
+    const known = view?.layout === scene.layout && view.ink === ink ? view.viewport : null;
+    view = { layout: scene.layout, ink, viewport: known ?? fitted(bounds, size, 0.2), scene };
+    if (!known) paintLater();
+    show();
+  }
+  return { draw };
 }
 
 /** @typedef {ReturnType<typeof createMinimap>} Minimap */
@@ -64,10 +74,11 @@ function nodes(picture, layout, viewport, ink) {
   const pen = /** @type {CanvasRenderingContext2D} */ (picture.getContext("2d"));
   pen.clearRect(0, 0, picture.width, picture.height);
   pen.fillStyle = ink;
+  const [width, height] = [Math.max(1.5, CARD.width * viewport.scale), Math.max(1.5, CARD.height * viewport.scale)];
   for (const row of layout.byRow) {
     for (const place of row ?? []) {
       const { x, y } = toScreen(viewport, pointOf(layout, place));
-      pen.fillRect(x, y, 1.5, 1.5);
+      pen.fillRect(x - width / 2, y - height / 2, width, height);
     }
   }
 }

@@ -5,7 +5,7 @@
 /** @typedef {{ width: number, height: number }} Size */
 /** @typedef {{ left: number, top: number, right: number, bottom: number }} Box */
 
-export const SMALLEST = 0.02;
+export const SMALLEST = 1e-5;
 export const LARGEST = 2.5;
 
 /** @param {Viewport} view @param {Point} point @returns {Point} */

@@ -1,0 +1,177 @@
+// How a turn comes into the picture: below which other it hangs, and which place is free for it.
+
+import { siblingsOf } from "../../state/topology.js";
+import { EDGE, firstFrom, LANE } from "./geometry.js";
+
+/** @import { Topology } from "../../state/topology.js" */
+/** @import { Layout, Region } from "./layout.js" */
+
+export const APART = 2 * EDGE + 12; // between two conversations
+const TRIED_ROWS = 3;
+
+/** @type {number[]} What most turns have no more of; never added to. */
+export const NONE = [];
+
+// The turns of a folded run are drawn as its first.
+/** @param {Layout} layout @param {number} place */
+export function shownFor(layout, place) {
+  return layout.run[place] >= 0 ? layout.run[place] : place;
+}
+
+// Below which turn a turn hangs, in which conversation and row: below all its parents there. Plain loops: this runs for
+// every node before the first picture is seen.
+/** @param {Layout} layout @param {Topology} topology @param {number} place */
+export function hang(layout, topology, place) {
+  const { parents } = topology;
+  const { above, below, region, row, merges } = layout;
+  const shown = shownFor(layout, place);
+  const over = parents[place];
+  if (shown !== place) {
+    region[place] = region[shown];
+    row[place] = row[shown];
+    return;
+  }
+  const first = over.length && region[over[0]] >= 0 ? shownFor(layout, over[0]) : -1; // else a circle made by hand
+  above[place] = first;
+  let down = 0;
+  if (first < 0) begin(layout, topology, place);
+  else {
+    region[place] = region[first];
+    if (below[first] === NONE) below[first] = [place];
+    else below[first].push(place);
+    down = row[first] + 1;
+  }
+  for (let number = 1; number < over.length; number++) {
+    if (region[over[number]] < 0) continue;
+    merges.push([shownFor(layout, over[number]), place]);
+    if (region[over[number]] === region[place]) down = Math.max(down, row[shownFor(layout, over[number])] + 1);
+  }
+  row[place] = down;
+}
+
+// A new conversation, or a further try of one that was begun before.
+/** @param {Layout} layout @param {Topology} topology @param {number} place */
+function begin({ region, regions }, topology, place) {
+  const beside = topology.beginsWith.has(place)
+    ? siblingsOf(topology, place).find((each) => region[each] >= 0)
+    : undefined;
+  region[place] = beside === undefined ? regions.length : region[beside];
+  if (beside === undefined)
+    regions.push({ roots: [place], left: 0, right: 0, top: 0, bottom: 0, spans: [], count: 0, ragged: false });
+  else regions[region[place]].roots.push(place);
+}
+
+/** @param {Region} region @param {number} x @param {number} row */
+export function reach(region, x, row) {
+  if (!region.spans.length) Object.assign(region, { left: x, right: x, top: row, bottom: row });
+  region.left = Math.min(region.left, x);
+  region.right = Math.max(region.right, x);
+  region.bottom = Math.max(region.bottom, row);
+  const at = row - region.top;
+  while (region.spans.length <= at) region.spans.push([Infinity, -Infinity]);
+  const span = region.spans[at];
+  span[0] = Math.min(span[0], x);
+  span[1] = Math.max(span[1], x);
+}
+
+/** @param {Layout} layout @param {number} place */
+export function noteLong({ above, row, long }, place) {
+  if (above[place] >= 0 && row[place] - row[above[place]] > 1) long.push([above[place], place]);
+}
+
+// A further turn, in the nearest place that is free.
+/** @param {Layout} layout @param {Topology} topology @param {number} place */
+export function put(layout, topology, place) {
+  hang(layout, topology, place);
+  const first = layout.above[place];
+  const [beside] = layout.regions[layout.region[place]].roots;
+  const isTry = first < 0 && beside !== place;
+  const { x, row } = slotFor(layout, isTry ? beside : first, isTry ? layout.row[beside] : layout.row[place]);
+  layout.x[place] = x;
+  layout.row[place] = row;
+  const region = layout.regions[layout.region[place]];
+  region.count++;
+  reach(region, x, row);
+  for (const other of layout.regions) if (other !== region && meet(region, other)) region.ragged = other.ragged = true;
+  const line = (layout.byRow[row] ??= []);
+  line.splice(firstFrom(layout, row, x), 0, place);
+  noteLong(layout, place);
+  if (layout.above[place] >= 0 && isCrossed(layout, layout.above[place], place)) layout.aside.add(place);
+}
+
+/** @param {Region} one @param {Region} other */
+function meet(one, other) {
+  const beside = one.left - LANE > other.right || other.left - LANE > one.right;
+  return !beside && one.top <= other.bottom + 1 && other.top <= one.bottom + 1;
+}
+
+/**
+ * Where a turn below another would stand, from that row on; a new conversation (`above` is -1) begins left of all others.
+ * @param {Layout} layout
+ * @param {number} above
+ * @param {number} row
+ * @param {{ x: number, row: number }[]} taken Further places that are not free.
+ */
+export function slotFor(layout, above, row, taken = []) {
+  if (above < 0) {
+    let left = Infinity;
+    for (const each of layout.regions) if (each.spans.length) left = Math.min(left, each.left);
+    for (const each of taken) left = Math.min(left, each.x);
+    return { x: left === Infinity ? 0 : left - LANE - APART, row: 0 };
+  }
+  const wanted = layout.x[above];
+  let best = { x: wanted, row };
+  let cost = Infinity;
+  for (let down = 0; down < TRIED_ROWS && down * LANE < cost; down++) {
+    const x = nearest(wanted, blocked(layout, above, row + down, taken));
+    const asked = Math.abs(x - wanted) + down * LANE;
+    if (asked < cost) [best, cost] = [{ x, row: row + down }, asked];
+  }
+  return best;
+}
+
+// Stretches of a row in which no middle of a card can be: of other cards, of what will hang below their neighbours, and of
+// other conversations.
+/** @param {Layout} layout @param {number} above @param {number} row @param {{ x: number, row: number }[]} taken */
+function blocked(layout, above, row, taken) {
+  const { byRow, x, regions, region } = layout;
+  /** @type {[number, number][]} */
+  const found = [];
+  const block = (/** @type {number} */ left, /** @type {number} */ right) => found.push([left - LANE, right + LANE]);
+  for (const place of byRow[row] ?? []) block(x[place], x[place]);
+  for (const place of byRow[row - 1] ?? [])
+    if (place !== above && region[place] === region[above]) block(x[place], x[place]);
+  for (const each of taken) if (each.row === row) block(each.x, each.x);
+  for (let number = 0; number < regions.length; number++) {
+    const each = regions[number];
+    if (number === region[above] || row + 1 < each.top || row > each.bottom + 1) continue;
+    for (const near of [row - 1, row, row + 1]) {
+      const span = each.spans[near - each.top];
+      if (span && span[0] <= span[1]) block(span[0] - APART, span[1] + APART);
+    }
+  }
+  return found;
+}
+
+/** @param {number} wanted @param {[number, number][]} stretches */
+function nearest(wanted, stretches) {
+  const isFree = (/** @type {number} */ x) => stretches.every(([left, right]) => x <= left || x >= right);
+  if (isFree(wanted)) return wanted;
+  const ends = stretches.flat().filter(isFree);
+  return ends.reduce((best, x) => {
+    const [near, known] = [Math.abs(x - wanted), Math.abs(best - wanted)];
+    return near < known || (near === known && x > best) ? x : best;
+  }, Infinity);
+}
+
+// Whether a line to `place` would lie on those of another turn in the gutter.
+/** @param {Layout} layout @param {number} above @param {number} place */
+function isCrossed({ byRow, row, x, below }, above, place) {
+  const [left, right] = [Math.min(x[above], x[place]), Math.max(x[above], x[place])];
+  return (byRow[row[above]] ?? []).some((other) => {
+    if (other === above || !below[other].length) return false;
+    let [from, to] = [x[other], x[other]];
+    for (const child of below[other]) [from, to] = [Math.min(from, x[child]), Math.max(to, x[child])];
+    return from <= right && to >= left;
+  });
+}

@@ -1,0 +1,57 @@
+// Turns that are no nodes yet, or never became one: at work, waiting for an answer to a question, failed. Each stands where
+// its node will stand.
+
+import { turnsOfFlow } from "../state/here.js";
+import { isOver } from "../state/turn.js";
+import { shownFor, slotFor } from "./layout/placing.js";
+
+/** @import { State } from "../state/state.js" */
+/** @import { Topology } from "../state/topology.js" */
+/** @import { Turn } from "../state/turn.js" */
+/** @import { Layout } from "./layout/layout.js" */
+/** @typedef {"working" | "asking" | "failed"} LiveKind */
+/**
+ * @typedef {object} Live
+ * @property {string} id Of the turn, and of its node when there is one.
+ * @property {LiveKind} kind
+ * @property {string} prompt
+ * @property {string} doing
+ * @property {string[]} parents
+ */
+/** @typedef {Live & { x: number, row: number, above: number }} Placed */
+
+const ENDED_WELL = new Set(["ok", "cancelled"]);
+
+/** @param {State} state @returns {Live[]} */
+export function liveTurns(state) {
+  const turns = [...turnsOfFlow(state).values()];
+  return turns.flatMap((turn) => {
+    const kind = kindOf(turn, turns, state);
+    return kind ? [{ id: turn.traceId, kind, prompt: turn.prompt, doing: turn.doing, parents: turn.parents }] : [];
+  });
+}
+
+// A failure is shown until the same is tried again.
+/** @param {Turn} turn @param {Turn[]} turns @param {State} state @returns {LiveKind | null} */
+function kindOf(turn, turns, state) {
+  if (!isOver(turn)) return turn.ask ? "asking" : "working";
+  if (turn.nodeId || ENDED_WELL.has(turn.status) || state.briefs.has(turn.traceId)) return null;
+  const from = turn.parents.join();
+  const later = turns.slice(turns.indexOf(turn) + 1).some((other) => other.parents.join() === from);
+  return later ? null : "failed";
+}
+
+/** @param {Live[]} live @param {Layout} layout @param {Topology} topology @returns {Placed[]} */
+export function placeLive(live, layout, topology) {
+  /** @type {Placed[]} */
+  const placed = [];
+  for (const turn of live) {
+    if (topology.index.has(turn.id)) continue;
+    const parents = turn.parents.flatMap((id) => topology.index.get(id) ?? []).map((place) => shownFor(layout, place));
+    const above = parents[0] ?? -1;
+    const same = parents.filter((place) => layout.region[place] === layout.region[above]);
+    const row = same.reduce((most, place) => Math.max(most, layout.row[place] + 1), 0);
+    placed.push({ ...turn, above, ...slotFor(layout, above, row, placed) });
+  }
+  return placed;
+}

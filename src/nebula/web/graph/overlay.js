@@ -1,0 +1,56 @@
+// What lies over the picture as elements: turns at work, and what can be done with the card under the pointer.
+
+import { icon, iconButton } from "../lib/icon.js";
+import { html, nothing, repeat } from "../lib/lit.js";
+import { CARD, detailAt, ROW } from "./layout/geometry.js";
+
+/** @import { IconName } from "../lib/icon.js" */
+/** @import { Say } from "../lib/words.js" */
+/** @import { Brief } from "../state/state.js" */
+/** @import { Viewport } from "./layout/viewport.js" */
+/** @import { LiveKind, Placed } from "./live.js" */
+/** @import { Room } from "./picture/cards.js" */
+/**
+ * @typedef {object} Handles What can be done with a turn.
+ * @property {(id: string) => void} branch
+ * @property {(id: string) => void} merge
+ * @property {(id: string) => void} retry
+ * @property {(id: string) => void} compare
+ */
+/** @typedef {{ id: string, brief: Brief | undefined, room: Room, chosen: boolean, comparable: boolean }} Hovered */
+
+/** @type {Record<LiveKind, IconName>} */
+export const SIGNS = { working: "loader-circle", asking: "hand", failed: "circle-alert" };
+
+/** @param {Placed[]} live @param {Viewport} viewport @param {Say} say @param {(id: string) => void} watch */
+export function drawLive(live, viewport, say, watch) {
+  const { x, y, scale } = viewport;
+  const far = detailAt(scale) === "far";
+  const card = (/** @type {Placed} */ turn) => {
+    const [width, height] = far ? [22, 22] : [CARD.width * scale, CARD.height * scale];
+    const left = (turn.x - x) * scale - width / 2;
+    const top = (turn.row * ROW - y) * scale - height / 2;
+    const state = turn.kind === "working" ? turn.doing || say("working") : say(`live_${turn.kind}`);
+    const label = `${state}: ${turn.prompt}`;
+    const words = html`<span class="words"><span class="title">${turn.prompt}</span>${height > 40 ? html`<span class="state">${state}</span>` : nothing}</span>`;
+    return html`<button type="button" class="live ${turn.kind}" data-trace=${turn.id} aria-label=${far ? label : nothing} data-tip=${far ? label : nothing} @click=${() => watch(turn.id)}
+      .style=${`transform:translate(${left}px,${top}px);width:${width}px;height:${height}px`}>${icon(SIGNS[turn.kind])}${far ? nothing : words}</button>`;
+  };
+  return repeat(live, (turn) => turn.id, card);
+}
+
+/** @param {Hovered | null} hovered @param {Say} say @param {Handles} handles @param {() => void} stay @param {() => void} leave */
+export function drawHovered(hovered, say, handles, stay, leave) {
+  if (!hovered) return nothing;
+  const { id, brief, room, chosen, comparable } = hovered;
+  const act = (/** @type {keyof Handles} */ name) => () => handles[name](id);
+  const width = Math.max(room.width, 250);
+  const left = room.left + (room.width - width) / 2;
+  const about = brief?.opening || brief?.summary || "";
+  return html`<div class="hovered" .style=${`transform:translate(${left}px,${room.top + room.height + 3}px);width:${width}px`} @pointerenter=${stay} @pointerleave=${leave}>
+    <div class="handles" role="group" aria-label=${brief?.title ?? ""}>
+      ${iconButton("plus", say("handle_branch"), act("branch"))}${iconButton("git-merge", say(chosen ? "handle_unmerge" : "handle_merge"), act("merge"), { pressed: chosen, disabled: !comparable && !chosen })}${iconButton("rotate-ccw", say("retry"), act("retry"))}${iconButton("columns-2", say("handle_compare"), act("compare"), { disabled: !comparable })}
+    </div>
+    ${about ? html`<p class="about"><span>${about}</span></p>` : nothing}
+  </div>`;
+}

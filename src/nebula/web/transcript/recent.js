@@ -1,0 +1,24 @@
+// The conversations of late: each by its first turn, with the last one said in it.
+
+/** @import { Topology } from "../state/topology.js" */
+
+const MOST_LOOKED_AT = 2000;
+
+/** @param {Topology} topology @param {number} most @returns {{ first: string, last: string }[]} The latest first. */
+export function recentConversations({ ids, parents }, most) {
+  /** @type {Map<number, { first: string, last: string }>} */
+  const found = new Map();
+  /** @type {Set<number>} */
+  const seen = new Set();
+  for (let place = ids.length - 1; place >= Math.max(0, ids.length - MOST_LOOKED_AT) && found.size < most; place--) {
+    let root = place;
+    while (parents[root].length && !seen.has(root)) {
+      seen.add(root);
+      root = parents[root][0];
+    }
+    const known = seen.has(root) || found.has(root);
+    seen.add(root);
+    if (!known && !parents[root].length) found.set(root, { first: ids[root], last: ids[place] });
+  }
+  return [...found.values()];
+}

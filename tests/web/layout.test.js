@@ -1,0 +1,211 @@
+// The picture of conversations: what holds for every layout and every line, whatever the graph.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { boundsOf, boxOf, CARD, LANE, placeAt, placesIn, pointOf } from "../../src/nebula/web/graph/layout/geometry.js";
+import { extended, layoutOf, settled } from "../../src/nebula/web/graph/layout/layout.js";
+import { shownFor } from "../../src/nebula/web/graph/layout/placing.js";
+import { routeOf } from "../../src/nebula/web/graph/layout/routes.js";
+import { fitted, holds } from "../../src/nebula/web/graph/layout/viewport.js";
+import { grown, topologyOf } from "../../src/nebula/web/state/topology.js";
+
+// A flow that grows at random, as conversations do: lines, branches, merges of near and far, new beginnings.
+function* growing(count, seed) {
+  const random = (below) => (seed = (seed * 1103515245 + 12345) % 2147483648) % below;
+  for (let number = 0; number < count; number++) {
+    const isNew = number === 0 || random(14) === 0;
+    const parents = isNew ? [] : [random(4) ? number - 1 : random(number), ...(random(9) ? [] : [random(number)])];
+    yield {
+      node: `n${number}`,
+      connections: [...new Set(parents)].map((at) => ({ source: `n${at}`, target: `n${number}` })),
+    };
+  }
+}
+
+function grownTo(count, seed) {
+  const all = [...growing(count, seed)];
+  return topologyOf({ nodes: all.map((each) => each.node), connections: all.flatMap((each) => each.connections) });
+}
+
+const SEEDS = [1, 7, 20, 42, 99];
+
+function overlap(one, other) {
+  return one.left < other.right && other.left < one.right && one.top < other.bottom && other.top < one.bottom;
+}
+
+function assertApart(layout, places) {
+  const shown = places.filter((place) => shownFor(layout, place) === place);
+  for (const place of shown) {
+    const near = placesIn(layout, boxOf(layout, place)).filter((other) => other !== place);
+    for (const other of near)
+      assert.ok(!overlap(boxOf(layout, place), boxOf(layout, other)), `${place} lies on ${other}`);
+  }
+}
+
+function assertLinesFree(layout, topology) {
+  topology.parents.forEach((parents, place) => {
+    if (shownFor(layout, place) !== place) return;
+    for (const parent of new Set(parents.map((each) => shownFor(layout, each)))) {
+      const corners = routeOf(layout, parent, place);
+      corners.slice(1).forEach((to, at) => {
+        const from = corners[at];
+        assert.ok(from.x === to.x || from.y === to.y, "lines run straight down or across");
+        const line = { left: Math.min(from.x, to.x), right: Math.max(from.x, to.x) };
+        const box = { ...line, top: Math.min(from.y, to.y), bottom: Math.max(from.y, to.y) };
+        for (const other of placesIn(layout, box)) {
+          const card = boxOf(layout, other);
+          const inner = { left: card.left + 1, right: card.right - 1, top: card.top + 1, bottom: card.bottom - 1 };
+          assert.ok(!overlap(box, inner), `the line ${parent} → ${place} passes behind ${other}`);
+        }
+      });
+    }
+  });
+}
+
+test("no card lies on another, and no line passes behind one", () => {
+  for (const seed of SEEDS) {
+    const topology = grownTo(300, seed);
+    for (const folding of [false, true]) {
+      const layout = layoutOf(topology, { folding });
+      assertApart(layout, topology.order);
+      assertLinesFree(layout, topology);
+    }
+  }
+});
+
+test("a turn stands in the middle above those that follow it, which keep their order", () => {
+  for (const seed of SEEDS) {
+    const layout = layoutOf(grownTo(300, seed));
+    layout.below.forEach((below, place) => {
+      if (!below.length || below.some((child) => layout.row[child] > layout.row[place] + 1)) return;
+      const across = below.map((child) => layout.x[child]);
+      assert.ok(Math.abs(layout.x[place] - (across[0] + across.at(-1)) / 2) < 0.01);
+      assert.deepEqual(
+        across,
+        [...across].sort((one, other) => one - other),
+      );
+    });
+  }
+});
+
+test("time runs down: a turn is below all that it continues in its conversation", () => {
+  for (const seed of SEEDS) {
+    const topology = grownTo(300, seed);
+    const layout = layoutOf(topology);
+    topology.parents.forEach((parents, place) => {
+      for (const parent of parents)
+        if (layout.region[parent] === layout.region[place]) assert.ok(layout.row[parent] < layout.row[place]);
+    });
+  }
+});
+
+test("whatever is added, nothing moves, nothing overlaps, and lines stay free", () => {
+  for (const seed of SEEDS) {
+    let topology = grownTo(40, seed);
+    let layout = layoutOf(topology);
+    let number = 0;
+    for (const { node, connections } of growing(200, seed)) {
+      if (number++ < 40) continue;
+      const before = topology.ids.map((_, place) => pointOf(layout, place));
+      topology = grown(topology, [node], connections);
+      layout = extended(layout, topology);
+      before.forEach((point, place) => assert.deepEqual(pointOf(layout, place), point, `${place} moved for ${node}`));
+    }
+    assertApart(layout, topology.order);
+    assertLinesFree(layout, topology);
+  }
+});
+
+test("a line that goes on goes straight down, and a new conversation begins beside the others", () => {
+  let topology = topologyOf({ nodes: ["a", "b", "z"], connections: [{ source: "a", target: "b" }] });
+  let layout = layoutOf(topology);
+  const at = (id) => pointOf(layout, topology.index.get(id));
+  const left = boundsOf(layout).left;
+  for (let number = 0; number < 30; number++) {
+    topology = grown(topology, [`c${number}`], [{ source: number ? `c${number - 1}` : "z", target: `c${number}` }]);
+    layout = extended(layout, topology);
+    assert.equal(at(`c${number}`).x, at("z").x);
+  }
+  topology = grown(topology, ["new"], []);
+  layout = extended(layout, topology);
+  assert.ok(at("new").x + CARD.width / 2 < left);
+  assert.equal(at("new").y, 0);
+});
+
+test("many conversations have about the shape of the panel, the newest first", () => {
+  const nodes = Array.from({ length: 120 }, (_, number) => `n${number}`);
+  const connections = nodes
+    .filter((_, n) => n % 3)
+    .map((target) => ({ source: `n${Number(target.slice(1)) - 1}`, target }));
+  for (const shape of [0.5, 1, 2]) {
+    const layout = layoutOf(topologyOf({ nodes, connections }), { shape });
+    const { left, top, right, bottom } = boundsOf(layout);
+    const found = (right - left) / (bottom - top);
+    assert.ok(found > shape / 2 && found < shape * 2, `${found} instead of ${shape}`);
+    const rows = layout.regions.map((region) => region.top);
+    assert.ok(rows[39] <= rows[20] && rows[20] <= rows[0], "further up is newer");
+  }
+});
+
+test("a fit holds everything, however much there is", () => {
+  for (const count of [1, 17, 300, 10_000]) {
+    const nodes = Array.from({ length: count }, (_, number) => `n${number}`);
+    const layout = layoutOf(topologyOf({ nodes, connections: [] }));
+    const size = { width: 420, height: 700 };
+    const view = fitted(boundsOf(layout), size);
+    for (let place = 0; place < count; place += 7) assert.ok(holds(view, size, boxOf(layout, place)));
+  }
+});
+
+test("a card is found where it stands, a small one also beside it", () => {
+  const topology = grownTo(80, 7);
+  const layout = layoutOf(topology);
+  for (const place of topology.order) {
+    const { x, y } = pointOf(layout, place);
+    assert.equal(placeAt(layout, { x: x + 110, y: y - 30 }, 1), place);
+    assert.equal(placeAt(layout, { x, y: y - CARD.height / 2 - 8 }, 0.2), place);
+  }
+  assert.equal(placeAt(layout, { x: -5 * LANE, y: -500 }, 1), null);
+});
+
+test("what is deleted leaves a gap, and comes back into it", () => {
+  const topology = grownTo(60, 7);
+  const layout = layoutOf(topology);
+  const stood = new Map(topology.ids.map((id, place) => [id, { x: layout.x[place], row: layout.row[place] }]));
+  const gone = new Set(["n7", "n20", "n59"]);
+  const edges = topology.parents.flatMap((parents, to) =>
+    parents.map((from) => ({ source: topology.ids[from], target: topology.ids[to] })),
+  );
+  const less = topologyOf({
+    nodes: topology.ids.filter((id) => !gone.has(id)),
+    connections: edges.filter(({ source, target }) => !gone.has(source) && !gone.has(target)),
+  });
+  const after = settled(stood, less);
+  less.ids.forEach((id, place) => assert.deepEqual({ x: after.x[place], row: after.row[place] }, stood.get(id)));
+  assertLinesFree(after, less);
+  const again = settled(stood, topology);
+  topology.ids.forEach((id, place) => assert.deepEqual({ x: again.x[place], row: again.row[place] }, stood.get(id)));
+});
+
+test("where a turn would stand above what it continues, the picture is arranged anew", () => {
+  const before = topologyOf({ nodes: ["a", "b", "c"], connections: [{ source: "a", target: "b" }] });
+  const layout = layoutOf(before);
+  const stood = new Map(before.ids.map((id, place) => [id, { x: layout.x[place], row: layout.row[place] }]));
+  const connections = [
+    { source: "a", target: "b" },
+    { source: "b", target: "c" },
+  ];
+  assert.equal(settled(stood, topologyOf({ nodes: ["a", "b", "c"], connections })), null);
+});
+
+test("tries of one beginning stand beside each other, in one conversation", () => {
+  let topology = topologyOf({ nodes: ["a", "b", "c"], connections: [{ source: "a", target: "b" }], tries: { c: "a" } });
+  let layout = layoutOf(topology);
+  assert.equal(layout.regions.length, 1);
+  assert.deepEqual(layout.row, [0, 1, 0]);
+  topology = grown(topology, ["d"], [], { c: "a", d: "a" });
+  layout = extended(layout, topology);
+  assert.deepEqual([layout.regions.length, layout.row[3]], [1, 0]);
+  assertApart(layout, topology.order);
+});

@@ -1,0 +1,73 @@
+// A race as the page follows it, without a page.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { reduce } from "../../src/nebula/web/state/reduce.js";
+import { EMPTY } from "../../src/nebula/web/state/state.js";
+
+const BEGUN = { trace_id: "r", trace_ids: ["a", "b"], models: ["m", "n"], prompt: "p" };
+const started = reduce(EMPTY, { kind: "race_begun", begun: BEGUN });
+
+function hear(state, ...all) {
+  const events = all.map((data) => ({ name: data.type, data }));
+  return reduce(state, { kind: "events", events, now: 0 });
+}
+
+test("each try has its line, and none becomes a turn of the conversation", () => {
+  const state = hear(
+    started,
+    { type: "task", try: 1, trace_id: "a", seq: 1, model: "other", prompt: "p" },
+    { type: "step", try: 1, trace_id: "a", seq: 2, name: "readFile", args: { path: "x" } },
+    { type: "message", try: 2, trace_id: "b", seq: 1, usage: { input_tokens: 3, output_tokens: 4 } },
+    { type: "step", try: 9, trace_id: "elsewhere", seq: 2, name: "readFile" },
+  );
+  const lines = state.race.tries.map(({ model, doing, rounds, tokens }) => [model, doing, rounds, tokens]);
+  assert.deepEqual(lines, [
+    ["other", "readFile x", 0, 0],
+    ["n", "", 1, 7],
+  ]);
+  assert.equal(state.turns.size, 0);
+  assert.equal(hear(EMPTY, { type: "task", try: 1, trace_id: "z", seq: 1, prompt: "p" }).turns.size, 0);
+});
+
+test("a try ends alone, the race with what became of all", () => {
+  const one = hear(started, { type: "final", try: 2, trace_id: "b", seq: 3, status: "error", node_id: null });
+  assert.deepEqual([one.race.tries.map((each) => each.status), one.race.isOver], [["", "error"], false]);
+  const told = { try: 1, node_id: "a", status: "ok", verified: true, files_changed: [], cost: 0.5, duration_s: 2 };
+  const over = hear(one, { type: "final", trace_id: "r", seq: 1, tries: [{ ...told, rounds: 3 }], opinion: "o" });
+  const [first, second] = over.race.tries;
+  assert.deepEqual([first.nodeId, first.status, first.verified, first.rounds], ["a", "ok", true, 3]);
+  assert.deepEqual([second.status, over.race.isOver, over.race.opinion], ["error", true, "o"]);
+  assert.equal(hear(started, { type: "notice", trace_id: "r", seq: 1, message: "m" }).race.remarks[0], "m");
+});
+
+test("one try is stopped, or all", () => {
+  const stop = (traceId) => reduce(started, { kind: "race_stopping", traceId }).race.tries.map((each) => each.stopping);
+  assert.deepEqual(
+    [stop("b"), stop("r")],
+    [
+      [false, true],
+      [true, true],
+    ],
+  );
+});
+
+test("a race that goes on is found again, one that is gone is not, one that is over stays", () => {
+  const hello = (state, races, resumed = false) =>
+    reduce(state, { kind: "hello", modes: [], turns: [], races, resumed, now: 0 }).race;
+  assert.equal(hello(EMPTY, [BEGUN]).tries.length, 2);
+  assert.equal(hello(started, [BEGUN]), started.race);
+  assert.equal(hello(started, []), null);
+  assert.equal(hello(started, [], true), started.race);
+  const over = hear(started, { type: "final", trace_id: "r", seq: 1, tries: [] });
+  assert.equal(hello(over, []), over.race);
+  assert.deepEqual(
+    over.race.tries.map((each) => each.status),
+    ["error", "error"],
+  );
+  assert.equal(reduce(started, { kind: "race_aside" }).race, started.race);
+  assert.equal(reduce(over, { kind: "race_aside" }).race, null);
+  const other = reduce({ ...over, tried: { ids: [], tries: [], files: [] } }, { kind: "choose_flow", flowId: "x" });
+  assert.deepEqual([other.race, other.tried?.ids], [over.race, []]);
+});

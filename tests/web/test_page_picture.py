@@ -1,0 +1,131 @@
+"""The picture as a person sees it: turns at work, questions and failures, what a card offers, the rail, the colours."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.async_api import expect
+
+from conversation_rig import serving, talk
+from nebula.testing.script import ScriptedFault
+from page_rig import SELECTED, WIDE, Held, answered, asked, branched, browsing, make, row, send, spot, until
+from scripted_model import Call, ScriptedModel, Turn
+
+pytestmark = pytest.mark.slow
+
+
+async def test_a_turn_at_work_stands_where_its_node_will_be(bench):
+    held = Held(Turn("done"))
+    with ScriptedModel([Turn("first"), held]) as model, serving(bench, "nebula", **model.env()) as server:
+        async with browsing(server, viewport=WIDE) as page:
+            await send(page, "start")
+            await answered(page, "first")
+            await send(page, "take your time")
+            await asked(model, 2)
+            card = page.locator("#graph .live.working")
+            await expect(card).to_contain_text("take your time")
+            await expect(page.locator("#outline .live.working .title")).to_have_text("take your time")
+            at = await card.bounding_box()
+            await (await row(page, "start")).click()
+            await page.keyboard.press("n")
+            await expect(page.locator("#transcript")).not_to_contain_text("take your time")
+            await page.locator("#outline .live").click()
+            await expect(page.locator("#transcript")).to_contain_text("take your time")
+            held.release()
+            await answered(page, "done")
+            await expect(card).to_have_count(0)
+            x, y = await spot(page, "take your time")
+            assert at["x"] < x < at["x"] + at["width"] and at["y"] < y < at["y"] + at["height"]
+
+
+async def test_a_question_waits_in_outline_and_graph_and_leads_back(bench):
+    write = Call("writeFile", {"path": "a.txt", "content": "x\n"})
+    script = [Turn("first"), Turn("Writing.", [write]), Turn("Written.")]
+    with ScriptedModel(script) as model, serving(bench, "nebula", **model.env()) as server:
+        async with browsing(server, viewport=WIDE) as page:
+            await send(page, "start")
+            await answered(page, "first")
+            await expect(page.locator("#graph")).to_be_hidden()  # one turn is no graph
+            await send(page, "write it")
+            await expect(page.locator("#graph .live.asking")).to_contain_text("Waits for your answer")
+            await expect(page.locator("#outline .live.asking")).to_contain_text("write it")
+            await page.get_by_role("button", name="New conversation").click()  # the key "n" would say no
+            await expect(page.locator("#transcript .question, .question")).to_have_count(0)
+            await page.locator("#graph .live.asking").click()
+            await expect(page.locator(".question").first).to_be_visible()
+
+
+async def test_a_failure_is_red_until_it_is_tried_again(bench):
+    script = [Turn("first"), ScriptedFault.status_code(400), Turn("better")]
+    with ScriptedModel(script) as model, serving(bench, "nebula", **model.env()) as server:
+        async with browsing(server, viewport=WIDE) as page:
+            await send(page, "start")
+            await answered(page, "first")
+            await send(page, "this fails")
+            await expect(page.locator("#graph .live.failed")).to_contain_text("this fails")
+            await expect(page.locator("#outline .live.failed")).to_be_visible()
+            await send(page, "this fails")
+            await answered(page, "better")
+            await expect(page.locator("#graph .live")).to_have_count(0)
+
+
+async def test_a_card_under_the_pointer_offers_what_can_be_done(bench):
+    with serving(bench, "vizprompt") as server:
+        async with talk(server) as client:
+            await branched(client)
+        async with browsing(server, viewport=WIDE) as page:
+            await (await row(page, "three")).click()
+            await page.mouse.move(*await spot(page, "side", 10))
+            hovered = page.locator("#graph .hovered")
+            await expect(hovered).to_contain_text("answer to side")
+            await hovered.get_by_role("button", name="Merge with the chosen turn").click()
+            await expect(page.locator("#composer")).to_contain_text("side")
+            await page.mouse.move(*await spot(page, "two", 10))
+            await hovered.get_by_role("button", name="Compare with the chosen turn").click()
+            await expect(page.locator("#dialog")).to_contain_text("answer to two")
+            await page.keyboard.press("Escape")
+            await page.mouse.move(*await spot(page, "one", 12))
+            await hovered.get_by_role("button", name="Continue from here").click()
+            await expect(page.locator(SELECTED)).to_have_text("one")
+            await expect(page.locator("#prompt")).to_be_focused()
+
+
+async def test_fit_shows_every_conversation_with_its_title(bench):
+    with serving(bench, "vizprompt") as server:
+        async with talk(server) as client:
+            for number in range(150):
+                await client.send("create_node", prompt=f"subject {number}")
+            await client.ask("list_flows")
+        async with browsing(server, viewport=WIDE) as page:
+            await page.keyboard.press("f")
+            await expect(page.locator("#graph .minimap")).to_be_hidden()
+            await until(page, "[...window.wordsSeen.keys()].some((words) => words.startsWith('subject 149'))")
+
+
+async def test_where_there_is_little_room_the_graph_is_a_rail(bench):
+    with serving(bench, "vizprompt") as server:
+        async with talk(server) as client:
+            await branched(client)
+        async with browsing(server, viewport={"width": 1100, "height": 800}) as page:
+            await expect(await row(page, "side")).to_be_visible()
+            graph = page.locator("#graph")
+            assert (await graph.bounding_box())["width"] == 56
+            await expect(graph.locator(".minimap")).to_be_visible()
+            await graph.locator(".minimap").click()
+            await expect(graph.get_by_role("button", name="Fit everything")).to_be_visible()
+            assert (await graph.bounding_box())["width"] > 500
+            await page.mouse.click(*await spot(page, "side", 5))
+            await expect(page.locator(SELECTED)).to_have_text("side")
+            await until(page, "document.getElementById('graph').clientWidth === 56")
+
+
+async def test_colours_tell_models_or_tags_apart(bench):
+    with serving(bench, "vizprompt") as server:
+        async with talk(server) as client:
+            for model, tag in (("big", "red"), ("small", "blue")):
+                await client.ask("create_node", prompt=f"by {model}", model=model, tags=[tag])
+            await make(client, "plain")
+        async with browsing(server, viewport=WIDE) as page:
+            legend = page.locator("#graph .legend")
+            await expect(legend.locator("li")).to_have_text(["big", "small"])
+            await legend.locator("select").select_option("tag")
+            await expect(legend.locator("li")).to_have_text(["red", "blue"])

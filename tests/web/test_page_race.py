@@ -1,0 +1,114 @@
+"""A race on the page: started from the composer, watched, compared and taken, by pointer and by keys."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.async_api import expect
+
+from conversation_rig import serving, talk
+from page_rig import WIDE, browsing
+from scripted_model import Call, RecordedRequest, ScriptedModel, Turn
+
+pytestmark = pytest.mark.slow
+
+AXE = (Path(__file__).parents[2] / "node_modules/axe-core/axe.min.js").read_text(encoding="utf-8")
+FIND = """async () => (await axe.run("#dialog")).violations.map((each) => `${each.id}: ${each.nodes.map((node) => node.html)}`)"""
+START = "".join(f"line {number}\n" for number in range(1, 21))
+
+
+def writes(request: RecordedRequest) -> Turn:
+    """One try changes line 3, the other adds a line; both write the same b.txt."""
+    if request.json["messages"][-1]["role"] == "tool":
+        return Turn("Done.")
+    mine = "sed -i 's/^line 3$/three/' a.txt" if "mini" in request.json["model"] else "echo more >> a.txt; echo > c.txt"
+    return Turn("", [Call("runCommand", {"command": f"{mine}; echo b > b.txt"})])
+
+
+async def check_access(page) -> None:
+    await page.evaluate(AXE)
+    assert await page.evaluate(FIND) == []
+
+
+async def start_by_keys(page, prompt: str) -> None:
+    await page.fill("#prompt", prompt)
+    await page.keyboard.press("Escape")
+    await page.locator("#race").focus()
+    await page.keyboard.press("Enter")
+
+
+async def test_models_are_raced_compared_and_taken_by_file_and_whole(bench):
+    bench.write("a.txt", START)
+    with ScriptedModel(writes) as model, serving(bench, "nebula", **model.env()) as server:
+        async with talk(server) as client, browsing(server, viewport=WIDE) as page:
+            await start_by_keys(page, "do it")
+            sheet = page.locator("#dialog")
+            await expect(sheet.get_by_label("Task")).to_have_value("do it")
+            for name in ("gpt-4.1-nano", "gpt-4.1-mini"):
+                await sheet.locator("fieldset").get_by_label(name).check()
+            await sheet.get_by_role("button", name="Start").click()
+            await expect(sheet.get_by_role("button", name="Take try 2")).to_be_visible()
+            await expect(page.locator("#prompt")).to_have_value("")
+            results = sheet.get_by_role("region", name="Results").get_by_role("row")
+            await expect(results).to_have_count(3)
+            await expect(results.nth(2)).to_contain_text("gpt-4.1-mini")
+            await expect(sheet.locator("summary", has_text="a.txt")).to_contain_text("1 | 2")
+            await expect(sheet.locator("summary", has_text="b.txt")).to_contain_text("all alike")
+            await expect(sheet.locator("summary", has_text="c.txt")).to_contain_text("only try 1")
+            third = sheet.get_by_role("region", name="a.txt").locator("tbody tr", has_text="line 3")
+            await expect(third.locator("td")).to_have_text(["3", "  line 3", "- line 3"])
+            assert bench.read("a.txt") == START
+            await sheet.get_by_role("button", name="Take c.txt of try 1").click()
+            await expect(sheet.locator("[role=status]")).to_contain_text("Taken: c.txt")
+            assert bench.read("c.txt") == "\n" and bench.read("a.txt") == START
+            bench.write("b.txt", "mine\n")
+            await sheet.get_by_role("button", name="Take try 2").click()
+            banner = page.locator("#banner")
+            await expect(banner).to_contain_text("Left out, because it changed in the project meanwhile: b.txt")
+            assert "three" in bench.read("a.txt") and bench.read("b.txt") == "mine\n"
+            await expect(page.locator("#transcript .turn.selected")).to_contain_text("Done.")
+            await expect(page.locator(".fork")).to_contain_text("of 2 from here")
+            await expect(page.locator("#outline .row.try")).to_have_count(1)
+            flow = (await client.ask("get_flow", compact=True))["data"]
+            assert len(flow["ids"]) == 2 and flow["pairs"] == []
+            # Tomorrow, too: the siblings of the chosen turn.
+            await page.reload()
+            await expect(page.locator(".fork")).to_contain_text("of 2 from here")
+            await page.locator("#transcript").focus()
+            await page.keyboard.press("u")
+            await expect(sheet.locator("summary", has_text="a.txt")).to_be_visible()
+            await expect(sheet.get_by_role("button", name="Take try 1")).to_be_visible()
+
+
+async def test_one_try_is_stopped_then_all_and_the_page_may_be_closed_meanwhile(bench):
+    sleeps = Turn("", [Call("runCommand", {"command": "sleep 60"})])
+    with ScriptedModel(lambda _: sleeps) as model, serving(bench, "nebula", **model.env()) as server:
+        async with browsing(server, viewport=WIDE) as page:
+            await start_by_keys(page, "do it")
+            sheet = page.locator("#dialog")
+            await sheet.get_by_role("button", name="Start").click()
+            lines = sheet.locator(".tries li")
+            await expect(lines.filter(has_text="sleep 60")).to_have_count(3)
+            await sheet.get_by_role("button", name="Stop try 2").click()
+            await expect(lines.nth(1)).to_contain_text("stopped")
+            await expect(sheet.locator("[role=status]")).to_contain_text("1 of 3 tries done")
+            await page.reload()
+            await expect(page.locator("#race")).to_contain_text("of 3 tries done")
+            await page.locator("#race").click()
+            await sheet.get_by_role("button", name="Stop all").click()
+            cells = sheet.locator("table.results tbody td:nth-child(3)")
+            await expect(cells).to_have_text(["stopped"] * 3)
+
+
+async def test_a_race_in_japanese_passes_the_access_check(bench):
+    bench.write("a.txt", START)
+    with ScriptedModel(writes) as model, serving(bench, "nebula", **model.env()) as server:
+        async with browsing(server, locale="ja-JP", viewport=WIDE) as page:
+            await start_by_keys(page, "やって")
+            sheet = page.locator("#dialog")
+            await check_access(page)
+            await sheet.get_by_role("button", name="始める").click()
+            await expect(sheet.get_by_role("button", name="試行 3 を取り込む")).to_be_visible()
+            await expect(sheet.locator("summary", has_text="a.txt")).to_contain_text("すべて同じ")
+            await check_access(page)

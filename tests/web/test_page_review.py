@@ -1,0 +1,112 @@
+"""A question as a review, what was decided in the turn, the model's steps, the first view and the palette."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.async_api import expect
+
+from conversation_rig import serving, talk
+from page_rig import WIDE, agree, answered, browsing, make, send
+from scripted_model import Call, ScriptedModel, Turn
+
+pytestmark = pytest.mark.slow
+
+OLD = "RATE = 5\n" + "".join(f"# line {number}\n" for number in range(2, 20)) + "last = 0\n"
+PLACES = [{"old_text": "RATE = 5", "new_text": "RATE = 10"}, {"old_text": "last = 0", "new_text": "last = 1"}]
+EDIT = [Turn("", [Call("readFile", {"path": "src/limits.py"})]), Turn("", [Call("editFile", {"path": "src/limits.py", "edits": PLACES})])]  # fmt: skip
+
+
+async def test_a_change_is_reviewed_by_keys_and_the_decision_stays_in_the_turn(bench):
+    bench.write("src/limits.py", OLD)
+    with ScriptedModel([*EDIT, Turn("One is in.")]) as model, serving(bench, "nebula", **model.env()) as server:
+        async with browsing(server, viewport=WIDE) as page:
+            await send(page, "Raise it")
+            question = page.locator(".question")
+            await expect(question.locator("h2")).to_contain_text("Write src/limits.py+2 −2")
+            await expect(question.locator(".path b")).to_have_text("limits.py")
+            await expect(question.locator(".hunk label")).to_have_text([re.compile("line 1"), re.compile("line 20")])
+            assert "@@" not in await question.inner_text()
+            await expect(question.locator(".removed .word").first).to_have_text("5")
+            await expect(question.locator(".added .word").first).to_have_text("10")
+            await expect(question.locator(".added .hl-number").first).to_have_text("10")
+            await expect(question.locator(".removed").first).to_have_attribute("data-line", "1")
+            await expect(page.locator("#prompt")).to_be_hidden()  # one field: that of the question
+            await expect(question.locator("h2")).to_be_focused()
+            await page.wait_for_timeout(700)  # a key that comes with the question was meant for something else
+            await page.keyboard.press("1")
+            await expect(question.locator(".agree span")).to_have_text("Apply 1 of 2 changes")
+            await page.keyboard.press("y")
+            await answered(page, "One is in.")
+            assert bench.read("src/limits.py") == OLD.replace("last = 0", "last = 1")
+            await expect(page.locator("#prompt")).to_be_focused()
+            decided = page.locator(".selected .decided")
+            await expect(decided.locator("summary")).to_have_text("You applied 1 of 2 changes to src/limits.py")
+            await expect(decided.locator(".diff")).to_be_hidden()
+            await decided.locator("summary").click()
+            await expect(decided.locator(".removed")).to_have_text(["RATE = 5\n", "last = 0\n"])
+
+
+async def test_a_key_that_comes_with_the_question_answers_nothing(bench):
+    script = [Turn("", [Call("writeFile", {"path": "a.txt", "content": "x\n"})]), Turn("Done.")]
+    with ScriptedModel(script) as model, serving(bench, "nebula", **model.env()) as server:
+        async with browsing(server, viewport=WIDE) as page:
+            await page.evaluate(
+                """new MutationObserver((_, watch) => { if (!document.querySelector(".question .agree")) return;
+                    watch.disconnect(); for (const key of "yn1") document.activeElement.dispatchEvent(
+                        new KeyboardEvent("keydown", { key, bubbles: true })); window.pressed = true; })
+                    .observe(document.body, { childList: true, subtree: true })"""
+            )
+            await send(page, "Write it")
+            await expect(page.locator(".question")).to_be_visible()
+            await page.wait_for_timeout(300)
+            assert await page.evaluate("window.pressed")
+            await expect(page.locator(".question")).to_be_visible()
+            assert not (bench.project / "a.txt").exists()
+            await agree(page)
+            await answered(page, "Done.")
+
+
+async def test_the_steps_of_the_model_are_drawn_and_stay(bench):
+    steps = [{"content": "look", "status": "completed"}, {"content": "write", "status": "pending"}]
+    script = [Turn("", [Call("todo", {"items": steps})]), Turn("Half done.")]
+    with ScriptedModel(script) as model, serving(bench, "nebula", **model.env()) as server:
+        async with browsing(server, viewport=WIDE) as page:
+            await send(page, "Do it")
+            await answered(page, "Half done.")
+            drawn = page.locator(".selected .steps")
+            await expect(drawn).to_contain_text("1 of 2 steps done")
+            await expect(drawn.locator("li.completed")).to_contain_text("look")
+            await expect(drawn.locator("li.pending")).to_contain_text("write")
+
+
+async def test_the_first_view_offers_things_to_do_and_the_last_conversations(bench):
+    with ScriptedModel([]) as model, serving(bench, "nebula", **model.env()) as server:
+        async with talk(server) as client, browsing(server, viewport=WIDE) as page:
+            view = page.locator(".first-view")
+            await expect(view.locator("h2")).to_have_text(bench.project.name)
+            await view.get_by_role("button", name=re.compile("Find a bug")).click()
+            await expect(page.locator("#prompt")).to_have_value(re.compile("Look for a bug"))
+            await expect(page.locator("#graph")).to_be_hidden()
+            await make(client, "the second thing", await make(client, "how it began"))
+            await expect(view.locator("li")).to_contain_text("how it began")
+            await expect(page.locator("#graph")).to_be_visible()
+            await view.locator("li button").click()
+            await expect(page.locator("#transcript .selected")).to_contain_text("answer to the second thing")
+
+
+async def test_the_palette_finds_turns_and_has_few_rows(bench):
+    with serving(bench, "vizprompt") as server:
+        async with talk(server) as client:
+            for number in range(14):
+                await make(client, f"about graphs {number}")
+        async with browsing(server, viewport=WIDE) as page:
+            await expect(page.locator('[role="treeitem"]').first).to_be_visible()
+            await page.keyboard.press("Control+k")
+            rows = page.locator("#palette-list li")
+            await expect(rows).to_have_count(10)
+            await page.keyboard.type("graphs 3")
+            await expect(rows.first).to_contain_text("about graphs 3")
+            await page.keyboard.press("Enter")
+            await expect(page.locator("#transcript .selected")).to_contain_text("answer to about graphs 3")
