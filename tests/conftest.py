@@ -35,6 +35,7 @@ for profile, examples in (("quick", 10), ("thorough", 150)):
 settings.load_profile("quick")
 
 BIN = Path(sys.executable).parent
+VENDOR = Path(__file__).parents[1] / "scripts" / "vendor.py"
 WHOLE_PROGRAM = ("e2e/", "web/", "server/conversation/test_conversation_", "server/rag/")
 """Tests that start the real commands over and over: sound, and too many for the fast part."""
 
@@ -45,9 +46,12 @@ WHOLLY_SLOW = re.compile(rb"^pytestmark = .*\bmark\.slow\b", re.MULTILINE)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Makes the user that PostgreSQL runs as where we are root: once, before workers would do it at the same time, and
-    while no test looks whether `/etc/passwd` stays as it is."""
+    """Brings the page's third-party modules to those of the lock file, and makes the user that PostgreSQL runs as where
+    we are root: once, before workers would do it at the same time, and while no test looks whether `/etc/passwd` stays
+    as it is."""
     is_worker = hasattr(config, "workerinput")
+    if not is_worker:
+        subprocess.run([sys.executable, VENDOR], check=True)
     if os.geteuid() == 0 and not is_worker and config.option.markexpr != "not slow" and shutil.which("useradd"):
         try:
             pwd.getpwnam(USER_OF_POSTGRES)
@@ -90,7 +94,8 @@ class Bench:
     home: Path
 
     def env(self, **more: str) -> dict[str, str]:
-        kept = {name: os.environ[name] for name in ("PATH", "TMPDIR", "LD_LIBRARY_PATH") if name in os.environ}
+        names = ("PATH", "TMPDIR", "LD_LIBRARY_PATH", "PYTHONPATH")  # the last is how another system is played
+        kept = {name: os.environ[name] for name in names if name in os.environ}
         return {**kept, "HOME": str(self.home), "LANG": "C.UTF-8", "PYTHONWARNINGS": "error", **more}
 
     def argv(self, command: str, *args: str) -> list[str]:

@@ -1,6 +1,6 @@
 """The stream: redacted once, before anybody reads it."""
 
-from nebula.events import Approval, Diff, EventStream, Message, Notice, ProposedChange, Task, ToolResult
+from nebula.events import Approval, Diff, EventStream, Message, Notice, ProposedChange, Step, Task, ToolResult
 from nebula.language import Sentence, explain_to
 from nebula.messages import AssistantMessage, Json, ToolResultStatus, ToolUseResult
 from nebula.messages.redaction import REDACTED, SECRET_CONTENT, Redactor
@@ -40,6 +40,27 @@ def test_what_a_secret_file_holds_is_in_no_event_and_nor_are_its_values_later():
     for events in (recorded, shown):
         assert events[0].event.result.content[0].text == SECRET_CONTENT
         assert "hunter2" not in str([stamped.to_json() for stamped in events])
+
+
+def test_what_names_a_secret_file_is_recorded_without_its_content():
+    stream, (recorded, shown) = stream_of()
+    change = ProposedChange("conf/.env", "changed", 1, 2, "+short", old="old", new="short")
+    moved = ProposedChange("notes.txt", "changed", diff="+short", renamed_from="id_rsa")
+    plain = ProposedChange("a.txt", "changed", diff="+plain")
+    stream.emit(Approval("a", "command", "runCommand", (change, moved, plain), text="make"))
+    stream.emit(Diff("conf/.env", "+short", 1, 2, "b" * 64, "a" * 64, "step 1"))
+    stream.emit(Step("c", "writeFile", {"path": "conf/.env", "content": "", "edits": [{"new_text": "short"}], "n": 1}))
+    question, diff, step = (stamped.event for stamped in recorded)
+    assert [each.diff for each in question.changes] == [SECRET_CONTENT, SECRET_CONTENT, "+plain"]
+    assert (question.changes[0].kind, question.changes[0].added, question.changes[0].new) == (
+        "changed",
+        1,
+        SECRET_CONTENT,
+    )
+    assert (question.text, question.changes[1].renamed_from) == ("make", "id_rsa")
+    assert diff == Diff("conf/.env", SECRET_CONTENT, 1, 2, "b" * 64, "a" * 64, "step 1")
+    assert step.args == {"path": "conf/.env", "content": "", "edits": SECRET_CONTENT, "n": 1}
+    assert [each.diff for each in shown[0].event.changes] == ["+short", "+short", "+plain"]
 
 
 def test_a_notice_is_english_on_the_wire_and_in_the_readers_language():

@@ -2,6 +2,6 @@
 
 import sys
 
-from nebula.cli.nebula import main
+from nebula.cli.start import nebula
 
-sys.exit(main())
+sys.exit(nebula())

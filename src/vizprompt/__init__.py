@@ -35,7 +35,7 @@ __all__ = [
 
 
 class VizPrompt(Graph):
-    """Everything `Graph` offers; `create_node` answers with the id, as seed §9.2 has it."""
+    """Everything that `Graph` offers; `create_node` returns the id."""
 
     def create_node(  # type: ignore[override]
         self,

@@ -11,6 +11,7 @@ from nebula.agent.past.kept_state import KeptState, SessionState
 from nebula.agent.plan.kept_plans import PLANS, NoSuchPlan, find_plan
 from nebula.config import load_settings
 from nebula.files.home import derived_folder
+from nebula.messages.redaction import Redactor
 from nebula.tools.code import code_outline
 
 DEEP = "[" * 100_000
@@ -19,7 +20,7 @@ ID = "0" * 8 + "-0000-0000-0000-" + "0" * 12
 
 def test_the_state_of_a_session_is_empty_then(tmp_path: Path) -> None:
     (tmp_path / f"{ID}.json").write_text(DEEP)
-    assert KeptState(str(tmp_path), ID).read() == SessionState()
+    assert KeptState(str(tmp_path), ID, Redactor()).read() == SessionState()
 
 
 def test_a_plan_cannot_be_resumed_then(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nebula.agent.assembly import open_session, preview_context
+from nebula.agent.assembly import open_session, open_workbench, preview_context
 from nebula.agent.conversation import CUT_SHORT, WITHDRAWN
 from nebula.config import Settings
 from nebula.graph.graph import Graph
@@ -19,7 +19,7 @@ from nebula.llm.errors import LimitError
 from nebula.memory import Sessions, UnknownSession
 from nebula.messages import AssistantMessage, UserMessage
 from nebula.testing import ScriptedConnector, scripted_session
-from nebula.tools.approval import allow_all
+from nebula.tools.approval import Approvals, allow_all
 from nebula.value import replace
 
 KEY = "sk-test-0123456789abcdef"
@@ -350,10 +350,55 @@ def test_what_an_allowed_secret_file_holds_reaches_the_model_and_no_record(setti
     assert (project / "a.py").read_text("utf-8") == "token = 'tok-55555-66666'\n"
     questions = [event.diff for event in events if event.type == "approval"]
     assert ["tok-55555-66666" in diff for diff in questions] == [True]
-    written = [path for top in (settings.root, settings.home) for path in Path(top).rglob("*") if path.is_file()]
-    leaks = [path for path in written if b"tok-55555" in path.read_bytes() or b"pass-word-9" in path.read_bytes()]
-    journal = project / ".nebula" / "journal"
-    assert sorted(path for path in leaks if journal not in path.parents) == [project / ".env", project / "a.py"]
+    assert files_with(settings, b"tok-55555") == [".env", "a.py"] and files_with(settings, b"pass-word-9") == [".env"]
+
+
+def files_with(settings, text):
+    """Return the files of the project and of the home that hold a text, those of the journal aside."""
+    places = [path for top in (settings.root, settings.home) for path in Path(top).rglob("*") if path.is_file()]
+    found = [os.path.relpath(path, settings.root) for path in places if text in path.read_bytes()]
+    return sorted(path for path in found if not path.startswith(".nebula/journal/"))
+
+
+def test_what_is_written_into_a_secret_file_is_in_no_record(settings):
+    Path(settings.root, ".env").write_text("OLD=1\n", encoding="utf-8")
+    edits = [{"old_text": "OLD=1", "new_text": "NEW=edited-66666\nPIN=x9y8"}]
+    calls = [
+        {"name": "editFile", "args": {"path": "./.env", "edits": edits}},
+        {"name": "writeFile", "args": {"path": "server.key", "content": "a passphrase\nK=made-77777\n"}},
+    ]
+    said = {"text": "I put made-77777 there.", "tool_calls": calls}
+    (final,), _, requests = run(settings, read(".env"), said, say("edited-66666"), allow=[".env", "server.key"])
+    assert (final.text, final.exit_code) == ("I put [redacted] there.\n\n[redacted]", 0)
+    assert "edited-66666" in str(requests[2].messages)
+    assert files_with(settings, b"edited-66666") == files_with(settings, b"x9y8") == [".env"]
+    assert files_with(settings, b"passphrase") == files_with(settings, b"made-77777") == ["server.key"]
+
+
+def test_what_commands_may_see_of_an_allowed_secret_file_is_known_before_any_runs(settings):
+    """A command may copy it into any file, whose difference is recorded before the model has read a word of it."""
+    Path(settings.root, ".env").write_text(ENV, encoding="utf-8")
+    bench = open_workbench(settings, Approvals(allow_all), [".env", "a.txt", "missing.key"])
+    try:
+        bench.tools("t")
+    finally:
+        asyncio.run(bench.close())
+    assert bench.redactor.text("+tok-55555-66666") == "+[redacted]"
+
+
+def test_what_is_kept_of_the_past_holds_no_secret(settings):
+    Path(settings.root, ".env").write_text(ENV, encoding="utf-8")
+
+    async def scenario():
+        steps = [read(".env"), *map(say, ("Read.", "Yes.", "A summary.", "Another.", "It is tok-55555-66666."))]
+        async with scripted_session(steps, settings=settings, allow=[".env"]) as scripted:
+            for prompt in ("a", "b"):
+                await scripted.turn(prompt)
+            await scripted.session.compact(focus="the token")
+            return scripted.session.conversation.digest
+
+    assert "It is" in asyncio.run(scenario())
+    assert files_with(settings, b"tok-55555") == [".env"] and files_with(settings, b"It is [redacted].")
 
 
 def test_a_secret_learnt_in_one_turn_is_kept_out_of_the_next(settings):

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import shutil
 import sqlite3
+import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -31,7 +32,8 @@ from nebula.messages import AssistantMessage, AssistantToolUse, Json, ToolResult
 from nebula.tools.approval import allow_all
 from nebula.value import record, replace
 from nebula.workspace import open_workspace
-from nebula.workspace.contract import Workspace
+from nebula.workspace.contract import FileText, Workspace
+from nebula.workspace.wrapped.base import WrappedWorkspace
 
 DONE = {"text": "Done."}
 
@@ -170,6 +172,26 @@ async def test_what_a_prompt_names_and_cannot_be_read_ends_a_turn_that_has_begun
     assert [each.event.type for each in told] == ["task", "error", "final"]
     assert (final.status, str(final.remark)) == ("error", "Input/output error")
     await session.close()
+
+
+class Watched(WrappedWorkspace):
+    """Files of which it is known who reads them."""
+
+    readers: ClassVar[list[threading.Thread]] = []
+
+    def read_file(self, path: str) -> FileText:
+        self.readers.append(threading.current_thread())
+        return super().read_file(path)
+
+
+async def test_what_an_answer_cites_is_read_while_others_are_served(settings: Settings) -> None:
+    await asyncio.to_thread(Path(settings.root, "a.py").write_bytes, b"1\n2\n")
+    session = await opened(settings, Playing({"text": "See a.py:L2."}))
+    session.project.read_only = Watched(session.project.read_only)
+    final = await session.turn("where?")
+    await session.close()
+    assert final.citations == Citations(1, 1)
+    assert Watched.readers and threading.current_thread() not in Watched.readers
 
 
 def test_only_our_own_searches_count_as_shown(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The examples in docs/blame.md and blame.ja.md are what the command really prints."""
+"""The examples in docs/guides/blame.md and blame.ja.md are what the command really prints."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from blamed_project import turn, write
 from conftest import Bench
 from in_process import run_here
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[2] / "docs" / "guides"
 EXAMPLES = {"en": ("blame.md", "greet by name"), "ja": ("blame.ja.md", "名前で挨拶する")}
 
 

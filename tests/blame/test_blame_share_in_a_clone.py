@@ -12,7 +12,7 @@ from nebula.blame import text
 from real_history import RealHistory, ask
 
 FLOOR = 0.95
-"""The share of the turns' lines that a clone must know; `docs/blame.md` has what was measured."""
+"""The share of the turns' lines that a clone must know; `docs/guides/blame.md` has what was measured."""
 
 
 def source_lines(random: Random) -> list[str]:

@@ -45,7 +45,9 @@ def _sentences(shown: str) -> list[str]:
     """What is said of each option and command: the text behind two blanks or below; examples and usage are none."""
     body = shown.split("\n\n", 1)[1]
     lines = [
-        line for line in body.splitlines() if line.strip() and not re.match(r"  (vizprompt|nebula|evercontext) ", line)
+        line
+        for line in body.splitlines()
+        if line.strip() and not re.match(r"  (vizprompt|nebula|evercontext|echo) ", line)
     ]
     said = [re.split(r"\s{2,}", line.strip(), maxsplit=1)[-1] for line in lines]
     return [each for each in said if not re.fullmatch(r"-.*|[a-z]+|[A-Z]+|\{.*\}", each)]

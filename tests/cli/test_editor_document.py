@@ -1,4 +1,4 @@
-"""What docs/editors.md says in both languages is what there is."""
+"""What docs/guides/editors.md says in both languages is what there is."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from nebula.cli.nebula_commands.servers.editor_commands import TERMINAL_ONLY
 from nebula.cli.terminal.commands.table import TABLE, find
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[2] / "docs" / "guides"
 ENGLISH, JAPANESE = ((DOCS / name).read_text() for name in ("editors.md", "editors.ja.md"))
 COMMAND = re.compile(r"`(/[a-z]+)")
 

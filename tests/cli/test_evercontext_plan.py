@@ -27,6 +27,15 @@ def test_the_same_task_is_the_same_request_and_plans_are_compared(bench):
     assert planned[0]["evidence"][0]["path"] == "shop/user.py" and planned[0]["usage"]["input_tokens"]
 
 
+def test_a_plan_that_writes_a_secret_file_is_shown_whole_and_recorded_without_its_content(bench):
+    writes = step("1", tool="write_file", parameters={"path": ".env", "content": "PIN=x9y8\n"})
+    with ollama(plan(writes)) as server:
+        ran = evercontext(bench, server, "plan", "--task", "x", "--json")
+    assert ran.json["plans"][0]["tasks"][0]["parameters"]["content"] == "PIN=x9y8\n"
+    kept = {event["type"]: event for event in bench.trace()}
+    assert "x9y8" not in str(kept) and json.loads(kept["plan_reply"]["text"]) == kept["plan"]["plan"]
+
+
 def test_a_plan_that_cannot_be_used_agrees_with_none(bench):
     bad = Turn("no plan today")
     with ollama(plan(step("1")), bad, bad) as server:

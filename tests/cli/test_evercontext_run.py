@@ -26,6 +26,8 @@ def test_hello_world_is_made_and_the_second_run_succeeds_too(bench):
         second = run(bench, server, "--task", TASK, "--json")
     assert (second.code, bench.read("app/main.py")) == (0, APP + "# new\n")
     assert "done" in first.out and "1 of 1 steps done" in first.out
+    assert "No planner is set up: hermes3:8b plans as well" in first.err
+    assert "without the code index" not in first.err
     assert second.json["status"] == "ok" and second.json["steps"][0]["state"] == "done"
 
 
@@ -377,3 +379,32 @@ def test_a_refused_kind_of_file_names_the_setting_and_with_it_the_task_succeeds(
         assert refused.code == 2 and "src/app.ts" in refused.out and "EC_ALLOW_EXT" in refused.out
         allowed = run(bench, server, "--task", "x", EC_ALLOW_EXT=".ts,.py")
     assert (allowed.code, bench.read("src/app.ts")) == (0, "let x\n")
+
+
+def test_the_planner_is_asked_once_more_with_what_happened(bench):
+    first = plan(step("1"), step("2", tool="read_file", parameters={"path": "missing.py"}), step("3"))
+    second = plan(step("1", "Write it.", files=["a.py"]))
+    with ollama(first, say("One."), second, write("a.py", "x\n"), say("Made.")) as server:
+        ran = run(bench, server, "--task", "x", "--replan", "--json", "--output-last-message", "answer.txt")
+    assert ran.code == 0, ran.err
+    assert [(each["id"], each["state"]) for each in ran.json["steps"]] == [
+        ("1", "done"), ("2", "failed"), ("again-1", "done"),
+    ]  # fmt: skip
+    asked = server.turns[2].json["messages"][-1]["content"]
+    assert asked.startswith("x\n") and "- 2 Step 2: failed: missing.py" in asked and "- 3 Step 3: not run" in asked
+    assert bench.read("answer.txt") == ran.json["text"] and "Made." in ran.json["text"]
+    assert run_here(bench, "evercontext", "run", "--resume-plan").code == 64
+    replayed = run_here(bench, "nebula", "trace", "replay")
+    assert (replayed.code, "It went as recorded." in replayed.out) == (0, True), replayed.out + replayed.err
+
+
+def test_no_other_plan_leaves_the_failure_as_it_was(bench):
+    steps = plan(step("1", tool="read_file", parameters={"path": "missing.py"}), step("2"))
+    with ollama(steps, say("no plan"), say("none at all")) as server:
+        ran = run(bench, server, "--task", "x", "--replan", "--json")
+    assert (ran.code, len(server.turns)) == (1, 3)
+    assert [each["state"] for each in ran.json["steps"]] == ["failed", "not_run"]
+    with ollama(steps, steps) as server:
+        ran = run(bench, server, "--task", "x", "--replan", "--json")
+    assert (ran.code, len(server.turns)) == (1, 2), "once, not for ever"
+    assert [each["id"] for each in ran.json["steps"]] == ["1", "again-1", "again-2"]

@@ -356,9 +356,11 @@ def test_tries_of_a_first_prompt_are_siblings_and_fork_offers_them(bench: Bench,
         if is_resumed:
             run_here(bench, "nebula", stdin="why?\nexit\n", **server.env())
             run_here(bench, "nebula", "-c", stdin="/retry\nexit\n", **server.env())
-            ran = run_here(bench, "nebula", "-c", stdin="/edit how?\nand?\n/retry\n/fork\n\nexit\n", **server.env())
+            ran = run_here(
+                bench, "nebula", "-c", stdin="/edit how?\nand?\n/retry\n/fork\n\n/tree\nexit\n", **server.env()
+            )
         else:
-            script = "why?\n/retry\n/edit how?\nand?\n/retry\n/fork\n\nexit\n"
+            script = "why?\n/retry\n/edit how?\nand?\n/retry\n/fork\n\n/tree\nexit\n"
             ran = run_here(bench, "nebula", stdin=script, **server.env())
     with Graph(bench.project / ".nebula/graph") as graph:
         nodes = {node.response: node for node in graph.list_nodes()}
@@ -366,6 +368,8 @@ def test_tries_of_a_first_prompt_are_siblings_and_fork_offers_them(bench: Bench,
         assert all(graph.list_tries(nodes[answer]) == tries for answer in ("One.", "Two.", "Three."))
         assert [nodes[answer].beginning for answer in ("One.", "Two.", "Three.")] == ["", tries[0], tries[0]]
         assert nodes["On."].beginning == nodes["Four."].beginning == ""
+    drawn = [line for line in ran.out.splitlines() if line.startswith(("├ ", "│ ", "└ ", "  ├", "  └"))]
+    assert [f"{line[:3].rstrip()} {line.split()[-1]}" for line in drawn[:3]] == ["├ why?", "├ why?", "└ how?"]
     offered = ran.out.partition("newest first:")[2]
     assert offered.count("(another try of the first)") == 2
     assert offered.index("how?") < offered.index("why? (another try of the first)")

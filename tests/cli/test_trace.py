@@ -211,3 +211,33 @@ def test_mistakes_are_one_line(bench: Bench) -> None:
     ):
         ran = run_here(bench, "nebula", "trace", *words)
         assert (ran.code, ran.out) == (64, "") and said in ran.err and ran.err.count("\n") == 1
+
+
+def test_a_lesson_shows_what_the_model_was_sent_and_what_came_back(worked: Bench) -> None:
+    turn(worked, *EDIT, prompt="make it two")
+    ran = run_here(worked, "nebula", "trace", "lesson")
+    assert (ran.code, ran.err) == (0, "")
+    first, second, third = ran.out.split("── Step ")[1:]
+    assert "You are nebula" in first and "make it two" in first and "readFile, " in first
+    assert 'a call of readFile:\n    {"path": "a.txt"}' in first and '{"content": "one\\n"}' in first
+    assert "everything as before (1 message)" in second and "make it two" not in second
+    assert "not its last word" in second and "this is the answer" in third
+    assert worked.read("a.txt") == "two\n", "the project itself is left alone"
+    assert "ステップ 3 / 3" in run_here(worked, "nebula", "trace", "lesson", NEBULA_LANG="ja").out
+
+
+def test_a_lesson_as_json_and_of_a_model_that_failed(worked: Bench) -> None:
+    turn(worked, *EDIT)
+    steps = run_here(worked, "nebula", "trace", "lesson", "--json").events
+    assert [len(step["calls"]) for step in steps] == [1, 1, 0]
+    assert steps[1]["results"] == [{"tool": "editFile", "status": "Success", "text": '{"success": true}'}]
+    turn(worked, Turn("Reading.", [Call("readFile", {"path": "a.txt"})]), Fault.status_code(401), code=1)
+    assert "the model failed here" in run_here(worked, "nebula", "trace", "lesson").out
+
+
+def test_a_lesson_shows_no_secret_that_a_tool_read(worked: Bench) -> None:
+    worked.write(".env", "TOKEN=hush-hush-hush\n")
+    with ScriptedModel([Turn("", [Call("readFile", {"path": ".env"})]), Turn("Read.")]) as model:
+        run_here(worked, "nebula", "-p", "read it", "--allow", ".env", **model.env())
+    ran = run_here(worked, "nebula", "trace", "lesson", "--full")
+    assert "hush-hush-hush" not in ran.out and "readFile answers" in ran.out

@@ -6,6 +6,7 @@ import json
 import subprocess
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -122,3 +123,39 @@ def test_all_tasks_together_have_a_limit(repo):
     with ScriptedModel(looks) as server:
         ran = batch(repo, server, {}, {}, argv=("--max-total-cost", "0.0000001", "--parallel", "1"))
     assert (ran.code, [each["status"] for each in ran.json["tasks"]]) == (1, ["ok", "limit"])
+
+
+def test_every_task_by_each_model_with_one_table_predictions_and_junit(repo):
+    def answer(request: RecordedRequest) -> Turn:
+        if request.json["messages"][-1]["role"] == "tool":
+            return Turn("Done.")
+        word = "good" if request.json["model"] == "gpt-4.1-mini" else "bad"
+        return Turn("", [Call("runCommand", {"command": f"echo {word} > result.md"})])
+
+    line = {"id": "one", "tries": 2, "checks": ["grep -q good result.md"]}
+    argv = ("--models", "gpt-4.1-nano, gpt-4.1-mini", "--predictions", "preds.jsonl", "--junit", "junit.xml")
+    with ScriptedModel(answer) as server:
+        ran = batch(repo, server, line, {"id": "own", "models": ["gpt-4.1-nano"]}, argv=argv)
+        again = repo.run("evercontext", "batch", "tasks.jsonl", *argv, **server.env())
+    assert [each["id"] for each in ran.json["tasks"]] == ["one.1.1", "one.1.2", "one.2.1", "one.2.2", "own.1"]
+    nano, mini = ran.json["models"]
+    assert (nano["model"], nano["tasks"], nano["tries"]) == ("gpt-4.1-nano", 2, 3)
+    assert (nano["passed_at_1"], nano["passed_at_n"]) == (0.5, 0.5)
+    assert (mini["model"], mini["passed_at_1"], mini["passed_at_n"], mini["malformed"]) == ("gpt-4.1-mini", 1.0, 1.0, 0)
+    rows = [row.split() for row in again.out.splitlines()]
+    assert ["gpt-4.1-mini", "1", "2", "100.0", "%", "100.0", "%"] in [row[:7] for row in rows], again.out
+    found = [json.loads(each) for each in (repo.project / "preds.jsonl").read_text("utf-8").splitlines()]
+    assert [(each["instance_id"], each["model_name_or_path"]) for each in found] == [
+        ("one", "gpt-4.1-nano"), ("one", "gpt-4.1-mini"), ("own", "gpt-4.1-nano"),
+    ]  # fmt: skip
+    assert "+good" in found[1]["model_patch"] and "result.md" in found[0]["model_patch"]
+    suite = ElementTree.parse(repo.project / "junit.xml").getroot()
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("5", "2", "0")
+    cases = {each.get("name"): each.find("failure") for each in suite.iter("testcase")}
+    assert cases["one.2.1"] is None and "checks" in str(cases["one.1.1"].get("message"))
+
+
+def test_a_model_without_a_name_is_refused(repo):
+    with ScriptedModel(looks) as server:
+        ran = batch(repo, server, {}, argv=("--models", "gpt-4.1-nano,"))
+        assert ran.code == 64 and server.turns == []

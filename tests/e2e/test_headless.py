@@ -288,7 +288,7 @@ def test_output_that_cannot_be_written_is_one_clear_line(bench, line):
 
 
 def test_what_the_system_says_is_said_in_the_persons_language(bench):
-    code, _, err = shell(bench, "nebula --help >/dev/full", NEBULA_LANG="ja")
+    code, _, err = shell(bench, "nebula --version >/dev/full", NEBULA_LANG="ja")
     assert (code, err) == (1, "nebula: 標準出力: ディスクに空きがありません\n")
 
 

@@ -67,6 +67,20 @@ def test_sync_search_status_and_rebuild(repository, bench):
     assert status["skipped_files"] == [{"path": "picture.bin", "reason": "binary"}]
 
 
+def test_a_search_says_why_each_hit_stands_where_it_stands(repository, bench):
+    bench.write("tests/test_light.py", "def test_lighthouse():\n    lighthouse()\n")
+    first, *_, last = repository.index("search", "lighthouse", "--explain")["chunks"]
+    assert (first["path"], last["path"]) == ("light.py", "tests/test_light.py")
+    for hit in (first, last):
+        assert sum(hit["parts"].values()) == pytest.approx(hit["score"], abs=0.06)
+    assert "test" not in first["parts"] and last["parts"]["test"] == min(last["parts"].values()) < 0
+    assert "parts" not in repository.index("search", "lighthouse")["chunks"][0]
+    head, why, *_ = bench.run("nebula", "index", "search", "lighthouse", "--explain").out.splitlines()
+    assert (
+        head == "light.py:L1-L2  lighthouse" and ", words +" in why and why.startswith(f"    {first['score']:.2f} = ")
+    )
+
+
 @pytest.mark.parametrize(
     "args", [("index",), ("index", "search"), ("index", "find"), ("index", "search", "x", "--top-k", "0")]
 )

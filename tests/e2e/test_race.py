@@ -201,6 +201,11 @@ def test_the_first_whose_checks_pass_is_taken(bench):
     assert sorted(verified) == [False, True, True]
     assert final["taken"] == verified.index(True) + 1
     assert bench.read("a.txt") == "good\n"
+    races = bench.run("nebula", "kpi", "--json").json["races"]
+    assert races == [{"model": "gpt-4.1-nano", "tries": 3, "passed": 2, "taken": 1}]
+    table = bench.run("nebula", "kpi", "--by", "model").out.splitlines()
+    assert ["gpt-4.1-nano", "3", "2", "1"] in [line.split() for line in table]
+    assert "passed  taken" not in bench.run("nebula", "kpi", "--by", "day").out
 
 
 def test_nothing_is_taken_where_nothing_passed_or_nobody_is_asked(bench):

@@ -21,6 +21,8 @@ def test_a_race_in_a_session_and_a_part_of_it_taken(bench, terminal):
         screen.line("/race --tries 2 do it")
         screen.wait("/take 2 takes a try")
         assert bench.read("a.txt") == "one\n"
+        screen.line("/compare a.txt")
+        screen.wait("+two", times=2)
         screen.line("/take 2 b.txt")
         screen.wait(ASK)
         screen.line("y")
@@ -50,13 +52,16 @@ def test_a_try_is_taken_at_the_end_of_a_race(bench, terminal):
     with ScriptedModel(writes) as server:
         screen = terminal(server, "race", "do it", "--tries", "2")
         screen.wait("Enter leaves them")
+        screen.line("compare b.txt")
+        screen.wait("b.txt: all alike")
+        screen.wait("Enter leaves them", times=2)
         screen.line("take 9")
         screen.wait("There is no try 9 to take.")
         screen.line("take 2:a.txt")
         screen.wait("Take these 1 files? (y/N):")
         screen.line("y")
         screen.wait("a.txt (+1 −1)")
-        screen.wait("Enter leaves them", times=3)
+        screen.wait("Enter leaves them", times=4)
         screen.line("")
         assert screen.ended() == 0
     assert bench.read("a.txt") == "two\n" and not (bench.project / "b.txt").exists()

@@ -31,6 +31,7 @@ def test_before_write_refuses_with_its_output_as_the_reason(bench, hook):
     hook(before_write=['grep -q \'"path": "a.txt"\' && { echo not this file; exit 3; }'])
     ran, bodies = ask(bench, WRITE)
     assert ran.code == 2 and not (bench.project / "a.txt").exists() and "not this file" in bodies[1]
+    assert "Your hook before_write refused it: not this file" in ran.err
 
 
 def test_before_write_that_agrees_lets_it_through_and_changes_nothing(bench, hook):

@@ -176,7 +176,7 @@ DATA = {
     Final: "text node_id forecast",
     Stamped: "trace_id session_id ts",
     StepEnd: "answer removed",
-    TaskOutcome: "id digest root trace_id status files",
+    TaskOutcome: "id digest root trace_id status files group model",
 }
 """What may be bare text in the events and in what they are made from: names, and what models, people, programs and
 files say. All that we say ourselves is a `Sentence`: bare text would pass by the tests above."""

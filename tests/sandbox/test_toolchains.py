@@ -133,16 +133,41 @@ def test_an_environment_made_by_a_python_of_the_home_works_and_keys_stay_unread(
         ("go.mod", ["go/pkg/mod"]),
         ("Cargo.toml", [".cargo/registry"]),
         ("pom.xml", [".m2/repository"]),
-        ("build.gradle.kts", [".gradle/caches/modules-2"]),
+        ("build.gradle.kts", [".gradle/caches/modules-2", ".gradle/wrapper/dists"]),
         ("package.json", []),
     ],
 )
 def test_what_was_downloaded_for_a_project_is_shown_whatever_path_says(
     home: Path, manifest: str, shown: list[str]
 ) -> None:
-    for each in ("go/pkg/mod", ".m2/repository", ".gradle/caches/modules-2"):
+    for each in ("go/pkg/mod", ".m2/repository", ".gradle/caches/modules-2", ".gradle/wrapper/dists"):
         (home / each).mkdir(parents=True)
     program(home / ".m2/settings.xml", "canary")
     program(home / ".gradle/gradle.properties", "canary")
     (home / "project" / manifest).touch()
     assert short(home, found(home).folders) == shown
+
+
+def test_a_build_takes_locks_and_unpacks_in_its_downloads_and_the_home_stays_as_it_was(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    modules = home / ".gradle/caches/modules-2"
+    program(modules / "files/junit.jar", "junit\n")
+    program(modules / "modules-2.lock", "free")
+    program(modules / "auth.json", "canary")
+    program(home / "project/build.gradle", "")
+    monkeypatch.setenv("HOME", str(home))
+    project = str(home / "project")
+    tools = find_toolchains(project, os.environ)
+    line = (
+        "cd ~/.gradle/caches/modules-2 && cat files/junit.jar auth.json && echo held > modules-2.lock && "
+        "mkdir unpacked && rm -r files && ls && cat modules-2.lock; touch ../beside"
+    )
+    command = Command(project, line, read_only=tools.folders, caches=tools.caches, covered=tools.covered)
+    with run(command) as done:
+        assert done.output.split() == ["junit", "auth.json", "modules-2.lock", "unpacked", "held"]
+        assert done.exit_code == 0
+    assert (modules / "modules-2.lock").read_text() == "free"
+    assert sorted(each.name for each in modules.iterdir()) == ["auth.json", "files", "modules-2.lock"]
+    with run(command) as done:
+        assert done.output.split()[0] == "junit", "nothing is left of the first one's"

@@ -17,7 +17,7 @@ from nebula.llm.errors import LimitError
 from nebula.testing import ScriptedCall, ScriptedReply, captured_events, scripted_session
 
 ROOT = Path(__file__).parent.parent.parent
-EXAMPLE, *_ = re.findall(r"```python\n(.*?)```", (ROOT / "docs/testing.md").read_text("utf-8"), re.DOTALL)
+EXAMPLE, *_ = re.findall(r"```python\n(.*?)```", (ROOT / "docs/guides/testing.md").read_text("utf-8"), re.DOTALL)
 
 
 def write(path: str) -> ScriptedReply:
@@ -25,7 +25,7 @@ def write(path: str) -> ScriptedReply:
 
 
 def test_the_example_of_the_document_runs() -> None:
-    exec(compile(EXAMPLE, "docs/testing.md", "exec"), {"__name__": "example"})
+    exec(compile(EXAMPLE, "docs/guides/testing.md", "exec"), {"__name__": "example"})
 
 
 async def test_without_decisions_everything_is_allowed_that_yes_allows(tmp_path: Path) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shlex
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from nebula.config import load_settings
+from nebula.sandbox.launcher import Launchers
 from nebula.tools.commands.layers import CommandLayers
 
 
@@ -36,3 +40,23 @@ def test_the_interpreter_of_the_project_is_shown_by_the_command_that_is_named(
     assert json.loads(wanted) == ["~/.gitconfig", "~/own/python"]
     assert unseen(tmp_path, *json.loads(wanted)) == ""
     assert unseen(tmp_path, "~/own") == ""
+
+
+def test_commands_of_two_threads_share_what_starts_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Launchers] = []
+
+    class Slow(Launchers):
+        def __init__(self) -> None:
+            time.sleep(0.1)  # as long as the other thread needs to come here
+            super().__init__()
+            made.append(self)
+
+    monkeypatch.setattr("nebula.sandbox.launcher.Launchers", Slow)
+    layers = CommandLayers(load_settings(str(tmp_path), {"HOME": str(tmp_path / "home")}))
+    with ThreadPoolExecutor() as pool:
+        done = list(pool.map(lambda line: asyncio.run(layers.run(line)), ["echo one", "echo two"]))
+    layers.close()
+    assert sorted(each.output for each in done) == ["one\n", "two\n"]
+    for each in done:
+        each.close()
+    assert len(made) == 1, "the second would be left behind with a process that nobody ends"

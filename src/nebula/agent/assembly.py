@@ -103,7 +103,7 @@ async def open_session(
         heard = (bench.project.hooks.read,) if bench.project.hooks is not None else ()
         recorders = (remembers, *project_recorders(settings, state), *map_readers(settings), *heard)
         background = BackgroundSummaries(archive, summarises_ahead, settings.auto_summary)
-        kept = KeptState(folder, session_id)
+        kept = KeptState(folder, session_id, bench.redactor)
         session = Session(session_id, settings, chosen, bench, archive, recorders, background, memory, lock, kept, mode)
         taken_back = finish_what_was_cut_short(session.project, state, derived)
         for remark in (*forgetful, *state.remarks, *taken_back, *telemetry_remarks(os.environ)):
@@ -212,7 +212,7 @@ def open_project_access(
     folders = skills.folders_outside(settings.root) if skills else ()
     commands = None if settings.mcp_url else CommandLayers(settings, tuple(allow), folders)
     hooks = _hooks(settings, commands, approvals)
-    audit, code = _audit_log(settings, state or StateFolder()), code_search(settings)
+    audit, code = open_audit_log(settings, state or StateFolder()), code_search(settings)
     external = _external(settings)
     if settings.allow_network:
         approvals.permissions.give(NETWORK)
@@ -313,7 +313,7 @@ def _workspace(settings: Settings, policy: Policy, *, read_only: bool) -> Worksp
     return RemoteWorkspace(settings.mcp_url, settings.token, read_only=read_only)
 
 
-def _audit_log(settings: Settings, state: StateFolder) -> AuditLog | None:
+def open_audit_log(settings: Settings, state: StateFolder) -> AuditLog | None:
     if settings.mcp_url:
         return None  # the gateway keeps its own
     if not settings.audit_log and not state.keeps_records:

@@ -23,6 +23,7 @@ from nebula.errors import NebulaError
 from nebula.events import Approval, Notice, Stamped, Task
 from nebula.events import Final as TurnFinal
 from nebula.language import Sentence, translate
+from nebula.sandbox.errors import SandboxError
 
 if TYPE_CHECKING:
     from nebula.config import Settings
@@ -108,8 +109,6 @@ class Hooks:
         """Return the exit code, None where it did not come to one, and what was printed or is the reason."""
         if self._layers is None or not await asyncio.to_thread(lambda: self._layers and self._layers.available):
             return None, f"The hook {command!r} cannot run: this machine has no layers (see nebula doctor)."
-        from nebula.sandbox.errors import SandboxError
-
         try:
             done = await self._layers.run(command, timeout_s=LIMIT_S, read_back=False, stdin=body)
         except (SandboxError, NebulaError, OSError) as problem:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AsyncExitStack, ExitStack
+from contextlib import AsyncExitStack, ExitStack, suppress
 from typing import TYPE_CHECKING
 
 from nebula.agent.code.project_map import project_map
@@ -27,6 +27,7 @@ from nebula.tools.registry import agent_tools, chat_tools, plan_tools
 from nebula.tools.toolset import CallAudit, ToolSet
 from nebula.value import field, record, replace
 from nebula.workspace.contract import Workspace
+from nebula.workspace.errors import WorkspaceError
 
 if TYPE_CHECKING:
     from nebula.agent.hooks import Hooks
@@ -108,6 +109,7 @@ class Workbench:
     def tools(self, trace_id: str, mode: str = "agent") -> ToolSet:
         """Make the tools of a mode, whose calls are recorded under `trace_id`. May block: it looks for layers."""
         project, plan = self.project, mode == "plan"
+        self._learn_allowed_secrets()
         external = self._external_tools(plan=plan)
         kit = ToolKit(
             (project.read_only if plan else project.workspace).for_turn(trace_id),
@@ -131,6 +133,12 @@ class Workbench:
             after = (self.tell_index,) if project.hooks is None else (self.tell_index, project.hooks.after_write)
             tools = agent_tools(kit, project.approvals, audit=audit, after_change=after)
         return replace(tools, beside=FolderInstructions(project.root, self.ledger, self.instructions_used))
+
+    def _learn_allowed_secrets(self) -> None:
+        """Learn what the secret files hold that commands may see: they may put it anywhere."""
+        for path in self.project.commands.allowed_secrets if self.project.commands is not None else ():
+            with suppress(WorkspaceError):  # a file that is not there, or no text
+                self.redactor.learn(self.project.read_only.read_file(path).content)
 
     def _external_tools(self, *, plan: bool) -> Mapping[str, Tool]:
         if self.project.external is None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from nebula.blame.kept.basis import Basis
+from nebula.blame.reflog import carried_times, find_logs, seconds
 from nebula.workspace.errors import WorkspaceError
 from nebula.workspace.journal.changes import RecordedChange
 from nebula.workspace.journal.objects import KEPT_BYTES
@@ -63,8 +64,6 @@ class JournalHistory:
         self._basis.touched[name] = changes[-1].seq if changes else -1
 
     def was_carried(self, since: str, until: str | None) -> bool:
-        from nebula.blame.reflog import seconds
-
         if not since:
             return False
         first = int(seconds(since))  # git counts whole seconds
@@ -73,8 +72,6 @@ class JournalHistory:
 
     @cached_property
     def _carried(self) -> list[int]:
-        from nebula.blame.reflog import carried_times, find_logs
-
         self._basis.look_at(*find_logs(self._workspace.root))
         return carried_times(self._workspace.root)
 

@@ -12,9 +12,14 @@ from typing import TYPE_CHECKING, Self
 
 from nebula.blame import text
 from nebula.blame.authors import BEFORE, YOU, Author, pack_authors, unpack_authors
+from nebula.blame.commits import LineCommit, LineOrigin, content_at, find_origins, own_email
+from nebula.blame.exchange.other_agents import OtherAgents
+from nebula.blame.fold import Fold
 from nebula.blame.journal_history import MOST_OF_FILE, JournalHistory
 from nebula.blame.kept.basis import Basis, own_address
 from nebula.blame.kept.cache import BlameCache
+from nebula.blame.node_lines import TurnLines, find_writers
+from nebula.blame.reflog import find_state
 from nebula.blame.runs import LineRun, join_runs, read_runs
 from nebula.errors import EXIT_USAGE, NebulaError
 from nebula.files.digest import digest
@@ -23,9 +28,6 @@ from nebula.workspace.journal.reader import JournalReader
 from nebula.workspace.local import open_workspace
 
 if TYPE_CHECKING:
-    from nebula.blame.commits import LineCommit, LineOrigin
-    from nebula.blame.fold import Fold
-    from nebula.blame.node_lines import TurnLines
     from nebula.graph.graph import Graph
     from nebula.graph.values import Node
 
@@ -74,8 +76,6 @@ class ProjectBlame:
         Raises BlameRefused, and WorkspaceError for what the guard refuses."""
         real = self._workspace.resolve(path)
         if revision:
-            from nebula.blame.commits import content_at
-
             content = content_at(self._root, revision, real)
             if content is None:
                 raise BadTarget("{path}: is not in {revision}.", path=real, revision=revision)
@@ -119,9 +119,6 @@ class ProjectBlame:
         return join_runs(told)
 
     def _find_origins(self, path: str, content: bytes, lines: list[int], revision: str) -> dict[int, LineOrigin]:
-        from nebula.blame.commits import find_origins
-        from nebula.blame.reflog import find_state
-
         self._more_basis.look_at(*find_state(self._root))
         self._more_basis.email = own_address()
         return find_origins(self._root, path, content, lines, revision)
@@ -130,8 +127,6 @@ class ProjectBlame:
         """Give lines that another agent says it wrote to that one; to a turn, where it was one of this project."""
         if not origins:
             return
-        from nebula.blame.exchange.other_agents import OtherAgents
-
         agents = OtherAgents(self._root).find(dict.fromkeys(origins.values()))
         for line, origin in origins.items():
             if (agent := agents.get(origin)) is None:
@@ -179,8 +174,6 @@ class ProjectBlame:
 
     @cached_property
     def _fold(self) -> Fold:
-        from nebula.blame.fold import Fold  # what was worked out before needs none of it
-
         return Fold(self._history)
 
     @cached_property
@@ -195,16 +188,12 @@ class ProjectBlame:
 
     @cached_property
     def _own_email(self) -> str | None:
-        from nebula.blame.commits import own_email
-
         return own_email(self._root)
 
     def _with_records(self, path: str, content: bytes, authors: list[Author]) -> list[Author]:
         """Return the authors, with turns of which only the node's own record is known: in a clone, or of others."""
         if all(author.kind == "turn" for author in authors) or not self._records:
             return authors
-        from nebula.blame.node_lines import find_writers
-
         writers = find_writers(path, content, self._records, self._history.now)
         return [
             Author("turn", writer) if writer is not None and author.kind in ("you", "before") else author
@@ -214,8 +203,6 @@ class ProjectBlame:
     @cached_property
     def _records(self) -> list[TurnLines]:
         """Return what nodes record whose turns are not in the journal, oldest first."""
-        from nebula.blame.node_lines import TurnLines
-
         return [
             TurnLines(node.id, file.path, file.wrote, file.removed)
             for node in self.nodes()

@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 from nebula.errors import EXIT_USAGE, NebulaError
 from nebula.language import Sentence, explain, translate
@@ -28,9 +28,18 @@ class UsageError(NebulaError):
     exit_code = EXIT_USAGE
 
 
+class ParserMet(BaseException):
+    """Raised by a parser that is to be described instead of being asked; see `described.tree`."""
+
+    def __init__(self, parser: Parser) -> None:
+        super().__init__(parser.prog)
+        self.parser = parser
+
+
 class Parser(argparse.ArgumentParser):
     """An argument parser whose complaints are one line and say where help is."""
 
+    is_described: ClassVar[bool] = False
     _declaring = False
 
     def __init__(
@@ -66,6 +75,13 @@ class Parser(argparse.ArgumentParser):
             return super().add_argument(*names, **options)
         finally:
             self._declaring = False
+
+    def parse_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> argparse.Namespace:
+        if Parser.is_described:
+            raise ParserMet(self)
+        return super().parse_args(args, namespace)
 
     def _print_message(self, message: str, file: Any = None) -> None:
         """argparse keeps it to itself when nobody could read it."""
@@ -151,7 +167,7 @@ def network_option(parser: argparse.ArgumentParser) -> None:
 
 
 def trust_option(parser: argparse.ArgumentParser) -> None:
-    flag(parser, "--trust", translate("let this project's configured checks and MCP servers run"))
+    flag(parser, "--trust", translate("let this project's configured checks, MCP servers, skills and commands be used"))
 
 
 def reference_option(parser: argparse.ArgumentParser, about: str, metavar: str = "ID|#TAG") -> None:

@@ -33,13 +33,13 @@ def _run(argv: Sequence[str]) -> int:
         return dispatch("nebula.cli.evercontext_commands", argv[0], argv[1:])
     if argv and not argv[0].startswith("-"):
         raise unknown_command(argv[0], list(COMMANDS))
-    if _parser().parse_args(argv).version:
+    if make_parser().parse_args(argv).version:
         print_line(f"evercontext {__version__}")
         return 0
     raise no_command("evercontext", list(COMMANDS))
 
 
-def _parser() -> Parser:
+def make_parser() -> Parser:
     parser = Parser(
         "evercontext",
         translate("Plan, then carry out under guard, then keep the index in step."),

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import os
 import sys
 from functools import partial
-from typing import TYPE_CHECKING
 
 from nebula import __version__
 from nebula.cli.arguments import checked_root
@@ -24,11 +22,7 @@ from nebula.cli.terminal.terminal_session import TerminalSession
 from nebula.config import Settings
 from nebula.language import translate
 from nebula.llm.catalog import short_name
-from nebula.messages.redaction import Redactor
 from nebula.stage import one_line
-
-if TYPE_CHECKING:
-    from nebula.cli.terminal.input.contract import TerminalInput
 
 
 def run_interactive(options: argparse.Namespace) -> int:
@@ -41,7 +35,9 @@ def new_terminal(options: argparse.Namespace, settings: Settings) -> TerminalSes
     terminal = TerminalSession(options, settings, screen_on(sys.stdout, sys.stdin))
     terminal.obey_at_once = partial(obey_at_once, terminal)
     if terminal.screen.capable:
-        terminal.input = _editor(terminal)
+        from nebula.cli.terminal.input.open_editor import open_editor  # it loads prompt_toolkit
+
+        terminal.input = open_editor(terminal, slash_words(terminal.settings), sorted(BARE))
     else:
         terminal.input = LineInput(sys.stdin.fileno(), terminal.screen, terminal.label, terminal.mark)
     return terminal
@@ -129,35 +125,3 @@ def _greet(terminal: TerminalSession, *, resumed: bool) -> None:
         show_resumed(terminal)
     else:
         terminal.screen.line()
-
-
-def _editor(terminal: TerminalSession) -> TerminalInput:
-    from nebula.cli.terminal.input.attached_size import AttachedSize
-    from nebula.cli.terminal.input.completion import FileNames, PromptCompleter
-    from nebula.cli.terminal.input.editor import EditorInput, PromptParts
-    from nebula.cli.terminal.input.keys import PromptActions
-    from nebula.cli.terminal.input.node_names import NodeNames
-
-    names: dict[str, FileNames] = {}
-
-    def files() -> FileNames:
-        # One listing a session: its workspace is the one that knows what may be seen.
-        session = terminal.session
-        return names.setdefault(session.id, FileNames(session.project.read_only))
-
-    return EditorInput(
-        PromptParts(
-            label=terminal.label,
-            status=terminal.status,
-            attached=AttachedSize(lambda: terminal.session.project.read_only, terminal.pastes),
-            actions=PromptActions(terminal.switch_mode, terminal.toggle_backstage),
-            completer=PromptCompleter(
-                slash_words(terminal.settings), sorted(BARE), files, NodeNames(lambda: terminal.session.archive.graph)
-            ),
-            pastes=terminal.pastes,
-            typed=terminal.typed,
-            history_path=os.path.join(terminal.settings.home, "history"),
-            redact=Redactor(terminal.settings.secrets).text,
-            colour=terminal.screen.colour,
-        )
-    )

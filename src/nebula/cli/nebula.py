@@ -48,12 +48,14 @@ COMMANDS = {
     "take": Sentence("what a try of a race did, into the project"),
     "trace": Sentence("what happened in a task, and its replies played once more"),
     "kpi": Sentence("how well tasks go and what they cost"),
+    "completion": Sentence("what makes bash, zsh or fish complete these commands"),
+    "manual": Sentence("the manual page of a program, for man"),
     "demo": Sentence("a recorded conversation on a sample project; no key and no network needed"),
 }
 _FOLDERS = {
     "servers": ("serve", "mcp", "acp"),
     "conversation": ("sessions", "graph", "import", "export", "blame", "trace", "race", "take"),
-    "setup": ("config", "models", "doctor", "skills"),
+    "setup": ("config", "models", "doctor", "skills", "completion", "manual"),
 }
 """Where the modules of commands lie that do not lie beside each other."""
 
@@ -62,7 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     with error_boundary("nebula", argv) as command:
         words = command.words
         if words and words[0] in COMMANDS:
-            command.exit_code = dispatch("nebula.cli.nebula_commands", _find_module(words[0]), words[1:])
+            command.exit_code = dispatch("nebula.cli.nebula_commands", find_module(words[0]), words[1:])
         elif (options := _options(words)).version:
             print_line(f"nebula {__version__}")
         else:
@@ -75,7 +77,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return command.exit_code
 
 
-def _find_module(command: str) -> str:
+def find_module(command: str) -> str:
     """Return the module of a command, below the folder of them all."""
     return next((f"{folder}.{command}" for folder, names in _FOLDERS.items() if command in names), command)
 
@@ -83,7 +85,7 @@ def _find_module(command: str) -> str:
 def _options(words: Sequence[str]) -> Namespace:
     if words and not words[0].startswith("-"):
         raise _not_a_command(words)
-    options = _parser().parse_args(words)
+    options = make_parser().parse_args(words)
     if options.version:
         return options
     check_allowed(options.allow)
@@ -117,7 +119,7 @@ def exit_codes() -> str:
     )
 
 
-def _parser() -> Parser:
+def make_parser() -> Parser:
     parser = Parser(
         "nebula",
         translate("A coding agent. Without -p: an interactive session in the current directory."),

@@ -11,6 +11,7 @@ import re
 import sys
 from typing import Any
 
+from nebula.files.json_line import json_line
 from nebula.language import translate, translate_count
 
 _CODE = r"(?ms)(^ *```.*?(?:^ *```|\Z))"
@@ -80,8 +81,6 @@ def short_path(path: str) -> str:
 
 def print_json(value: Any) -> None:
     """One line of JSON, readable in any script; what a terminal might obey is escaped."""
-    from nebula.memory.trace import json_line
-
     print(json_line(value), flush=True)
 
 

@@ -48,7 +48,7 @@ def _run(argv: Sequence[str]) -> int:
         return run_command(rest[0], data_dir, rest[1:], f"vizprompt {rest[0]}")
     if rest and not rest[0].startswith("-"):
         raise unknown_command(rest[0], list(COMMANDS))
-    if _parser().parse_args(rest).version:
+    if make_parser().parse_args(rest).version:
         print_line(f"vizprompt {__version__}")
         return 0
     raise no_command("vizprompt", list(COMMANDS))
@@ -70,7 +70,7 @@ def _data_dir(given: str | None) -> str:
     return folder
 
 
-def _parser() -> Parser:
+def make_parser() -> Parser:
     place = translate(
         "The data lies in ./{folder} unless --data-dir or {variable} says otherwise.",
         folder=DEFAULT_DATA_DIR,

@@ -128,6 +128,7 @@ def cost(provider: str, model: str, usage: Usage, *, is_sum: bool = False) -> fl
     return _dollars(usage, price) if price is not None else None
 
 
+@lru_cache(maxsize=64)
 def price_of(provider: str, model: str, *, is_long: bool = False) -> Price | None:
     """Return what a model costs at its provider; None where that is not known. `is_long`: of a long request."""
     row = PROVIDERS.get(provider)

@@ -12,6 +12,7 @@ from functools import cache
 from nebula.language import translate
 from nebula.sandbox.command import run
 from nebula.sandbox.contract import Capability, Command, Limits
+from nebula.sandbox.disk import forget_project
 from nebula.sandbox.errors import SandboxError, Unavailable
 from nebula.sandbox.inside.limits import has_own_pid_max
 from nebula.sandbox.inside.walls import OLDEST_LANDLOCK, landlock_version
@@ -78,8 +79,6 @@ def _probe(disk: str | None) -> Found:
             return "launcher", 0
         finally:
             if disk is not None:
-                from nebula.sandbox.disk import forget_project  # most kernels need no disk
-
                 forget_project(disk, folder)
 
 

@@ -36,6 +36,8 @@ class Command:
     """Without that: reaches these through a proxy on its own loopback, and no others. See `proxy.is_listed`."""
     read_only: tuple[str, ...] = ()
     """Directories and files outside the project that the command may read."""
+    caches: tuple[str, ...] = ()
+    """Directories in what may be read into which the command may write as well; what it writes is thrown away."""
     skills: tuple[str, ...] = ()
     """Folders that the command may read, though they may lie in what is otherwise covered or hidden."""
     covered: tuple[str, ...] = ()

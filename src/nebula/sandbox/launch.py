@@ -77,6 +77,7 @@ class Launch:
             "hidden": [path for path in command.hidden if os.path.lexists(f"{command.root}/{path}")],
             "covered": self._covered(as_root),
             "read_only": [path for path in self._read_only() if os.path.exists(path)],
+            "caches": [path for path in command.caches if os.path.isdir(path)],
             "skills": [path for path in command.skills if os.path.isdir(path)],
             "network": command.network,
             "proxy": bool(command.hosts),

@@ -8,7 +8,7 @@ import stat
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from nebula.files.beneath import FILE_FLAGS, best_opener
+from nebula.files.beneath import FILE_FLAGS, FOLDER_FLAGS, best_opener
 from nebula.files.reading import read_all
 from nebula.sandbox.contract import LayerChange
 
@@ -56,14 +56,17 @@ class Layer:
 
     def stamp(self, path: str) -> Stamp | None:
         """Changes whenever what stands at the path in the project does."""
+        *above, name = path.split("/")
         try:
-            handle = best_opener()(self.lower, path.split("/"), os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
+            folder = best_opener()(self.lower, above, FOLDER_FLAGS)
         except OSError:
-            return None  # nothing there, or no way to it
+            return None  # no way to it
         try:
-            return stamp_of(os.fstat(handle))
+            return stamp_of(os.stat(name, dir_fd=folder, follow_symlinks=False))
+        except OSError:
+            return None  # nothing there
         finally:
-            os.close(handle)
+            os.close(folder)
 
     def close(self) -> None:
         for handle in (self.lower, *self.descriptors):

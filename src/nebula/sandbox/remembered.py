@@ -25,7 +25,11 @@ _begun: dict[str, int] = {}
 def recall(cache_folder: str) -> tuple[str, int] | None:
     """Return the step that fails here and its error number, or one of OFFERED; None where nobody has found out."""
     try:
-        with open(_note(cache_folder), encoding="ascii") as file:
+        note = _note(cache_folder)
+    except OSError:
+        return "platform", 0  # no kernel that tells when it was booted: no Linux, or one without /proc
+    try:
+        with open(note, encoding="ascii") as file:
             step, _, number = file.read(200).partition("\t")
     except (OSError, UnicodeDecodeError):
         return None

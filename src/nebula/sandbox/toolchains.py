@@ -17,8 +17,8 @@ from nebula.value import value
 
 KNOWN: Final = (
     ".asdf", ".bun", ".cargo/bin", ".cargo/git", ".cargo/registry", ".conda/envs", ".deno/bin", ".elan", ".fnm",
-    ".ghcup/bin", ".goenv", ".gradle/caches/modules-2", ".jenv", ".juliaup", ".linuxbrew", ".local/bin",
-    ".local/pipx", ".local/share/fnm", ".local/share/mise", ".local/share/pipx", ".local/share/pnpm",
+    ".ghcup/bin", ".goenv", ".gradle/caches/modules-2", ".gradle/wrapper/dists", ".jenv", ".juliaup", ".linuxbrew",
+    ".local/bin", ".local/pipx", ".local/share/fnm", ".local/share/mise", ".local/share/pipx", ".local/share/pnpm",
     ".local/share/rtx", ".local/share/uv", ".m2/repository", ".mix", ".nodenv", ".nvm", ".opam", ".phpenv", ".pyenv",
     ".rbenv", ".rustup", ".rvm", ".sdkman/candidates", ".volta", "anaconda3", "go/bin", "go/pkg/mod", "mambaforge",
     "micromamba", "miniconda3", "miniforge3", "sdk",
@@ -27,12 +27,12 @@ KNOWN: Final = (
 BREW: Final = "/home/linuxbrew/.linuxbrew"
 _TOGETHER = ((".cargo/bin", (".rustup", ".cargo/registry", ".cargo/git")), ("go/bin", ("go/pkg/mod",)))
 """What the programs of one folder look for in others."""
+_GRADLE = ("build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts")
 _DOWNLOADS = (
     ("go.mod", ("go/pkg/mod",)),
     ("Cargo.toml", (".cargo/registry", ".cargo/git")),
     ("pom.xml", (".m2/repository",)),
-    ("build.gradle", (".gradle/caches/modules-2",)),
-    ("build.gradle.kts", (".gradle/caches/modules-2",)),
+    *((name, (".gradle/caches/modules-2", ".gradle/wrapper/dists")) for name in _GRADLE),
 )
 """Where the packages lie that a project of a kind has had downloaded: without a network there is no other source."""
 _SYSTEM = ("/usr/", "/bin/", "/sbin/", "/lib", "/etc/", "/opt/", "/nix/", "/gnu/")
@@ -54,6 +54,8 @@ _MOST_ENTRIES = 5_000
 class Toolchains:
     folders: tuple[str, ...] = ()
     """Shown read-only, the outermost only."""
+    caches: tuple[str, ...] = ()
+    """Downloads among them, in which build tools take locks and unpack what they need."""
     covered: tuple[str, ...] = ()
     """Credentials in them, which read as empty."""
     hidden: tuple[str, ...] = ()
@@ -78,13 +80,16 @@ def find_toolchains(root: str, environ: Mapping[str, str]) -> Toolchains:
     for program in programs:
         shown |= _known_around(program, known)
     shown |= {place for each in shown for place in _needed_with(each, home, known)}
-    shown |= set(_downloads_of(root, home, known))
+    caches = sorted(set(_downloads_of(root, home, known)))
+    shown |= set(caches)
     folders = _outermost(each for each in shown if not _is_in(root, each))
     unseen = {_folder_around(each, home) for each in programs if not _is_visible(each, root) and os.path.isfile(each)}
     unseen = {
         each for each in unseen if not _keeps_credentials(each, home) and not any(_is_in(each, f) for f in folders)
     }
-    return Toolchains(tuple(folders), tuple(_credentials_in(folders)), tuple(hidden), tuple(_outermost(unseen)))
+    return Toolchains(
+        tuple(folders), tuple(caches), tuple(_credentials_in(folders)), tuple(hidden), tuple(_outermost(unseen))
+    )
 
 
 def _known_folders(home: str) -> Iterator[str]:

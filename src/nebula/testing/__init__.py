@@ -3,7 +3,7 @@
     async with scripted_session([ScriptedReply("", [ScriptedCall("writeFile", {…})]), "Done."], ["yes"]) as scripted:
         final = await scripted.turn("Write it.")
 
-Nothing of the product imports this package. docs/testing.md shows its use.
+Nothing of the product imports this package. docs/guides/testing.md shows its use.
 """
 
 from __future__ import annotations

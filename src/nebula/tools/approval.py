@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal
 
-from nebula.events import Approval, ProposedChange, new_trace_id
+from nebula.events import Approval, Notice, ProposedChange, new_trace_id
 from nebula.language import Sentence
 from nebula.messages import AssistantToolUse, ToolSpec
 from nebula.tools.contract import Call, Outcome, ToolFailure, to_the_end
@@ -36,16 +36,17 @@ BY_NAME = "{path} may hold secrets or decides what other programs run. A yes is 
 REFUSED = "The user did not allow this write. Do not try it again; go on without it or ask what is wanted."
 
 
-_AGREEMENT = re.compile(
-    "y|yes|yep|yeah|sure|ok|okay|yes please|ok go|go ahead|do it|please do|"
-    "はい|うん|ええ|オーケー|了解|承認|許可|どうぞ|いいよ|いいです|お願いします|はい お願いします"
+_AGREEMENT = (
+    *("y", "yes", "yep", "yeah", "sure", "ok", "okay", "yes please", "ok go", "go ahead", "do it", "please do"),
+    *("はい", "うん", "ええ", "オーケー", "了解", "承認", "許可", "どうぞ", "いいよ", "いいです", "お願いします"),
+    "はい お願いします",
 )
 
 
 def agrees(text: str) -> bool:
     """Return whether a text is a plain word of agreement; also in full-width letters, as an input method types them."""
     words = unicodedata.normalize("NFKC", text).lower().replace("、", " ").replace(",", " ").split()
-    return _AGREEMENT.fullmatch(" ".join(words).rstrip(".!。 ")) is not None
+    return " ".join(words).rstrip(".!。 ") in _AGREEMENT
 
 
 @value
@@ -115,13 +116,18 @@ class Approvals:
     before_write: BeforeWrite | None = None
     """The user's hooks, which judge what is allowed before it is written."""
 
-    async def heed_hooks(self, decision: Decision, tool: str, changes: Sequence[ProposedChange]) -> Decision:
+    async def heed_hooks(
+        self, decision: Decision, call: Call, tool: str, changes: Sequence[ProposedChange]
+    ) -> Decision:
         """Return the decision on these changes, or the refusal of a hook where it was a yes: hooks only make it
-        stricter."""
+        stricter. Whoever said that yes is told."""
         if self.before_write is None or not decision.allowed:
             return decision
         reason = await self.before_write(tool, changes)
-        return decision if reason is None else Decision(False, reason=reason)
+        if reason is None:
+            return decision
+        call.emit(Notice(Sentence("Your hook before_write refused it: {reason}", reason=reason)))
+        return Decision(False, reason=reason)
 
     @property
     def somebody_is_there(self) -> bool:
@@ -224,7 +230,7 @@ class Approved:
                 decision = await self._approvals.ask(question, call, Permission("write", EVERY_FILE))
                 message.allowed = decision.allowed and decision.scope == "message"
             meant = proposal.only(decision.hunks) if decision.hunks else proposal
-            decision = await self._approvals.heed_hooks(decision, proposal.tool, (proposed_change(meant),))
+            decision = await self._approvals.heed_hooks(decision, call, proposal.tool, (proposed_change(meant),))
             chosen = _allowed_part(proposal, decision)
             remark = _left_out(proposal, chosen)
             try:

@@ -144,7 +144,7 @@ class Delegate:
             else:
                 decision = await approvals.ask(question, call, Permission("write", EVERY_FILE))
             meant = [each for each in question.changes if not decision.paths or each.path in decision.paths]
-            return await approvals.heed_hooks(decision, NAME, meant)
+            return await approvals.heed_hooks(decision, call, NAME, meant)
 
         proposed = await propose(ask)
         report |= {"changed": [each.path for each in proposed.applied]}

@@ -12,6 +12,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, ClassVar, Literal, Self
 
 from nebula.events import Diff
+from nebula.files.protected_names import names_secret
 from nebula.messages import ToolSpec
 from nebula.tools.contract import Call, Outcome, ToolFailure
 from nebula.tools.ledger import ReadLedger
@@ -94,7 +95,8 @@ class WritingTool(ABC):
             self.ledger.edited(proposal.path, proposal.before, result.after, proposal.change.blocks)
         change = Diff(proposal.path, proposal.diff, proposal.added, proposal.removed, proposal.before, result.after)
         said = {"success": True, "remark": remark} if remark else {"success": True}
-        return Outcome.ok(said, changes=(change,), size=result.size, decision=decision)
+        shows_secret = bool(remark) and names_secret(proposal.path)
+        return Outcome.ok(said, changes=(change,), size=result.size, decision=decision, secret=shows_secret)
 
 
 class Unasked:

@@ -185,11 +185,12 @@ def test_rungs_retries_and_steps_are_counted(tmp_path):
         said(rung="fenced"),
         said(rung="plain"),
         Retry(Sentence("again"), 2),
+        Retry(Sentence("no plan"), 2, kind="bad_reply"),
         Step("c", "list", {}),
     )
     found = gather([str(tmp_path)])
     assert figures_json(found)["rungs"] == {"plain": 2, "fenced": 1}
-    assert (found.tasks[0].retries, found.tasks[0].steps) == (1, 1)
+    assert (found.tasks[0].retries, found.tasks[0].malformed, found.tasks[0].steps) == (2, 1, 1)
 
 
 def test_since_leaves_out_what_began_before(tmp_path):

@@ -56,6 +56,19 @@ async def test_a_secret_file_that_is_allowed_by_name_is_written(carry_out, root)
     assert (done.code, (root / ".env").read_text()) == (0, "K=1\n")
 
 
+async def test_what_a_plan_writes_into_a_secret_file_is_in_no_record(carry_out, root, tmp_path):
+    into = {"path": ".env", "content": "K=planned-value\nPIN=x9y8\n"}
+    planned = step("1", tool="write_file", parameters=into), step("2", "Say it.")
+    for options in ({"dry_run": True}, {}):
+        done = await carry_out([say("It is planned-value.")], *planned, allow=(".env",), **options)
+        assert (done.code, done.final.text) == (0, "It is [redacted].")
+        assert "b/.env" in (done.final.forecast or "b/.env")
+    kept = [path for path in tmp_path.rglob("*") if path.is_file() and "journal" not in path.parts]
+    assert [path.name for path in kept if b"x9y8" in (text := path.read_bytes()) or b"planned-value" in text] == [
+        ".env"
+    ]
+
+
 async def test_overwrite_makes_what_is_not_there(carry_out, root):
     planned = step("2", tool="write_file", parameters={"path": "b.py", "content": "b = 1\n", "mode": "overwrite"})
     done = await carry_out([write("new/a.py", "a = 1\n", "overwrite"), say("Done.")], step("1"), planned)
@@ -207,3 +220,17 @@ async def test_what_is_applied_beside_it_stays_and_a_later_change_settles_it(car
 async def test_a_change_of_the_repository_that_was_left_out_is_not_settled_by_anything(carry_out):
     turns = [command("git init -q"), write("a.py", "x = 1\n"), command("true"), command("exit 1"), say("Done.")]
     assert (await carry_out(turns, step("1"))).code == 2
+
+
+async def test_what_a_step_reads_is_cut_to_the_room_of_its_model(carry_out, root):
+    (root / "long.py").write_text("".join(f"x{number} = {number}\n" for number in range(20_000)))
+    look = hermes(Turn("Reading.", [Call("read_file", {"path": "long.py"})]))
+    done = await carry_out([look, say("Read.")], step("1"), settings={"context_tokens": 8_000})
+    assert done.code == 0 and 8_000 < len(done.prompts[1]) < 16_000
+
+
+@pytest.mark.parametrize(("command", "code", "states"), [("true", 0, ["done"]), ("false", 1, ["failed"])])
+async def test_a_step_that_names_a_kind_of_check_runs_it(carry_out, command, code, states):
+    settings = {"checks": (f"pytest() {{ {command}; }}; pytest",), "trust": True, "repair_rounds": 0}
+    done = await carry_out([], step("1", tool="run.test"), settings=settings)
+    assert (done.code, done.states) == (code, states)

@@ -45,8 +45,10 @@ def test_an_entry_is_taken_as_it_is_written(places: Places) -> None:
         "run": {"command": "go", "args": ["-k", "${A}${B}${NONE}."], "cwd": "/srv"},
         "web": {"url": "http://h/mcp", "headers": {"Authorization": "Bearer ${A}", "X": "y"}, "timeout_s": 3},
     }
-    assert configured_servers(places.settings(said), {"A": "a-1", "B": "b-2", "C": "c-3"}) == (
-        ExternalServer("run", command="go", args=("-k", "a-1b-2."), cwd="/srv", secrets=("a-1", "b-2")),
+    settings = places.settings(said)
+    home = settings.home
+    assert configured_servers(settings, {"A": "a-1", "B": "b-2", "C": "c-3"}) == (
+        ExternalServer("run", command="go", args=("-k", "a-1b-2."), cwd="/srv", secrets=("a-1", "b-2"), home=home),
         ExternalServer(
             "web",
             url="http://h/mcp",
@@ -54,11 +56,12 @@ def test_an_entry_is_taken_as_it_is_written(places: Places) -> None:
             cwd=str(places.project),
             timeout_s=3,
             secrets=("a-1",),
+            home=home,
         ),
     )
     trusted = remember_trust(places.settings(None, {"theirs": {"command": "x"}}))
     [theirs, *_] = configured_servers(trusted, {})
-    assert theirs == ExternalServer("theirs", command="x", cwd=str(places.project))
+    assert theirs == ExternalServer("theirs", command="x", cwd=str(places.project), home=home)
     assert origin_of_server(trusted, "theirs") == str(places.project / ".nebula/config.json")
 
 

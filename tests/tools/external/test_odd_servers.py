@@ -162,6 +162,13 @@ async def test_one_bad_tool_costs_that_tool_alone(odd: Odd) -> None:
     assert "not offered" in remark and remark.endswith("bare, ?, ?, huge")
 
 
+async def test_of_two_tools_whose_names_become_one_the_first_is_offered(odd: Odd) -> None:
+    odd.plays({name: {"content": [{"type": "text", "text": f"I am {name}"}]} for name in ("a.b", "a_b")})
+    async with opened(odd):
+        assert list(odd.tools().tools) == ["odd__a_b"]
+        assert await odd.said("a_b") == "I am a.b"
+
+
 async def test_all_schemas_together_have_a_limit(odd: Odd) -> None:
     large = {"type": "object", "description": "x" * 30_000}
     odd.plays({}, [tool(f"t{number}", inputSchema=large) for number in range(20)])
@@ -197,10 +204,26 @@ async def test_a_call_that_takes_too_long_names_the_setting(tmp_path: Path) -> N
         assert await odd.said("next") == "well"
 
 
+async def test_it_is_shown_which_servers_are_still_starting(tmp_path: Path) -> None:
+    folders = [tmp_path / name for name in ("one", "two")]
+    for folder in folders:
+        folder.mkdir()
+        Odd(folder).plays({"good": WELL})
+    command = {folder.name: (sys.executable, (str(folder / "server.py"), str(folder))) for folder in folders}
+    servers, shown = ExternalServers([ExternalServer(name, *command[name]) for name in command]), list[str]()
+    try:
+        for _ in range(2):  # the second time both run
+            assert await servers.open(lambda activity: shown.append(str(activity.sentence))) == []
+    finally:
+        await servers.close()
+    assert shown[0] == "starting MCP server one, two"
+    assert shown[1:] in (["starting MCP server one"], ["starting MCP server two"])
+
+
 async def test_the_start_waits_as_long_as_the_setting_says(tmp_path: Path) -> None:
     odd = Odd(tmp_path, timeout_s=0.5)
     (tmp_path / "server.py").write_text("import time; time.sleep(600)")
-    async with asyncio.timeout(45), opened(odd) as remarks:
+    async with asyncio.timeout(25), opened(odd) as remarks:
         assert remarks == ["The MCP server odd cannot be used: no answer within 0.5 s (its timeout_s in mcp_servers)"]
 
 

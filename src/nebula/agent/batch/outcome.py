@@ -39,6 +39,12 @@ class TaskOutcome:
     seconds: float = 0.0
     files: tuple[str, ...] = ()
     remark: Sentence | None = None
+    group: str = ""
+    """The id of its line, where that stands for several tasks."""
+    model: str = ""
+    """Who carried it out."""
+    malformed: int = 0
+    """Replies that could not be used."""
 
     def to_json(self) -> dict[str, Any]:
         names: tuple[str, ...] = self.__match_args__
@@ -75,6 +81,9 @@ def outcome_of(task: BatchTask, place: str, trace_id: str, final: Final) -> Task
         seconds=final.duration_s,
         files=tuple(change.path for change in final.files_changed),
         remark=final.remark,
+        group=task.group,
+        model=task.executor or next((each.model for each in found.tasks), ""),
+        malformed=sum(each.malformed for each in found.tasks),
     )
 
 

@@ -80,7 +80,7 @@ class Results:
         """Keep and return the outcome of a task that could not be carried out; an error that nobody expected, too."""
         expected = isinstance(problem, NebulaError | OSError)
         remark = sentence_of(problem) if expected else _describe_bug(problem)
-        outcome = TaskOutcome(task.id, task.digest, task.root, remark=remark)
+        outcome = TaskOutcome(task.id, task.digest, task.root, remark=remark, group=task.group, model=task.executor)
         self.keep(task, outcome, "", "")
         return outcome
 

@@ -76,7 +76,9 @@ async def run_batch(
 def _not_begun(task: BatchTask, max_cost: float) -> TaskOutcome:
     """Return the outcome of a task that there was no money for; it is not kept, so a later run begins it."""
     said = Sentence("All tasks together reached their limit of ${cost}.", cost=f"{max_cost:g}")
-    return TaskOutcome(task.id, task.digest, task.root, status="limit", remark=said)
+    return TaskOutcome(
+        task.id, task.digest, task.root, status="limit", remark=said, group=task.group, model=task.executor
+    )
 
 
 def clear_left_behind(results: Results, tasks: Sequence[BatchTask], home: str) -> None:

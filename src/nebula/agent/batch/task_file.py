@@ -18,6 +18,7 @@ from nebula.value import replace, value
 MOST_TASKS = 100_000
 _TEXTS = ("id", "task", "root", "planner", "executor", "ref", "setup")
 _KEYS = (*_TEXTS, "plan", "checks", "env", "tries", "models")
+_OPTIONAL = ("planner", "executor", "ref", "setup", "group")
 MOST_TRIES = 8
 WORK_FOLDER, LOCK_FILE, RESULTS_FILE = TAKEN = ("work", "lock", "results.jsonl")
 """Names in the folder of results that are the batch's own, so that no task can have them."""
@@ -46,15 +47,18 @@ class BatchTask:
     """Instead of the project's own."""
     env: tuple[tuple[str, str], ...] = ()
     """Variables for its commands and checks."""
+    group: str = ""
+    """The id of its line, where that stands for several tasks."""
 
     @property
     def digest(self) -> str:
         """Another one where anything of the task is another: then a result of before does not count."""
-        return hashlib.sha256(json.dumps(self.to_json(), sort_keys=True).encode()).hexdigest()[:16]
+        body = {name: each for name, each in self.to_json().items() if name != "group"}
+        return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()[:16]
 
     def to_json(self) -> dict[str, Any]:
         body: dict[str, Any] = {"id": self.id, "task": self.prompt, "root": self.root}
-        body |= {name: getattr(self, name) for name in ("planner", "executor", "ref", "setup") if getattr(self, name)}
+        body |= {name: getattr(self, name) for name in _OPTIONAL if getattr(self, name)}
         body |= {"checks": list(self.checks)} if self.checks else {}
         body |= {"env": dict(self.env)} if self.env else {}
         return body | ({"plan": self.plan.to_json()} if self.plan else {})
@@ -62,7 +66,7 @@ class BatchTask:
     @classmethod
     def from_json(cls, found: Mapping[str, Any]) -> BatchTask:
         plan = read_plan(found["plan"]) if found.get("plan") else None
-        texts = {name: found.get(name, "") for name in ("planner", "executor", "ref", "setup")}
+        texts = {name: found.get(name, "") for name in _OPTIONAL}
         env = tuple(sorted(found.get("env", {}).items()))
         return cls(
             found["id"],
@@ -75,8 +79,9 @@ class BatchTask:
         )
 
 
-def read_task_file(path: str, root: str | None = None) -> list[BatchTask]:
-    """Roots are relative to the file; a task without one has `root`, else the file's own folder. Raises BadTaskFile."""
+def read_task_file(path: str, root: str | None = None, models: Sequence[str] = ()) -> list[BatchTask]:
+    """Return the tasks of a file. Roots are relative to it; a task without one has `root`, else the file's own folder.
+    A line that names no models is done by each of `models`. Raises BadTaskFile."""
     try:
         with open(path, encoding="utf-8-sig") as file:
             lines = file.read().splitlines()
@@ -87,26 +92,37 @@ def read_task_file(path: str, root: str | None = None) -> list[BatchTask]:
     numbered = [(number, line) for number, line in enumerate(lines, start=1) if line.strip()]
     if len(numbered) > MOST_TASKS:
         raise BadTaskFile("{path} has more than {most} tasks", path=path, most=f"{MOST_TASKS:,}")
-    tasks = [task for number, line in numbered for task in _read_tasks(number, line, folder, root or folder)]
+    tasks = [task for number, line in numbered for task in _read_tasks(number, line, folder, root or folder, models)]
     if not tasks:
         raise BadTaskFile("{path} has no tasks", path=path)
     _refuse_repeated(tasks)
     return tasks
 
 
-def _read_tasks(number: int, line: str, folder: str, root: str) -> list[BatchTask]:
-    """Return the task of a line, or one for each of its tries or models."""
+def _read_tasks(number: int, line: str, folder: str, root: str, matrix: Sequence[str]) -> list[BatchTask]:
+    """Return the task of a line, or one for each of its tries, its models, or each try of each model of `matrix`."""
     task, found = _read_task(number, line, folder, root)
     tries, models = found.get("tries"), found.get("models")
     if tries is not None and models is not None:
         raise BadTaskFile("line {number}: 'tries' and 'models' do not go together", number=number)
-    if tries is not None:
-        if not isinstance(tries, int) or isinstance(tries, bool) or not 1 <= tries <= MOST_TRIES:
-            raise BadTaskFile("line {number}: 'tries' is a number from 1 to {most}", number=number, most=MOST_TRIES)
-        return [replace(task, id=f"{task.id}.{each}") for each in range(1, tries + 1)]
-    if models is not None:
-        return [replace(task, id=f"{task.id}.{at}", planner=name, executor=name) for at, name in enumerate(models, 1)]
-    return [task]
+    if tries is not None and (type(tries) is not int or not 1 <= tries <= MOST_TRIES):
+        raise BadTaskFile("line {number}: 'tries' is a number from 1 to {most}", number=number, most=MOST_TRIES)
+    tasks = [task]
+    if models or matrix:
+        tasks = [_variant(task, at, name) for at, name in enumerate(models or matrix, 1)]
+    return [_variant(each, at) for each in tasks for at in range(1, tries + 1)] if tries is not None else tasks
+
+
+def _variant(task: BatchTask, number: int, model: str = "") -> BatchTask:
+    """Return one of the tasks that a line stands for."""
+    group = task.group or task.id
+    return replace(
+        task,
+        id=f"{task.id}.{number}",
+        group=group,
+        planner=model or task.planner,
+        executor=model or task.executor,
+    )
 
 
 def _check_kinds(number: int, found: Mapping[str, Any]) -> None:

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Sequence
 
 from nebula.blame.commits import content_at
 from nebula.files.digest import digest
+from nebula.files.protected_names import names_secret
 from nebula.git import GitFailed, find_repository, safe_git
 from nebula.value import value
 from nebula.workspace.diff import diff_texts
-from nebula.workspace.guard.protected import standing_of
 from nebula.workspace.journal.changes import RecordedChange
 from nebula.workspace.journal.reader import JournalReader
 from nebula.workspace.journal.states import content_name
@@ -57,7 +57,7 @@ def staged_diff(root: str, files: Iterable[StagedFile]) -> str:
     for each in files:
         if room <= 0:
             break
-        if standing_of(tuple(each.path.split("/"))).secret:
+        if names_secret(each.path):
             continue
         old, new = (_text(_content(root, revision, each.path)) for revision in ("HEAD", ""))
         text = diff_texts(each.path, old, new).text[:room]

@@ -10,11 +10,17 @@ from typing import Any
 from nebula.agent.figures.records import AUDIT_FILE, TRACE_FILE, LineCount, read_records
 from nebula.agent.figures.task_record import TaskRecord, count_in, needs_no_reading
 from nebula.files.home import projects_in
+from nebula.graph.graph import Graph
+from nebula.memory.sessions import Sessions
 from nebula.value import field, record
 
 REFUSED_BY_POLICY = frozenset({400, 403, 413, 415})
 """Statuses in the audit that are the guard's no: path, kind of file, permission, size, encoding. Missing files (404),
 files in the way (409) and malformed requests (422) are not."""
+
+
+TAKE, HTTP_OK = "take", 200
+"""The method and the status with which the audit log says that something of a try was taken."""
 
 
 @record
@@ -25,6 +31,8 @@ class TracedTasks:
     tasks: list[TaskRecord] = field(default_factory=list)
     audited: dict[str, int] = field(default_factory=dict)
     """Trace id → requests that the guard refused."""
+    taken: set[str] = field(default_factory=set)
+    """Trace ids of tries of which something was taken."""
     renames: int = 0
     renames_held: int = 0
     lines: int = 0
@@ -73,11 +81,14 @@ def _read_audit(found: TracedTasks, lines: Iterable[dict[str, Any]], since: date
     for line in lines:
         refused = line.get("status") in REFUSED_BY_POLICY
         renames = line.get("renames")
-        if not (refused or renames) or (since is not None and not is_since(str(line.get("ts")), since)):
+        is_taken = line.get("method") == TAKE and line.get("status") == HTTP_OK
+        if not (refused or renames or is_taken) or (since is not None and not is_since(str(line.get("ts")), since)):
             continue
         if refused:
             trace_id = str(line.get("trace_id"))
             found.audited[trace_id] = found.audited.get(trace_id, 0) + 1
+        if is_taken:
+            found.taken.add(str(line.get("trace_id")))
         if isinstance(renames, dict):
             asked = count_in(renames, "asked")
             found.renames += asked
@@ -103,8 +114,6 @@ def known_projects(memory_path: str, home: str) -> list[str]:
     """The directories in which this user has had sessions or tasks, as far as they still are there."""
     found = [path for path in projects_in(home) if os.path.exists(os.path.join(path, ".nebula", TRACE_FILE))]
     if os.path.exists(memory_path):
-        from nebula.memory.sessions import Sessions
-
         with Sessions(memory_path) as memory:
             found += [path for path in memory.projects() if os.path.isdir(path)]
     return found
@@ -114,8 +123,6 @@ def flows_of(projects: Iterable[str]) -> dict[str, str]:
     """Node id → name of its flow, for every node in a flow of these projects; not all of them have a graph."""
     found: dict[str, str] = {}
     for folder in filter(os.path.isdir, (os.path.join(root, ".nebula", "graph") for root in projects)):
-        from nebula.graph.graph import Graph
-
         with Graph(folder) as graph:
             found |= {node_id: flow.name for flow in graph.list_flows() for node_id in flow.nodes}
     return found

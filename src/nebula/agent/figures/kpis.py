@@ -133,6 +133,33 @@ def spending(tasks: Iterable[TaskRecord], by: str, flows: Mapping[str, str] | No
     return sorted(entries.values(), key=lambda each: (-each.cost, -each.input_tokens - each.output_tokens, each.name))
 
 
+@record
+class RacedModel:
+    """How the tries of one model went in races."""
+
+    model: str
+    tries: int = 0
+    passed: int = 0
+    """Their checks passed."""
+    taken: int = 0
+    """Somebody took something of them."""
+
+    def to_json(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__match_args__}
+
+
+def raced_models(found: TracedTasks) -> list[RacedModel]:
+    """Return the models that ran in races, by name: what came of it is for a person to weigh."""
+    models: dict[str, RacedModel] = {}
+    for task in found.tasks:
+        if task.is_try:
+            entry = models.setdefault(task.model or "?", RacedModel(task.model or "?"))
+            entry.tries += 1
+            entry.passed += task.status == "ok" and task.checks_pass is True
+            entry.taken += task.trace_id in found.taken
+    return [models[name] for name in sorted(models)]
+
+
 def figures_json(found: TracedTasks, flows: Mapping[str, str] | None = None) -> dict[str, Any]:
     """All of it, as `--json` prints and the page draws it."""
     measured = kpis(found)
@@ -152,6 +179,7 @@ def figures_json(found: TracedTasks, flows: Mapping[str, str] | None = None) -> 
         "retries": sum(task.retries for task in found.tasks),
         "total": total.to_json(),
         "spending": {by: [each.to_json() for each in spending(found.tasks, by, flows)] for by in BY},
+        "races": [each.to_json() for each in raced_models(found)],
         "projects": list(found.projects),
         "lines": found.lines,
         "damaged_lines": found.damaged,

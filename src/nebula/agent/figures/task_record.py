@@ -51,6 +51,8 @@ class TaskRecord:
     refusals: int = 0
     """Tool calls that a rule or a person refused."""
     retries: int = 0
+    malformed: int = 0
+    """Replies of the planner or the executor that could not be used."""
     rungs: dict[str, int] = field(default_factory=dict)
     plans: list[str] = field(default_factory=list)
     planner_replies: int = 0
@@ -67,6 +69,8 @@ class TaskRecord:
     repair_rounds: int = 0
     checks_pass: bool | None = None
     """At the end; None where none ran."""
+    is_try: bool = False
+    """It was one of the tries of a race."""
 
     def read(self, line: Mapping[str, Any]) -> None:
         reader = _READERS.get(str(line.get("type")))
@@ -78,6 +82,7 @@ def _task(task: TaskRecord, line: Mapping[str, Any]) -> None:
     if task.started:  # a step that runs as a task of its own belongs to the one that began first
         return
     task.started, task.mode = _text(line, "ts"), _text(line, "mode")
+    task.is_try = "try" in line
     task.model, task.provider = _text(line, "model"), _text(line, "provider")
     task.prompt = " ".join(_text(line, "prompt")[:400].split())[:120]
     task.asked = digest(f"{task.provider}/{task.model}\0{_text(line, 'prompt')}")
@@ -109,8 +114,9 @@ def _step(task: TaskRecord, _: Mapping[str, Any]) -> None:
     task.steps += 1
 
 
-def _retry(task: TaskRecord, _: Mapping[str, Any]) -> None:
+def _retry(task: TaskRecord, line: Mapping[str, Any]) -> None:
     task.retries += 1
+    task.malformed += line.get("kind") == "bad_reply"
 
 
 def _plan_reply(task: TaskRecord, line: Mapping[str, Any]) -> None:
@@ -187,7 +193,9 @@ def needs_no_reading(kind: str, _: str, line: bytes) -> bool:
     """Return whether the kind of a line is enough; of a tool's result counts what stands beside the result itself."""
     if kind == "tool_result":
         return not any(mark in line for mark in _MARKS)
-    return kind not in _READERS or kind in ("step", "retry")
+    if kind == "retry":
+        return b'"bad_reply"' not in line
+    return kind not in _READERS or kind == "step"
 
 
 def _plan_shape(found: Any) -> str:

@@ -35,18 +35,21 @@ class FolderInstructions:
             path = normal_path(named).text if named else "."
         except WorkspaceError:
             return ""
-        if path in ("", "."):
+        folder = self._folder_of(path)
+        if folder in ("", ".") or folder in self.ledger.told_of_folders:  # nearly every call: not worth a thread
             return ""
-        found, problems = await asyncio.to_thread(self._find, path)
+        found, problems = await asyncio.to_thread(self._find, folder)
         for each in problems.remarks():
             call.emit(Notice(each))
         return f"{_HEADING.format(name=found.name)}\n\n{found.text}" if found is not None else ""
 
-    def _find(self, path: str) -> tuple[Instruction | None, Instructions]:
-        """Look in the folder of `path`, then in those above it, but not in the root; folders are looked into once."""
+    def _folder_of(self, path: str) -> str:
+        return path if os.path.isdir(os.path.join(self.root, path)) else os.path.dirname(path)
+
+    def _find(self, folder: str) -> tuple[Instruction | None, Instructions]:
+        """Look in `folder`, then in those above it, but not in the root; folders are looked into once."""
         told = self.ledger.told_of_folders
         gathered = Instructions(room=MAX_BYTES - self.used - sum(told.values()))
-        folder = path if os.path.isdir(os.path.join(self.root, path)) else os.path.dirname(path)
         while folder and folder not in told:
             told[folder] = 0
             if (found := read_folder(self.root, folder, gathered.unreadable)) is not None:

@@ -37,7 +37,6 @@ class PlanRun:
             elif step.id in self.executor.done:
                 self._record(StepOutcome(step.id, "done", title_of(step), KEPT, attempts=0))
             elif waits := [each for each in step.depends_on if self.outcomes[each].state != "done"]:
-                self.exit_code = EXIT_FAILED
                 self._record(StepOutcome(step.id, "skipped", title_of(step), _waits_for(waits)))
             else:
                 await self._attempt(step)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from nebula.agent.assembly import finish_what_was_cut_short, open_archive, project_recorders
 from nebula.agent.checks.repair import Repairer
@@ -14,6 +14,7 @@ from nebula.agent.orchestrator.executor import Executor
 from nebula.agent.orchestrator.limits import LimitGuard
 from nebula.agent.orchestrator.models import TaskModels, choose_models
 from nebula.agent.orchestrator.plan_run import PlanRun
+from nebula.agent.orchestrator.replanning import describe_failure, keep_outcomes, rename_steps
 from nebula.agent.orchestrator.step_files import missing_files, not_there
 from nebula.agent.orchestrator.task import TaskRequest, TaskResult
 from nebula.agent.plan.kept_plans import KeptPlan, PlanInProgress
@@ -149,12 +150,38 @@ class TaskRun:
         executor = self._executor(access, self.plan, tools)
         self._steps = PlanRun(executor, self.stream, self.plan.in_order(), self._done)
         await self._steps.carry_out()
+        if self._may_replan(self._steps):
+            executor = await self._replan(access, self.plan, tools) or executor
         if self._steps.exit_code == EXIT_OK and executor.repairer is not None:
             self._unverified = not await executor.repairer.verify()
         if self._steps.exit_code == EXIT_OK:
             self._missing = await asyncio.to_thread(self._find_missing, access)
             if self._progress is not None and not self._unverified and not self._missing:
                 self._progress.finished()
+
+    def _may_replan(self, steps: PlanRun) -> bool:
+        """Return whether the planner is asked once more: it was wanted, the plan is its own, and a step failed."""
+        is_open = self._guard is None or self._guard.reached is None
+        is_wanted = self.request.replan and self.request.plan is None
+        return is_wanted and is_open and steps.stopped and steps.exit_code != EXIT_INTERRUPTED
+
+    async def _replan(self, access: TaskAccess, plan: StepPlan, tools: ToolSet) -> Executor | None:
+        """Carry out another plan for what is left; None where there is none, and the failure stays."""
+        assert self._steps is not None  # noqa: S101 - a step of it failed
+        first = self._steps
+        self.stream.emit(Notice(Sentence("A step failed for good; the planner is asked once more.")))
+        try:
+            task = describe_failure(self.request.prompt, plan.in_order(), first)
+            self.plan = await self._make_plan(access, task, rename_steps)
+        except (BadPlan, ModelError) as problem:
+            self.stream.emit(Notice(Sentence("There is no other plan: {problem}", problem=problem)))
+            return None
+        self._begin_plan(self.plan)
+        executor = self._executor(access, self.plan, tools)
+        self._steps = PlanRun(executor, self.stream, self.plan.in_order(), self._done)
+        await self._steps.carry_out()
+        keep_outcomes(first, self._steps)
+        return executor
 
     def _finish_what_was_cut_short(self, access: TaskAccess) -> list[Sentence]:
         """Take back what earlier processes left half done; a dry run touches nothing."""
@@ -202,8 +229,11 @@ class TaskRun:
             )
         return executor
 
-    async def _make_plan(self, access: TaskAccess) -> StepPlan:
+    async def _make_plan(
+        self, access: TaskAccess, task: str = "", change: Callable[[StepPlan], StepPlan] | None = None
+    ) -> StepPlan:
         assert self.models is not None  # noqa: S101 - chosen before anything was begun
+        task = task or self.request.prompt
         context = await asyncio.to_thread(
             planning_context,
             self.request.prompt,
@@ -215,7 +245,7 @@ class TaskRun:
         if context.problem is not None:
             without = Sentence("The plan is made without the code index: {problem}", problem=context.problem)
             self.stream.emit(Notice(without))
-        return await make_plan(self.request.prompt, self.models.planner, context, self.stream, self.settings.home)
+        return await make_plan(task, self.models.planner, context, self.stream, self.settings.home, change)
 
     async def _only_plan(self, access: TaskAccess) -> None:
         """A plan that cannot be used counts, too: it agrees with no other."""

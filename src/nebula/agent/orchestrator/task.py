@@ -30,6 +30,8 @@ class TaskRequest:
     allow: tuple[str, ...] = ()
     """Secret and control files that the user allowed by name."""
     limits: TaskLimits = TaskLimits()
+    replan: bool = False
+    """The planner is asked once more where a step of its plan failed for good."""
     env: tuple[tuple[str, str], ...] = ()
     """Variables for its commands and checks."""
 

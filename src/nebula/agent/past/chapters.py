@@ -17,7 +17,7 @@ WORDS_SHOWN = 60
 MOST_FOUND = 20
 TOKENS_A_LINE = 32
 
-_RANGE = re.compile(r"(?:turns?\s*)?#?([1-9][0-9]{0,6})(?:\s*(?:-|–|to)\s*#?([1-9][0-9]{0,6}))?", re.IGNORECASE)
+_RANGE = r"(?i)(?:turns?\s*)?#?([1-9][0-9]{0,6})(?:\s*(?:-|–|to)\s*#?([1-9][0-9]{0,6}))?"
 
 
 def outline(turns: Sequence[PastTurn], room: int) -> list[str]:
@@ -37,7 +37,7 @@ def ranges(first: int, last: int, most: int = MOST_RANGES) -> list[tuple[int, in
 
 def look_up(turns: Sequence[PastTurn], asked: str) -> list[str]:
     """Return what a model that asks for `turns 1-100` or for some words gets; nothing where there is no such turn."""
-    numbers = _RANGE.fullmatch(asked.strip())
+    numbers = re.fullmatch(_RANGE, asked.strip())
     if numbers is not None:
         first = int(numbers[1])
         last = min(int(numbers[2] or first), len(turns))

@@ -13,6 +13,7 @@ from nebula.events import Usage
 from nebula.files.folder import Folder
 from nebula.files.reading import UnreadableFile
 from nebula.files.untrusted_json import read_json
+from nebula.messages.redaction import Redactor
 from nebula.value import value
 
 MAX_BYTES = 1 << 20
@@ -49,10 +50,11 @@ class SessionState:
 
 
 class KeptState:
-    """One small file a session, beside its trail; disposable."""
+    """One small file a session, beside its trail; disposable, and without what `redactor` knows for a secret."""
 
-    def __init__(self, folder: str, session_id: str) -> None:
+    def __init__(self, folder: str, session_id: str, redactor: Redactor) -> None:
         self._folder = folder
+        self._redactor = redactor
         self._name = f"{session_id}.json"
 
     def read(self) -> SessionState:
@@ -66,6 +68,7 @@ class KeptState:
 
     def write(self, state: SessionState) -> None:
         os.makedirs(self._folder, mode=0o700, exist_ok=True)
+        state = self._redactor.value(state)
         fields = {name: getattr(state, name) for name in SessionState.__match_args__}
         with Folder.at(self._folder) as here:
             here.replace(self._name, json.dumps(fields, ensure_ascii=False).encode(), perm=0o600)

@@ -6,7 +6,9 @@ what it says of the project is sorted. A plan that cannot be used goes back once
 
 from __future__ import annotations
 
+import json
 import time
+from collections.abc import Callable
 from typing import Any
 
 from nebula.agent.context.system_prompt import template
@@ -19,6 +21,7 @@ from nebula.language import sentence_of
 from nebula.llm.choose import ChosenModel
 from nebula.llm.contract import ModelReply, ModelRequest
 from nebula.messages import AssistantMessage, Message, UserMessage, strip_hidden_characters, truncate_safe_in_place
+from nebula.messages.redaction import Redactor
 
 SEED = 7
 ATTEMPTS = 2
@@ -50,9 +53,15 @@ SCHEMA: dict[str, Any] = {
 
 
 async def make_plan(
-    task: str, planner: ChosenModel, context: PlanningContext, stream: EventStream, home: str
+    task: str,
+    planner: ChosenModel,
+    context: PlanningContext,
+    stream: EventStream,
+    home: str,
+    change: Callable[[StepPlan], StepPlan] | None = None,
 ) -> StepPlan:
-    """Ask the planner for a plan, and emit it. Raises ModelError, or BadPlan after the second unusable reply."""
+    """Ask the planner for a plan, and emit it as `change` makes it, where that is given. Raises ModelError, or BadPlan
+    after the second unusable reply."""
     started = time.monotonic()
     system = f"{template('planner', home)}\n\n{context.text}".strip()
     said: list[Message] = [UserMessage.new_prompt(strip_hidden_characters(task))]
@@ -60,26 +69,41 @@ async def make_plan(
     for attempt in range(1, ATTEMPTS + 1):
         request = ModelRequest(planner.name, system, tuple(said), temperature=0.0, seed=SEED, json_schema=SCHEMA)
         reply, seconds = await call_model(planner.connector, request, stream)
-        stream.emit(_describe_reply(reply, planner, attempt, seconds))
         usage += reply.usage
-        try:
-            plan = read_plan_reply(reply.message.content)
-        except BadPlan as problem:
+        plan = _read(reply.message.content)
+        stream.emit(_describe_reply(reply, _keepable(reply, plan, stream.redactor), planner, attempt, seconds))
+        if isinstance(plan, BadPlan):
             if attempt == ATTEMPTS:
-                raise
-            stream.emit(Retry(sentence_of(problem), attempt + 1, attempts=ATTEMPTS, kind="bad_reply"))
+                raise plan
+            stream.emit(Retry(sentence_of(plan), attempt + 1, attempts=ATTEMPTS, kind="bad_reply"))
             quoted = reply.message.content[:MOST_QUOTED] or "(nothing)"
-            complaint = COMPLAINT.format(problem=problem)
+            complaint = COMPLAINT.format(problem=plan)
             said += [AssistantMessage.new_response(None, quoted), UserMessage.new_prompt(complaint)]
             continue
+        plan = plan if change is None else change(plan)
         in_all = round(time.monotonic() - started, 3)
         stream.emit(Plan(plan.to_json(), planner.name, usage, in_all, context.evidence or None))
         return plan
     raise AssertionError("unreachable")
 
 
-def _describe_reply(reply: ModelReply, planner: ChosenModel, attempt: int, seconds: float) -> PlanReply:
-    text = truncate_safe_in_place(reply.message.content, MOST_KEPT)
+def _read(text: str) -> StepPlan | BadPlan:
+    """Return the plan in a reply, or what is wrong with it."""
+    try:
+        return read_plan_reply(text)
+    except BadPlan as problem:
+        return problem
+
+
+def _keepable(reply: ModelReply, plan: StepPlan | BadPlan, redactor: Redactor) -> str:
+    """Return a reply as it may be kept: as it came, or its plan without what that writes into secret files."""
+    meant = None if isinstance(plan, BadPlan) else plan.to_json()
+    kept = redactor.value(meant)
+    return reply.message.content if kept is meant else json.dumps(kept, ensure_ascii=False)
+
+
+def _describe_reply(reply: ModelReply, said: str, planner: ChosenModel, attempt: int, seconds: float) -> PlanReply:
+    text = truncate_safe_in_place(said, MOST_KEPT)
     stop = reply.stop if reply.stop != "end" else None
-    cut = text != reply.message.content or None
+    cut = text != said or None
     return PlanReply(text, planner.name, attempt, reply.usage, seconds, stop, cut, planner.provider)

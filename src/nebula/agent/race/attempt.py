@@ -15,6 +15,7 @@ from nebula.agent.session import Session
 from nebula.config import Settings
 from nebula.events import Final, Reader, Stamped
 from nebula.files.digest import digest
+from nebula.graph.graph import Graph
 from nebula.llm.choose import choose_model
 from nebula.sandbox.contract import Entry, LayerChange
 from nebula.tools.approval import Approvals, allow_all
@@ -25,7 +26,6 @@ from nebula.workspace.journal.states import EntryState
 from nebula.workspace.state_folder import prepare_state_folder
 
 if TYPE_CHECKING:
-    from nebula.graph.graph import Graph
     from nebula.sandbox.layer import Layer
     from nebula.sandbox.tries.places import TryPlace
 
@@ -65,10 +65,9 @@ def _stop(line: socket.socket, task: asyncio.Task[None]) -> None:
 
 async def open_try(settings: Settings, order: RaceOrder, place: TryPlace, tell: Reader) -> Session:
     """Open the session of a try: it reads the conversation and adds nothing to it, and remembers nothing."""
-    from nebula.graph.graph import Graph as KeptGraph
 
     def open_graph() -> Graph:
-        return KeptGraph(place.graph)
+        return Graph(place.graph)
 
     archive = TurnArchive(open_graph if place.has_graph else None, read_only=True)
     chosen = await choose_model(settings)

@@ -12,22 +12,35 @@ import select
 import signal
 import socket
 import sys
+from collections.abc import Iterable
+from importlib import import_module
 from typing import Final
 
 from nebula.agent.race.attempt import run_attempt
 from nebula.agent.race.wire import HeldStill, RaceOrder, TryFailed, send
 from nebula.config import Settings, load_settings
 from nebula.files.beneath import FOLDER_FLAGS
+from nebula.files.system.machine import end_with_parent
+from nebula.llm.catalog import is_configured
+from nebula.providers import PROVIDERS
 from nebula.sandbox.errors import SandboxError
 from nebula.sandbox.git_settings import settings_of_copies
-from nebula.sandbox.inside.kernel import prctl
 from nebula.sandbox.remembered import AVAILABLE, recall
 from nebula.sandbox.tries.places import HIDDEN, Copies, Overlays, Places
 from nebula.tools.commands.layers import CommandLayers
 from nebula.value import replace
 
-_PARENT_DEATH_SIGNAL: Final = 1
 _TICK_MS: Final = 200
+_USED_BY_TRIES: Final = (
+    "concurrent.futures.thread",
+    "nebula.llm.context_limit",
+    "nebula.llm.dialect.where_needed",
+    "nebula.sandbox.toolchains",
+    "nebula.tools.commands.backstage",
+    "nebula.tools.commands.change_set",
+    "nebula.workspace.writing.change_sets",
+)
+"""Modules that are loaded on first use elsewhere; here the first use would come once in every try."""
 
 
 def main() -> None:
@@ -39,6 +52,7 @@ def main() -> None:
         load_settings(root, overrides=dict(order.overrides) | ({"model": model} if model else {}))
         for model in order.models
     ]
+    load_ahead(settings)
     try:
         places, copies = _make_places(root, settings[0], order)
     except (SandboxError, OSError) as problem:
@@ -59,6 +73,13 @@ def main() -> None:
     places.close()
 
 
+def load_ahead(settings: Iterable[Settings]) -> None:
+    """Load what every try is going to use, once for all of them; also the connectors that these settings configure."""
+    rows = [row for row in PROVIDERS.values() if any(is_configured(row, each) for each in settings)]
+    for name in (*_USED_BY_TRIES, *(row.connector.partition(":")[0] for row in rows)):
+        import_module(name)
+
+
 def _make_places(root: str, settings: Settings, order: RaceOrder) -> tuple[Places, bool]:
     layers = CommandLayers(settings, order.allow)
     found = layers.secret_finder.find(root, HIDDEN)
@@ -77,7 +98,7 @@ def _be_try(number: int, lines: list[socket.socket], places: Places, settings: S
     """Carry out one try in this process, and end it."""
     line = lines[number - 1]
     try:
-        prctl("parent", _PARENT_DEATH_SIGNAL, signal.SIGKILL)
+        end_with_parent()
         os.setpgid(0, 0)  # a Ctrl-C at the terminal is nebula's to hear
         for other in lines:
             if other is not line:

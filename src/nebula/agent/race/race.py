@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import nebula
 from nebula.agent.race.outcome import TryOutcome
@@ -18,12 +18,10 @@ from nebula.agent.recording.turn_archive import NodeWriter, TurnArchive
 from nebula.errors import EXIT_FAILED
 from nebula.events import Error, Message, Reader, RecordingFailed, Stamped, Task, TurnNotKept, now
 from nebula.events import Final as LastEvent
+from nebula.graph.values import FileState
 from nebula.language import Sentence, sentence_of
 from nebula.value import field, record, replace
 from nebula.workspace.local import LocalWorkspace
-
-if TYPE_CHECKING:
-    from nebula.graph.values import FileState
 
 FEWEST, MOST = 2, 8
 _START: Final = "import sys; sys.path.append(sys.argv[1]); from nebula.agent.race.host import main; main()"
@@ -63,6 +61,8 @@ class Race:
     """They write down what every try does."""
     hear: Hear
     remark: Callable[[Sentence], None]
+    flow: str = ""
+    """The flow that the tries become nodes of; empty: the first."""
     _tries: list[_Running] = field(default_factory=list)
     _place_told: bool = False
     _keeping: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -110,14 +110,12 @@ class Race:
 
     def _new_try(self, number: int, trace_id: str, model: str, line: socket.socket) -> _Running:
         def files() -> list[FileState]:
-            from nebula.graph.values import FileState
-
             kept = running.changes.changes
             return [FileState(each.path, each.before or "", each.after or "") for each in kept]
 
         first = self.order.trace_ids[0]  # tries that begin a conversation are siblings under the first of them
         beginning = "" if self.order.parents or trace_id == first else first
-        writer = NodeWriter(self.archive, self.order.session_id, files=files, beginning=beginning)
+        writer = NodeWriter(self.archive, self.order.session_id, self.flow, files=files, beginning=beginning)
         running = _Running(number, trace_id, model, line, writer)
         return running
 

@@ -11,7 +11,9 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from nebula.agent.assembly import open_audit_log
 from nebula.agent.undo import difference, whole_texts
+from nebula.config import Settings
 from nebula.errors import EXIT_USAGE, NebulaError
 from nebula.events import Approval, Diff, ProposedChange, new_trace_id
 from nebula.files.digest import digest
@@ -23,12 +25,15 @@ from nebula.workspace.diff import apply_hunks, diff_texts
 from nebula.workspace.errors import AlreadyExists, Stale, WorkspaceError
 from nebula.workspace.journal.states import parse_state, same_state
 from nebula.workspace.local import LocalWorkspace
+from nebula.workspace.state_folder import prepare_state_folder
 
 if TYPE_CHECKING:
     from nebula.graph.values import FileState
     from nebula.workspace.file_history import FileHistory
 
 TAKE = "take"
+HTTP_OK, HTTP_CONFLICT = 200, 409
+"""How the audit log says that something was done, or was in the way."""
 
 
 class CannotTake(NebulaError):
@@ -85,6 +90,29 @@ def _matching(wanted: Wanted) -> list[FileState]:
             raise CannotTake("{path} is no change of {node}.", path=path, node=wanted.node_id)
         found += below
     return list({state.path: state for state in found}.values())
+
+
+async def take_tries(
+    wanted: Sequence[Wanted], workspace: LocalWorkspace, ask: Approver, settings: Settings
+) -> TakenSet:
+    """Take what tries of a race did, and write into the audit log what was taken of which try. Raises CannotTake."""
+    done = await take(wanted, workspace, ask)
+    await asyncio.to_thread(_record, wanted, done, settings)
+    return done
+
+
+def _record(wanted: Sequence[Wanted], done: TakenSet, settings: Settings) -> None:
+    log = open_audit_log(settings, prepare_state_folder(settings.root))
+    if log is None:
+        return
+    owner = {state.path: each.node_id for each in reversed(wanted) for state in _matching(each)}
+    try:
+        for applied in done.applied:
+            log.record(owner[applied.path], TAKE, applied.path, None, HTTP_OK)
+        for path in done.conflicts:
+            log.record(owner[path], TAKE, path, None, HTTP_CONFLICT)
+    finally:
+        log.close()
 
 
 async def take(wanted: Sequence[Wanted], workspace: LocalWorkspace, ask: Approver, *, group: str = "") -> TakenSet:

@@ -5,7 +5,6 @@ A plan is shown before it is carried out, and carried out only while it is still
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
@@ -19,6 +18,7 @@ from nebula.agent.undo import (
     undo_plan,
     whole_texts,
 )
+from nebula.files.digest import digest
 from nebula.value import value
 from nebula.workspace.file_history import FileHistory, FilePlan, ends
 
@@ -108,7 +108,7 @@ def _deleted_by_hand(history: FileHistory, plan: FilePlan) -> tuple[str, ...]:
 
 def _name(plan: FilePlan) -> str:
     steps = repr([(step.path, step.before, step.after, bool(step.conflict)) for step in plan.steps])
-    return hashlib.sha256(steps.encode()).hexdigest()
+    return digest(steps.encode())
 
 
 @value

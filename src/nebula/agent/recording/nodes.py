@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from nebula.agent.conversation import PastTurn
 from nebula.agent.past.decisions import KEY
-from nebula.agent.recording.secret_calls import withhold_secrets
 from nebula.agent.turn_result import Round, TurnResult
 from nebula.attachments import Attachment, attach
 from nebula.messages import (
@@ -57,7 +56,7 @@ def _round_text(each: Round) -> str:
         value["said"] = each.said
     if each.decisions:
         value[KEY] = [decision.to_json() for decision in each.decisions]
-    return json.dumps(withhold_secrets(value), ensure_ascii=False)
+    return json.dumps(value, ensure_ascii=False)
 
 
 def turn_of(node: Node) -> PastTurn:

@@ -35,15 +35,23 @@ class RecordedNonsense(RecordedFailure):
 
 
 class RecordedModel:
-    """Plays the replies and the failures of a trace in order, whatever is asked."""
+    """Plays the replies and the failures of a trace in order, whatever is asked; `watch` is told of each request."""
 
-    def __init__(self, trace: TaskTrace, plays: Callable[[Mapping[str, Any]], bool]) -> None:
+    def __init__(
+        self,
+        trace: TaskTrace,
+        plays: Callable[[Mapping[str, Any]], bool],
+        watch: Callable[[ModelRequest], None] | None = None,
+    ) -> None:
+        self._watch = watch
         self.provider = str(trace.task.get("provider") or "replay")
         self._failure = RecordedNonsense if trace.final.get("exit_code") == EXIT_FORMAT else RecordedFailure
         ours = OUR_FAILURES | ({PLAN_FAILURE} if trace.of_type("plan_reply") else frozenset())
         self._items = iter([event for event in trace.events if plays(event) or is_failure(event, ours)])
 
-    async def stream(self, _: ModelRequest) -> AsyncIterator[StreamItem]:
+    async def stream(self, request: ModelRequest) -> AsyncIterator[StreamItem]:
+        if self._watch is not None:
+            self._watch(request)
         event = next(self._items, None)
         if event is None:
             raise RecordedFailure("The trace has no further reply: from here on it would go otherwise than recorded.")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -26,6 +26,7 @@ from nebula.config import Settings
 from nebula.events import Final, Reader
 from nebula.language import Sentence
 from nebula.llm.choose import ChosenModel
+from nebula.llm.contract import ModelRequest
 from nebula.value import replace, value
 
 ELSEWHERE = ("mcp_url", "rag_url", "index_url", "audit_log", "database_path")
@@ -57,13 +58,22 @@ def _begun(trace: TaskTrace) -> datetime:
         raise UnknownTrace("the beginning of task '{id}' is not in the trace", id=trace.trace_id) from None
 
 
-async def replay(settings: Settings, trace: TaskTrace, audience: Sequence[Reader] = ()) -> Replayed:
-    """Runs the task in `settings.root`, which is the copy, or the project itself where the user wants that."""
+async def replay(
+    settings: Settings,
+    trace: TaskTrace,
+    audience: Sequence[Reader] = (),
+    *,
+    watch: Callable[[ModelRequest], None] | None = None,
+) -> Replayed:
+    """Run the task in `settings.root`, which is the copy, or the project itself where the user wants that.
+
+    `watch` is called with each request that the recorded model answers.
+    """
     answers = RecordedAnswers(trace.events)
     seen: list[dict[str, Any]] = []
     readers: list[Reader] = [answers, lambda stamped: seen.append(stamped.to_json()), *audience]
     name = str(trace.task.get("model") or "recording")
-    chosen = ChosenModel(RecordedModel(trace, is_reply), name, settings.context_tokens)
+    chosen = ChosenModel(RecordedModel(trace, is_reply, watch), name, settings.context_tokens)
     play = _planned if _is_planned(trace) else _turn
     final = await play(settings, trace, chosen, answers, readers)
     return Replayed(final, tuple(differences(trace.events, seen)))
@@ -94,6 +104,7 @@ async def _planned(
         dry_run=trace.task.get("mode") == DRY_RUN,
         rollback=trace.final.get("rolled_back") is True,
         only_plan=sum(each.get("attempt") == 1 for each in sent) if only_plan else 0,
+        replan=not only_plan and sum(each.get("attempt") == 1 for each in sent) > 1,
     )
     planner = replace(chosen, connector=RecordedModel(trace, is_plan_reply))
     return (await run_task(settings, request, readers, TaskModels(planner, chosen))).final

@@ -8,10 +8,12 @@ import os
 import signal
 import time
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from nebula.agent.batch.isolation import left_out_of, uncommitted_in
 from nebula.agent.batch.ray_engine import RayEngine
+from nebula.agent.batch.reports import format_junit, format_predictions, score_models
 from nebula.agent.batch.results import Results
 from nebula.agent.batch.run import LocalEngine, clear_left_behind, run_batch
 from nebula.agent.batch.task_file import read_task_file
@@ -27,7 +29,7 @@ from nebula.cli.arguments import (
     positive_number,
 )
 from nebula.cli.evercontext_commands.batch_compare import compare_results
-from nebula.cli.evercontext_commands.batch_view import BatchView, print_table
+from nebula.cli.evercontext_commands.batch_view import BatchView, print_scores, print_table
 from nebula.cli.printing import print_json, print_remark
 from nebula.cli.settings import open_settings
 from nebula.config import load_settings
@@ -58,7 +60,8 @@ def main(argv: Sequence[str]) -> int:
     said["allow_network"] = options.allow_network or None
     settings = open_settings("evercontext", root, said)
 
-    tasks = read_task_file(options.tasks, root)
+    models = _read_models(options.models)
+    tasks = read_task_file(options.tasks, root, models)
     results = Results(options.out or os.path.splitext(options.tasks)[0] + ".results")
     try:
         return asyncio.run(_run(tasks, results, settings, said, options))
@@ -90,10 +93,13 @@ async def _run(
         return EXIT_INTERRUPTED
     view.close()
     outcomes = [fresh.get(task.id) or done[task.id] for task in tasks]
+    _write_reports(outcomes, results, options)
     if options.json:
         print_json(_report(outcomes, results))
     else:
         print_table(outcomes, time.monotonic() - started)
+        if any(outcome.group for outcome in outcomes):
+            print_scores(score_models(outcomes))
         print_remark(translate("Patches and traces: {folder}", folder=results.folder))
     return 0 if all(outcome.exit_code == 0 for outcome in outcomes) else EXIT_FAILED
 
@@ -128,7 +134,26 @@ def _few(names: Sequence[str]) -> str:
 def _report(outcomes: Sequence[TaskOutcome], results: Results) -> dict[str, Any]:
     ok = sum(outcome.exit_code == 0 for outcome in outcomes)
     tasks = [{**outcome.to_json(), "patch": results.patch(outcome.id)} for outcome in outcomes]
-    return {"ok": ok, "failed": len(outcomes) - ok, "results": results.folder, "tasks": tasks}
+    models = [each.to_json() for each in score_models(outcomes)]
+    return {"ok": ok, "failed": len(outcomes) - ok, "results": results.folder, "models": models, "tasks": tasks}
+
+
+def _write_reports(outcomes: Sequence[TaskOutcome], results: Results, options: argparse.Namespace) -> None:
+    """Write the files that were asked for."""
+    for path, text in (
+        (options.predictions, partial(format_predictions, outcomes, results)),
+        (options.junit, partial(format_junit, outcomes)),
+    ):
+        if path:
+            with open(path, "w", encoding="utf-8", newline="") as file:
+                file.write(text())
+
+
+def _read_models(text: str | None) -> list[str]:
+    models = [name.strip() for name in text.split(",")] if text is not None else []
+    if not all(models):
+        raise UsageError("a model's name is missing in --models")
+    return models
 
 
 def _engine(results: Results, settings: Settings, said: dict[str, Any], options: argparse.Namespace) -> Engine:
@@ -166,6 +191,10 @@ def _parser() -> Parser:
         "--planner", metavar="M", help=translate("model that plans; gemini-cli is the `gemini` command")
     )
     parser.add_argument("--executor", metavar="M", help=translate("model that carries the steps out"))
+    parser.add_argument(
+        "--models", metavar="A,B", help=translate("do every task with each of these models, and print how each did")
+    )
+    _report_options(parser)
     limit_options(parser)
     parser.add_argument(
         "--max-total-cost", type=positive_number, metavar="USD", help=translate("dollars that all tasks may cost")
@@ -179,3 +208,10 @@ def _parser() -> Parser:
     flag(parser, "--trust", translate("let the projects' own checks run"))
     flag(parser, "--json", translate("print JSON"))
     return parser
+
+
+def _report_options(parser: Parser) -> None:
+    parser.add_argument(
+        "--predictions", metavar="FILE", help=translate("write the patches as predictions in SWE-bench's form")
+    )
+    parser.add_argument("--junit", metavar="FILE", help=translate("write the results as JUnit XML"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nebula.agent.batch.outcome import TaskOutcome
+from nebula.agent.batch.reports import ModelScore
 from nebula.agent.batch.task_file import BatchTask
 from nebula.agent.figures.kpis import Spending
 from nebula.cli.evercontext_commands.task_view import live_line
@@ -88,3 +89,21 @@ def _row(outcome: TaskOutcome) -> tuple[str, ...]:
         one_line(outcome.id), status_word(outcome), steps, str(len(outcome.files)), *tokens, dollars(spent),
         f"{outcome.seconds:.1f}",
     )  # fmt: skip
+
+
+def print_scores(scores: Sequence[ModelScore]) -> None:
+    """Print how each model did: nothing is ranked, the order is that of the models as they were named."""
+    titles = (
+        translate("model"), translate("tasks"), translate("tries"), translate("passed at 1"), translate("passed at N"),
+        translate("cost"), translate("malformed replies"),
+    )  # fmt: skip
+    rows = [titles, *map(_score_row, scores)]
+    print_line()
+    for line in table(rows, align="<>>>>>>"):
+        print_line(line)
+
+
+def _score_row(score: ModelScore) -> tuple[str, ...]:
+    spent = Spending("", cost=score.cost, unpriced_tokens=score.unpriced_tokens)
+    rates = (f"{score.passed_at_1 * 100:.1f} %", f"{score.passed_at_n * 100:.1f} %")
+    return (one_line(score.model), str(score.tasks), str(score.tries), *rates, dollars(spent), str(score.malformed))

@@ -29,7 +29,7 @@ from nebula.cli.headless.run import interruptible
 from nebula.cli.headless.text import chosen_face
 from nebula.cli.nebula import exit_codes
 from nebula.cli.settings import open_settings, remark_on_trust
-from nebula.events import Stamped
+from nebula.events import Final, Stamped
 from nebula.files.home import derived_folder
 from nebula.language import translate
 from nebula.value import replace
@@ -49,13 +49,17 @@ def main(argv: Sequence[str]) -> int:
     request = _request(options, settings)
     if not request.dry_run:
         settings = confirmed_checks(settings)
-    return asyncio.run(_run(settings, request, chosen_face(options.output_format, lambda: TaskView(settings))))
+    final = asyncio.run(_run(settings, request, chosen_face(options.output_format, lambda: TaskView(settings))))
+    if options.output_last_message:
+        with open(options.output_last_message, "w", encoding="utf-8", errors="replace", newline="") as file:
+            file.write(final.text)
+    return final.exit_code
 
 
-async def _run(settings: Settings, request: TaskRequest, show: Callable[[Stamped], None]) -> int:
+async def _run(settings: Settings, request: TaskRequest, show: Callable[[Stamped], None]) -> Final:
     with interruptible(settings, show) as audience:
         result = await run_task(settings, request, [audience])
-    return result.final.exit_code
+    return result.final
 
 
 def given_task(task: str | None) -> str | None:
@@ -81,6 +85,7 @@ def _request(options: argparse.Namespace, settings: Settings) -> TaskRequest:
         rollback=options.rollback,
         allow=tuple(options.allow),
         limits=TaskLimits(options.max_rounds, options.timeout, options.max_cost),
+        replan=options.replan,
     )
     if options.resume_plan is not None:
         return _resumed(request, options.resume_plan, settings)
@@ -116,7 +121,9 @@ def _parser() -> argparse.ArgumentParser:
     plan_options(parser)
     flag(parser, "--dry-run", translate("write nothing; show the plan and the changes it would make"))
     flag(parser, "--rollback", translate("if the task fails, put every file back as it was"))
+    flag(parser, "--replan", translate("if a step fails for good, ask the planner once more with what happened"))
     flag(parser, "--trust", translate("let the project's own checks run"))
+    parser.add_argument("--output-last-message", metavar="FILE", help=translate("write the answer into this file, too"))
     allow_option(parser)
     limit_options(parser)
     formats = parser.add_mutually_exclusive_group()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from nebula.agent.figures.gather import TracedTasks, flows_of, gather, known_projects, moment
-from nebula.agent.figures.kpis import BY, figures_json, kpis, spending
+from nebula.agent.figures.kpis import BY, figures_json, kpis, raced_models, spending
 from nebula.agent.figures.surviving import TurnLinesCount, count_lines, sum_lines, surviving_json
 from nebula.cli.arguments import Parser, UsageError, checked_root, flag
 from nebula.cli.figures.tables import measure_rows, spending_rows, table
@@ -57,12 +57,26 @@ def _print(found: TracedTasks, by: Sequence[str]) -> None:
         print_line()
         for line in table(spending_rows(kind, spending(found.tasks, kind, flows)), align="<>>>>"):
             print_line(line)
+    if "model" in by:
+        _print_races(found)
     if found.damaged:
         print_remark(
             translate_count(
                 found.damaged, "{count} line could not be read; left out.", "{count} lines could not be read; left out."
             )
         )
+
+
+def _print_races(found: TracedTasks) -> None:
+    """Print how the models did in races; nothing where there was none."""
+    raced = raced_models(found)
+    if not raced:
+        return
+    head = (translate("model"), translate("tries"), translate("passed"), translate("taken"))
+    rows = [(one_line(each.model), f"{each.tries:,}", f"{each.passed:,}", f"{each.taken:,}") for each in raced]
+    print_line()
+    for line in table([head, *rows], align="<>>>"):
+        print_line(line)
 
 
 def read_moment(text: str) -> datetime:

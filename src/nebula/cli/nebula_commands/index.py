@@ -19,7 +19,7 @@ from nebula.tools.code.code_index import open_index
 
 if TYPE_CHECKING:
     from nebula.index.index import Index
-    from nebula.index.values import Report, Skipped
+    from nebula.index.values import Hit, Report, Skipped
 
 QUIET_S = 1.0
 """What takes longer says how far it is."""
@@ -87,15 +87,31 @@ def _search(index: Index, options: argparse.Namespace) -> int:
     index.sync(_Progress(translate("files indexed")))
     question = " ".join(options.query)
     hits = index.search(question, options.top_k, path_prefix=options.path_prefix, language=options.language)
+    reasons = {}
+    if options.explain:
+        reasons = index.explain(question, path_prefix=options.path_prefix, language=options.language)
     if options.json:
-        print_json({"chunks": [hit.to_json() for hit in hits]})
+        print_json({"chunks": [hit.to_json() | _reason(reasons, hit) for hit in hits]})
         return 0
     for hit in hits:
         print_line(f"{hit.path}:{hit.span}  {hit.symbol}".rstrip())
+        if reason := _reason(reasons, hit):
+            parts = ", ".join(f"{translate(name)} {amount:+.2f}" for name, amount in reason["parts"].items())
+            print_line(f"    {hit.score:.2f} = {parts}")
         print_line("".join(f"    {line}\n" for line in hit.text.splitlines()))
     if not hits:
         print_remark(translate("Nothing was found."))
     return 0
+
+
+def _reason(reasons: dict[str, dict[str, float]], hit: Hit) -> dict[str, dict[str, float]]:
+    """Return what each part adds to the score of a hit, what adds most first; nothing where it was not asked for."""
+    parts = reasons.get(f"{hit.path}:{hit.span}", {})
+    if parts:
+        parts = parts | {"copy": hit.score - sum(parts.values())}  # a text that stands higher already counts less
+    telling = {name: round(amount, 2) for name, amount in parts.items() if round(amount, 2)}
+    order = sorted(telling, key=lambda name: -abs(telling[name]))
+    return {"parts": {name: telling[name] for name in order}} if parts else {}
 
 
 def _watch(index: Index, options: argparse.Namespace) -> int:
@@ -164,3 +180,4 @@ def _search_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--path-prefix", default="", metavar="P", help=translate("only paths that begin so"))
     parser.add_argument("--language", default="", metavar="L", help=translate("only files of this language"))
+    flag(parser, "--explain", translate("say why each chunk stands where it stands"))

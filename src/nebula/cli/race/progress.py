@@ -14,6 +14,7 @@ from nebula.cli.race.keys import reading_keys
 from nebula.cli.terminal.output.width import cut
 from nebula.events import Final, Message, Stamped, Step, Task
 from nebula.language import translate
+from nebula.llm.catalog import cost
 from nebula.stage import one_line
 from nebula.value import record
 
@@ -21,9 +22,12 @@ from nebula.value import record
 @record
 class _Line:
     model: str = ""
+    provider: str = ""
     doing: str = ""
     rounds: int = 0
     tokens: int = 0
+    cost: float | None = 0.0
+    """In US dollars; None where a price is not known."""
     started: float = 0.0
     ended: str = ""
 
@@ -44,12 +48,14 @@ class RaceProgress:
             print_json(stamped.to_json())
         line, event = self._lines.setdefault(number, _Line(started=time.monotonic())), stamped.event
         if isinstance(event, Task):
-            line.model = event.model
+            line.model, line.provider = event.model, event.provider
         elif isinstance(event, Step):
             line.doing = " ".join((event.name, str(event.args.get("path") or event.args.get("command") or "")))
         elif isinstance(event, Message):
             line.rounds += 1
             line.tokens += event.usage.input_tokens + event.usage.output_tokens
+            price = cost(line.provider, line.model, event.usage)
+            line.cost = None if price is None or line.cost is None else line.cost + price
         elif isinstance(event, Final):
             line.ended = event.status
             if self._text and not self._live:
@@ -108,4 +114,6 @@ class RaceProgress:
     def _format(self, number: int, line: _Line) -> str:
         doing = line.ended or line.doing or translate("asking the model")
         figures = translate("{rounds} rounds · {tokens} tokens", rounds=line.rounds, tokens=f"{line.tokens:,}")
-        return one_line(f"{number} {line.model}: {doing} · {figures} · {time.monotonic() - line.started:.0f} s")
+        price = "" if line.cost is None else f" · ${line.cost:.4f}"
+        seconds = time.monotonic() - line.started
+        return one_line(f"{number} {line.model}: {doing} · {figures}{price} · {seconds:.0f} s")

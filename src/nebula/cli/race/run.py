@@ -8,14 +8,16 @@ import sys
 from typing import Any
 
 from nebula.agent.race.begin import RaceWish, prepare_race
+from nebula.agent.race.judge import ask_opinion
 from nebula.agent.race.outcome import TryOutcome, first_passing
 from nebula.agent.race.race import Race
-from nebula.agent.race.take import TakenSet, Wanted, take
+from nebula.agent.race.take import TakenSet, Wanted, take_tries
 from nebula.cli.headless.run import interruptible
 from nebula.cli.printing import print_json, print_line, print_remark, print_words
+from nebula.cli.race.comparison import show_comparison
 from nebula.cli.race.progress import RaceProgress
 from nebula.cli.race.taking import ask_at_terminal, offer_at_terminal, report_taken, take_exit_code
-from nebula.cli.race.view import comparison, result_table
+from nebula.cli.race.view import result_table
 from nebula.cli.settings import remark_on_trust, session_overrides
 from nebula.config import Settings
 from nebula.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_POLICY
@@ -46,15 +48,15 @@ async def run_race(options: argparse.Namespace, settings: Settings, wish: RaceWi
         if interrupted:
             code = EXIT_INTERRUPTED
         if options.output_format == "text":
-            _print_results(tries)
+            _print_results(race, tries)
         opinion = await _judge(settings, wish, race, tries) if wish.judge and not interrupted else ""
         if opinion and options.output_format == "text":
             print_words(f"{translate('Opinion of {model}:', model=wish.judge)}\n{opinion}")
         taken: int | None = None
         if options.take and not interrupted:
-            taken, code = await _take(options, race, tries, code)
+            taken, code = await _take(options, settings, race, tries, code)
         elif options.output_format == "text" and not interrupted and _somebody_may_take(tries):
-            await offer_at_terminal(tries, race.workspace)
+            await offer_at_terminal(tries, race.workspace, settings)
         if options.output_format != "text":
             print_json(_final(race, tries, taken) | ({"opinion": opinion} if wish.judge else {}))
         return code
@@ -71,10 +73,10 @@ def _ignore(_: Stamped) -> None:
     pass
 
 
-def _print_results(tries: list[TryOutcome]) -> None:
+def _print_results(race: Race, tries: list[TryOutcome]) -> None:
     for line in result_table(tries):
         print_line(line)
-    for line in comparison(tries):
+    for line in show_comparison(tries, race.workspace.history):
         print_line(line)
     for each in tries:
         if each.final.remark is not None:
@@ -85,8 +87,6 @@ def _print_results(tries: list[TryOutcome]) -> None:
 
 async def _judge(settings: Settings, wish: RaceWish, race: Race, tries: list[TryOutcome]) -> str:
     """Return what the judge thinks; nothing where it could not be asked, which is told."""
-    from nebula.agent.race.judge import ask_opinion
-
     try:
         return await ask_opinion(settings, wish.judge, wish.prompt, tries, race.workspace)
     except ModelError as problem:
@@ -94,7 +94,9 @@ async def _judge(settings: Settings, wish: RaceWish, race: Race, tries: list[Try
         return ""
 
 
-async def _take(options: argparse.Namespace, race: Race, tries: list[TryOutcome], code: int) -> tuple[int | None, int]:
+async def _take(
+    options: argparse.Namespace, settings: Settings, race: Race, tries: list[TryOutcome], code: int
+) -> tuple[int | None, int]:
     """Take the try that `--take` names; return its number, if anything of it was taken, and the exit code."""
     chosen = first_passing(tries) if options.take == FIRST_PASSING else tries[int(options.take) - 1]
     if chosen is None:
@@ -108,7 +110,7 @@ async def _take(options: argparse.Namespace, race: Race, tries: list[TryOutcome]
         print_remark(f"nebula: {translate('Nobody is there to ask: add --yes to take it.')}")
         return None, EXIT_POLICY
     ask = allow_all if options.yes else ask_at_terminal
-    done: TakenSet = await take([Wanted(node.id, tuple(node.files))], race.workspace, ask)
+    done: TakenSet = await take_tries([Wanted(node.id, tuple(node.files))], race.workspace, ask, settings)
     report_taken(done)
     return (chosen.number if done.decision.allowed else None), take_exit_code(done) or code
 

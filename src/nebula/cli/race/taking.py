@@ -7,8 +7,10 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from nebula.agent.race.outcome import TryOutcome
-from nebula.agent.race.take import CannotTake, TakenSet, Wanted, take
+from nebula.agent.race.take import CannotTake, TakenSet, Wanted, take_tries
 from nebula.cli.printing import print_line, print_remark, print_words
+from nebula.cli.race.comparison import show_comparison
+from nebula.config import Settings
 from nebula.errors import EXIT_FAILED, EXIT_OK, EXIT_POLICY
 from nebula.events import Approval
 from nebula.graph.values import FileState
@@ -74,18 +76,22 @@ def read_wanted(tries: Mapping[int, TryOutcome], words: Sequence[str]) -> list[W
     return wanted
 
 
-async def offer_at_terminal(tries: Sequence[TryOutcome], workspace: LocalWorkspace) -> list[int]:
+async def offer_at_terminal(tries: Sequence[TryOutcome], workspace: LocalWorkspace, settings: Settings) -> list[int]:
     """Let the person at the terminal take tries, whole or in parts, until an empty line; return their numbers."""
     by_number = {each.number: each for each in tries}
     taken: list[int] = []
     while True:
-        print_remark(translate("take 2, take 2:src/a.py 3:tests/, or Enter leaves them: "), end="")
+        print_remark(translate("take 2, take 2:src/a.py 3:tests/, compare src/a.py, or Enter leaves them: "), end="")
         words = (await asyncio.to_thread(sys.stdin.readline)).split()
         if not words:
             return taken
+        if words[0] == "compare":
+            for line in show_comparison(tries, workspace.history, words[1:] or [""]):
+                print_line(line)
+            continue
         try:
             wanted = read_wanted(by_number, words[1:] if words[0] == "take" else words)
-            done = await take(wanted, workspace, ask_at_terminal)
+            done = await take_tries(wanted, workspace, ask_at_terminal, settings)
         except CannotTake as problem:
             print_remark(f"nebula: {explain(problem)}")
             continue

@@ -1,8 +1,7 @@
-"""What came of a race, as text: a table of the tries, and what each did to the files."""
+"""Show what came of a race as a table of its tries."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
 from nebula.agent.race.outcome import TryOutcome
@@ -36,23 +35,3 @@ def _row(each: TryOutcome) -> tuple[str, ...]:
         cost,
         (each.node_id or NOT_MEASURED),
     )
-
-
-def comparison(tries: Sequence[TryOutcome]) -> list[str]:
-    """Return what all tries did alike, what some did, and what only one did, a line for each file."""
-    results: dict[str, dict[str | None, list[int]]] = {}
-    for each in tries:
-        for change in each.changes:
-            results.setdefault(change.path, {}).setdefault(change.after, []).append(each.number)
-    answered = Counter(each.node_id is not None for each in tries)[True]
-    lines = []
-    for path, by_state in sorted(results.items()):
-        groups = sorted(by_state.values())
-        if len(groups) == 1 and len(groups[0]) == answered:
-            said = translate("all alike")
-        elif sum(map(len, groups)) == 1:
-            said = translate("only {number}", number=groups[0][0])
-        else:
-            said = " | ".join(" = ".join(map(str, numbers)) for numbers in groups)
-        lines.append(f"  {one_line(path)}: {said}")
-    return lines

@@ -13,6 +13,7 @@ from nebula.cli.terminal.forks import Forks
 from nebula.cli.terminal.input.paste import Pastes
 from nebula.cli.terminal.input.typed_ahead import TypedAhead
 from nebula.cli.terminal.output.screen import Screen
+from nebula.cli.terminal.usage_report import TurnUsage, remembered
 from nebula.config import Settings
 from nebula.language import explain, translate
 from nebula.llm.catalog import short_name
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from nebula.attachments import Attachment
     from nebula.cli.terminal.input.contract import TerminalInput
     from nebula.cli.terminal.output.turn_view import TurnView
-    from nebula.cli.terminal.usage_report import TurnUsage
     from nebula.events import Final, Reader, Usage
     from nebula.graph.values import Node
     from nebula.llm.choose import ChosenModel
@@ -121,8 +121,6 @@ class TerminalSession:
         await old.close()
 
     def usage_before(self) -> list[TurnUsage]:
-        from nebula.cli.terminal.usage_report import remembered
-
         leaf = self.session.conversation.leaf
         return remembered(self.session.archive.path_to([leaf]), self.session.id) if leaf else []
 

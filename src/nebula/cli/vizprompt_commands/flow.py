@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from nebula.cli.arguments import Parser, flag
 from nebula.cli.printing import print_json, print_line
+from nebula.cli.vizprompt_commands.flow_changes import add_changes
 from nebula.cli.vizprompt_commands.showing import find_flow, legend, print_flows, run_on_graph, show_node
 from nebula.graph.errors import AmbiguousId, NotFound
 from nebula.graph.values import DEFAULT_FLOW
@@ -165,3 +166,4 @@ def _add_commands(parser: Parser) -> None:
     rebuild.add_argument("ids", metavar="ID", nargs="+", help=translate("node ids"))
     for each in (connect, disconnect, branch):
         each.add_argument("--flow", metavar="F", default=DEFAULT_FLOW, help=translate("the flow (default: main)"))
+    add_changes(command)

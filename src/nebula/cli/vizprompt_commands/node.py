@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from nebula.cli.arguments import Parser, UsageError, flag
 from nebula.cli.printing import print_json, print_line, print_remark
-from nebula.cli.vizprompt_commands.showing import node_line, run_on_graph, show_node, split_tags
+from nebula.cli.vizprompt_commands.showing import find_flow, node_line, run_on_graph, show_node, split_tags
+from nebula.graph.values import DEFAULT_FLOW
 from nebula.language import translate
 from nebula.tools.approval import agrees
 
@@ -44,10 +45,11 @@ def _show(graph: Graph, options: argparse.Namespace) -> int:
 
 
 def _edit(graph: Graph, options: argparse.Namespace) -> int:
-    if options.prompt is None and options.response is None and options.tags is None:
-        raise UsageError("say what to change: --prompt, --response or --tags")
+    if all(each is None for each in (options.prompt, options.response, options.tags, options.summary)):
+        raise UsageError("say what to change: --prompt, --response, --summary or --tags")
     tags = None if options.tags is None else split_tags(options.tags)
-    node = graph.update_node(graph.resolve_id(options.id), prompt=options.prompt, response=options.response, tags=tags)
+    changed = {"prompt": options.prompt, "response": options.response, "summary": options.summary}
+    node = graph.update_node(graph.resolve_id(options.id), tags=tags, **changed)
     print_line(translate("Updated node: {id}", id=node.id))
     if node.updated:
         print_remark(translate("Its summary is due: run vizprompt build."))
@@ -59,6 +61,10 @@ def _delete(graph: Graph, options: argparse.Namespace) -> int:
     if not options.yes and not _confirmed(node_line(node)):
         print_remark(translate("Nothing was deleted."))
         return 1
+    if options.branch:
+        deleted = graph.delete_branch(node.id, find_flow(graph, options.flow).id)
+        print_line(translate("Deleted nodes: {count}", count=len(deleted)))
+        return 0
     graph.delete_node(node.id)
     print_line(translate("Deleted node: {id}", id=node.id))
     return 0
@@ -104,8 +110,11 @@ def _parser(prog: str) -> Parser:
     edit = command("edit", translate("Changes what is given. New text makes the summary due."), _edit)
     edit.add_argument("--prompt", metavar="T", help=translate("the new prompt"))
     edit.add_argument("--response", metavar="T", help=translate("the new answer"))
+    edit.add_argument("--summary", metavar="T", help=translate("the new summary"))
     edit.add_argument("--tags", metavar="a,b", help=translate("the new tags; an empty text removes all"))
 
     delete = command("delete", translate("Deletes a node and its connections; its neighbours are not joined."), _delete)
+    flag(delete, "--branch", translate("with all nodes that follow from it alone"))
+    delete.add_argument("--flow", metavar="F", default=DEFAULT_FLOW, help=translate("the flow (default: main)"))
     flag(delete, "--yes", translate("do not ask"))
     return parser

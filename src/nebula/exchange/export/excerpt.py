@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from nebula.errors import EXIT_USAGE, NebulaError
 from nebula.graph.errors import BadFile, NotFound
 from nebula.graph.flows.order import topological_order
+from nebula.graph.ids import shortest_unique
 from nebula.graph.values import Connection, Flow, Node
 from nebula.messages.redaction import REDACTED, Redactor
 from nebula.value import value
@@ -123,6 +124,4 @@ def _title(node: Node) -> str:
 
 def shorten_ids(excerpt: Excerpt) -> Mapping[str, str]:
     """Return each id of the excerpt with its shortest unique beginning."""
-    from nebula.graph.ids import shortest_unique
-
     return shortest_unique([node.id for node in excerpt.nodes], at_least=8)

@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from nebula.files.home import nebula_home
-from nebula.files.machine import usable_cores
+from nebula.files.system.machine import usable_cores
 from nebula.language import Sentence
 from nebula.llm.catalog import short_name
 from nebula.llm.contract import ModelInfo, ModelNotice, ModelRequest, StreamItem

@@ -16,7 +16,7 @@ from contextlib import suppress
 from typing import Any
 
 from nebula.config.settings import TABLE
-from nebula.files.machine import usable_cores
+from nebula.files.system.machine import memory_of, usable_cores
 from nebula.llm.errors import UnavailableError
 from nebula.llm.local.gguf import ModelFile
 from nebula.llm.local.resources import Resources, chosen_resources, free_memory
@@ -67,12 +67,7 @@ class LocalServer:
 
     def bytes_in_memory(self) -> int:
         """Return how far the loading is, where the system tells."""
-        with (
-            suppress(OSError, ValueError, IndexError),
-            open(f"/proc/{self.process_id}/statm", encoding="ascii") as file,
-        ):
-            return min(int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE"), self.model.size)
-        return 0
+        return min(memory_of(self.process_id), self.model.size)
 
     def acquire(self, user: object) -> None:
         self._users.add(id(user))

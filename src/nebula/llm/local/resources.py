@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
 
+from nebula.files.system import machine
 from nebula.llm.local.gguf import ModelFile
 from nebula.value import value
 
@@ -43,16 +43,8 @@ def chosen_resources(model: ModelFile, free: int, cores: int) -> Resources:
 
 def free_memory() -> int:
     """Bytes that can be had without anything being pushed out, also inside a container with a limit of its own."""
-    found = [_available(), _left_in_group()]
-    return min(each for each in found if each is not None)
-
-
-def _available() -> int:
-    with suppress(OSError), open("/proc/meminfo", encoding="ascii") as lines:
-        for line in lines:
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+    left = _left_in_group()
+    return machine.free_memory() if left is None else min(left, machine.free_memory())
 
 
 def _left_in_group() -> int | None:

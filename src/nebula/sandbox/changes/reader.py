@@ -67,10 +67,13 @@ def _in_order(changes: list[LayerChange]) -> list[LayerChange]:
 
 def _holds_files(folder: int, name: str) -> bool:
     """Return whether anything but folders is there: showing a skill leaves its empty folders behind."""
-    place = f"/proc/self/fd/{folder}/{name}"
-    if not os.path.isdir(place) or os.path.islink(place):
+    found = _lstat(folder, name)
+    if found is None or not stat.S_ISDIR(found.st_mode):
         return True
-    return any(names for _, _, names in os.walk(place))
+    try:
+        return any(names for _, _, names, _ in os.fwalk(name, dir_fd=folder))
+    except OSError:
+        return False  # nobody may look into it, so nothing was shown there
 
 
 @value
@@ -248,8 +251,9 @@ def _lstat(folder: int | None, name: str) -> os.stat_result | None:
 
 
 def _is_opaque(handle: int) -> bool:
+    read = getattr(os, "getxattr", None)
     try:
-        return os.getxattr(handle, _OPAQUE) == b"y"
+        return read is not None and bool(read(handle, _OPAQUE) == b"y")
     except OSError:
         return False  # it has no such attribute
 

@@ -51,11 +51,11 @@ def build(config: dict[str, Any]) -> tuple[int, int, MemorySpace | DiskSpace]:
     _cover(stage, around, {path: skills.pop(path) for path in beside})
     place = _below(stage, config["root"])
     os.makedirs(place, exist_ok=True)
-    options = "userxattr,xino=off,index=off,volatile"  # nothing of it has to outlive a crash
-    options += f",lowerdir=/proc/self/fd/{project},upperdir={sides}/upper,workdir={sides}/work"
-    mounts.mount("overlay", place, options, _SAFE)
+    _put_overlay(place, project, sides)
     _put_readable(stage, {path: tree for path, tree in readable.items() if not _holds(path, config["root"])})
     os.close(project)
+    if disk is None:  # on disk nobody counts what is written beside the project
+        _let_write(stage, layer, [path for path in config["caches"] if not _holds(path, config["root"])])
     _put_processes(stage)
     _cover(stage, [path for path in config["covered"] if not _holds(path, config["root"])], skills)
     mounts.make_read_only(stage)
@@ -160,6 +160,24 @@ def _put_readable(stage: str, trees: dict[str, int]) -> None:
     for path, tree in trees.items():
         _make_place(_below(stage, path), os.fstat(tree))
         mounts.attach(tree, _below(stage, path), READ_ONLY | _SAFE)
+
+
+def _put_overlay(place: str, lower: int, sides: str) -> None:
+    options = "userxattr,xino=off,index=off,volatile"  # nothing of it has to outlive a crash
+    options += f",lowerdir=/proc/self/fd/{lower},upperdir={sides}/upper,workdir={sides}/work"
+    mounts.mount("overlay", place, options, _SAFE)
+
+
+def _let_write(stage: str, layer: str, caches: list[str]) -> None:
+    """Give the `caches`, which are read-only so far, an upper side each: build tools take locks in them."""
+    for number, path in enumerate(caches):
+        lower = os.open(_below(stage, path), _FOLDER_FLAGS)
+        sides = f"{layer}/cache{number}"
+        for folder in (sides, f"{sides}/upper", f"{sides}/work"):
+            os.mkdir(folder, 0o700)
+        masks.copy_attributes(f"{sides}/upper", os.fstat(lower))
+        _put_overlay(_below(stage, path), lower, sides)
+        os.close(lower)
 
 
 def _cover(stage: str, paths: list[str], skills: dict[str, int]) -> None:

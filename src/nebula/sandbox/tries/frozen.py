@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping
 from typing import Final
 
 from nebula.files.beneath import FOLDER_FLAGS
+from nebula.files.system.machine import copy_bytes
 from nebula.sandbox.errors import SandboxError
 
 _NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
@@ -79,8 +80,7 @@ class FrozenCopy:
                 if instead is not None:
                     os.write(copy, instead)
                 elif not self._clone(handle, copy):
-                    while os.sendfile(copy, handle, None, 1 << 24):
-                        pass
+                    copy_bytes(handle, copy)
                 _copy_attributes(copy, found)
             finally:
                 os.close(copy)

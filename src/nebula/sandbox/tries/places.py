@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Final, Protocol
 
 from nebula.files.beneath import FOLDER_FLAGS
+from nebula.files.system.machine import free_memory
 from nebula.sandbox.changes.reader import read_changes
 from nebula.sandbox.contract import MIB, ChangeSet
 from nebula.sandbox.disk import forget_project, make_layer_folder
@@ -90,7 +91,7 @@ class Overlays:
             raise Unavailable(failed.step, failed.number) from None
 
     def _build(self, project: int) -> None:
-        root, room = self._root, _free_memory()
+        root, room = self._root, free_memory()
         has_graph = all(_is_folder(f"{root}/{path}") for path in (*HIDDEN, GRAPH))
         graph = mounts.clone_tree(f"{root}/{GRAPH}") if has_graph else None
         live = mounts.clone_tree(root)
@@ -186,12 +187,6 @@ class Copies:
 
 def _is_folder(path: str) -> bool:
     return os.path.isdir(path) and not os.path.islink(path)
-
-
-def _free_memory() -> int:
-    with open("/proc/meminfo", encoding="ascii") as file:
-        found = dict(line.split(":", 1) for line in file)
-    return int(found["MemAvailable"].split()[0]) * 1024
 
 
 def _free_disk(handle: int) -> int:

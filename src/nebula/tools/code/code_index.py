@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 from nebula.errors import NebulaError
 from nebula.events import new_trace_id
 from nebula.files.home import derived_folder
+from nebula.files.protected_names import names_secret
 from nebula.tools.code.code_outline import MAX_KEPT_FILES, keep_outline, leave_outline
 from nebula.workspace.audit import AuditLog
 from nebula.workspace.errors import WorkspaceError
-from nebula.workspace.guard.protected import standing_of
 
 if TYPE_CHECKING:
     from nebula.config import Settings
@@ -25,15 +25,11 @@ STATE_HEADER = "x-index-state"
 """By which an index server says that it changed since."""
 
 
-def may_hold_secrets(path: str) -> bool:
-    return standing_of(tuple(path.split("/"))).secret
-
-
 def open_index(settings: Settings) -> Index:
     """Raises IndexFailed where a database cannot be reached, or the embedder named is none."""
     from nebula.index.index import Index
 
-    index = Index.open(settings.root, home=settings.home, url=settings.index_url, hides=may_hold_secrets)
+    index = Index.open(settings.root, home=settings.home, url=settings.index_url, hides=names_secret)
     index.heard_renames = lambda asked, held: _note_renames(settings, asked, held)
     if settings.index_url:
         index.heard_sync = lambda: leave_outline(settings, index)

@@ -21,7 +21,7 @@ from nebula.workspace.errors import WorkspaceError
 
 DEFAULT_CHUNKS = 8
 MAX_CHUNKS = 50
-_SPAN = re.compile(r"L(\d{1,9})-L(\d{1,9})")
+_SPAN = r"L(\d{1,9})-L(\d{1,9})"
 BUILDING = Sentence("The code index of this project is being built; that happens once.")
 SHOWN = ("path", "span", "text", "score")
 
@@ -110,7 +110,7 @@ def _learn(ledger: ReadLedger, _: Mapping[str, Any], result: Mapping[str, Any]) 
 
 def _learn_chunk(ledger: ReadLedger, chunk: Mapping[str, Any]) -> None:
     """Lines that were shown may be edited without being read again, if the file still has them."""
-    span = _SPAN.fullmatch(str(chunk.get("span")))
+    span = re.fullmatch(_SPAN, str(chunk.get("span")))
     if span is not None:
         ledger.was_shown(str(chunk.get("path")), int(span[1]), int(span[2]), str(chunk.get("text")))
 

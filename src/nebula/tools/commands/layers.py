@@ -5,16 +5,17 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import shlex
 from collections.abc import Callable
 from contextlib import suppress
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from nebula.config import Settings, save_choice
+from nebula.files.protected_names import names_secret
 from nebula.git import GitFailed, git_setting
 from nebula.language import Sentence
 from nebula.sandbox.remembered import OFFERED, ON_DISK, recall
-from nebula.value import record, replace
+from nebula.value import field, record, replace
 from nebula.workspace.errors import WorkspaceError
 from nebula.workspace.guard.paths import normal_path
 
@@ -39,6 +40,8 @@ class CommandLayers:
     pointed_out: bool = False
     """The user knows what the project's virtual environment lacks, or was asked about it."""
     _launchers: Launchers | None = None
+    _opening: Lock = field(default_factory=Lock)
+    """A hook may run while a command does, in a thread of its own."""
     _secrets: SecretFinder | None = None
     _toolchains: Toolchains | None = None
     _git_user: tuple[str, str] = ("", "")
@@ -94,8 +97,9 @@ class CommandLayers:
         from nebula.sandbox.launcher import Launchers
 
         secrets = self.secret_finder
-        if self._launchers is None:
-            self._launchers = Launchers()
+        with self._opening:
+            if self._launchers is None:
+                self._launchers = Launchers()
             self._git_user = _git_user(self.settings.root)
             self._on_disk = recall(self.settings.home) == (ON_DISK, 0)
         said = self.settings
@@ -112,9 +116,10 @@ class CommandLayers:
             limits,
             network,
             hosts,
-            (*self.readable, *self.toolchains.folders),
-            self.skills,
-            self.toolchains.covered,
+            read_only=(*self.readable, *self.toolchains.folders),
+            caches=self.toolchains.caches,
+            skills=self.skills,
+            covered=self.toolchains.covered,
             secrets=secrets,
             disk=said.home if self._on_disk else None,
             git_user=self._git_user,
@@ -172,6 +177,8 @@ class CommandLayers:
         folders = self.unseen_folders
         if not folders:
             return None
+        import shlex  # not for every start
+
         wanted = json.dumps([*self.settings.sandbox_read, *folders], ensure_ascii=False)
         return Sentence(
             "Commands do not see {folders}, where the project's environment has its interpreter. This shows it: {line}",
@@ -187,9 +194,9 @@ class CommandLayers:
         return place.standing.secret and place.text not in self.allowed
 
     @property
-    def shows_secrets(self) -> bool:
-        """The user allowed a secret file by name, so what a command says may be its content."""
-        return any(normal_path(path).standing.secret for path in self.allowed)
+    def allowed_secrets(self) -> tuple[str, ...]:
+        """The secret files that the user allowed by name: what a command says may be their content."""
+        return tuple(path for path in self.allowed if names_secret(path))
 
     def close(self) -> None:
         launchers, self._launchers, self._secrets = self._launchers, None, None

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 
 _PREPARES = frozenset({"cd", "export", "set", "source", ".", "env", "time", "exec", "nice", "sudo"})
-_ASSIGNMENT = re.compile(r"\w+=\S*")
-_PLAIN = re.compile(r"[\w.+/~-]+")
-_NAME = re.compile(r"[\w.+-]{1,30}")
+_ASSIGNMENT = r"\w+=\S*"
+_PLAIN = r"[\w.+/~-]+"
+_NAME = r"[\w.+-]{1,30}"
 
 
 def _first_command(line: str) -> list[str]:
     """Return the words of the first command of a shell line that does more than prepare."""
     for part in re.split(r"&&|\|\||[;|\n]", line):
-        words = [word for word in part.split() if not _ASSIGNMENT.fullmatch(word)]
+        words = [word for word in part.split() if not re.fullmatch(_ASSIGNMENT, word)]
         if words and words[0] not in _PREPARES:
             return words
     return []
@@ -27,4 +27,4 @@ def program_of(line: str) -> str | None:
     name = words[0].rsplit("/", 1)[-1]
     if name.startswith("python") and words[1:2] == ["-m"] and len(words) > 2:
         name = words[2]
-    return name if _NAME.fullmatch(name) and _PLAIN.fullmatch(words[0]) else None
+    return name if re.fullmatch(_NAME, name) and re.fullmatch(_PLAIN, words[0]) else None

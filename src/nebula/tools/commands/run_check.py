@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from nebula.events import CheckRun, Output
 from nebula.messages import DeclaredSpec, DialectForm
+from nebula.sandbox.errors import SandboxError
 from nebula.tools.commands.program_name import program_of
 from nebula.tools.commands.show_folder import ask_to_show
 from nebula.tools.contract import Call, Outcome, ToolFailure, schema, text_argument
@@ -54,8 +55,6 @@ async def run_check(name: str, checks: Checks, layers: CommandLayers | None) -> 
 
     if layers is None:
         return await run_command(name, checks.root, checks.timeout_s)
-    from nebula.sandbox.errors import SandboxError
-
     try:
         done = await layers.run(name, timeout_s=checks.timeout_s, read_back=False)
     except SandboxError:  # this project can have no layer over it: the user's own line runs as it always did

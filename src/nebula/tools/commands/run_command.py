@@ -82,7 +82,7 @@ class RunCommand:
                 result = await self._run(line, timeout_s, network and not hosts, hosts, call)
             with result:
                 outcome = await self._outcome(line, result, call)
-                return replace(outcome, secret=self._layers.shows_secrets, seconds=result.duration_s)
+                return replace(outcome, secret=bool(self._layers.allowed_secrets), seconds=result.duration_s)
         except (NebulaError, OSError) as error:
             raise ToolFailure(str(error), code=500) from None
 
@@ -112,7 +112,7 @@ class RunCommand:
             timeout_s=timeout_s,
             network=network,
             hosts=hosts,
-            on_output=call.hear or (None if self._layers.shows_secrets else show.heard),
+            on_output=call.hear or (None if self._layers.allowed_secrets else show.heard),
             read_back=self._workspace is not None,
         )
 
@@ -165,7 +165,7 @@ class RunCommand:
             return Outcome.ok(self._report(result, call, [], map(str, changes.remarks())))
         decision = await self._decide(line, changes, approvals, call, named)
         meant = [each for each in changes.proposed if not decision.paths or each.path in decision.paths]
-        decision = await approvals.heed_hooks(decision, call.use.orig_name, meant)
+        decision = await approvals.heed_hooks(decision, call, call.use.orig_name, meant)
         chosen = changes.known(decision.paths) if decision.paths else None
         if not decision.allowed or chosen == [] or decision.hunks:  # hunks are no part of this question
             reason = f"The user refused: {decision.reason}" if decision.reason else NOT_APPLIED

@@ -13,6 +13,7 @@ from typing import Any
 
 from nebula.config import Settings
 from nebula.config.addresses import without_credentials
+from nebula.tools.external.sign_in import SignInFile
 from nebula.value import value
 
 DEFAULT_TIMEOUT_S = 60.0
@@ -33,7 +34,9 @@ class ExternalServer:
     read_only: frozenset[str] = frozenset()
     timeout_s: float = DEFAULT_TIMEOUT_S
     secrets: tuple[str, ...] = ()
-    """What its entry took from the environment."""
+    """What its entry took from the environment, and the tokens of a sign-in."""
+    home: str = ""
+    """Nebula's home, where the tokens of a sign-in are kept."""
 
 
 def configured_servers(settings: Settings, environ: Mapping[str, str]) -> tuple[ExternalServer, ...]:
@@ -42,10 +45,10 @@ def configured_servers(settings: Settings, environ: Mapping[str, str]) -> tuple[
         own = settings.overruled.get("mcp_servers", {})
         if settings.trust:
             theirs = {name: dict(entry) | {"read_only": []} for name, entry in settings.mcp_servers.items()}
-            found |= {name: _server(name, entry, settings.root, None) for name, entry in theirs.items()}
+            found |= {name: _server(name, entry, settings, None) for name, entry in theirs.items()}
     else:
         own = settings.mcp_servers
-    found |= {name: _server(name, entry, settings.root, environ) for name, entry in own.items()}
+    found |= {name: _server(name, entry, settings, environ) for name, entry in own.items()}
     return tuple(found.values())
 
 
@@ -61,8 +64,11 @@ def describe_entry(server: ExternalServer) -> str:
     return without_credentials(server.url) if server.url else " ".join((server.command, *server.args))
 
 
-def _server(name: str, entry: Mapping[str, Any], root: str, environ: Mapping[str, str] | None) -> ExternalServer:
-    secrets: list[str] = []
+def _server(
+    name: str, entry: Mapping[str, Any], settings: Settings, environ: Mapping[str, str] | None
+) -> ExternalServer:
+    url = entry.get("url", "")
+    secrets = list(SignInFile(settings.home, url).secrets) if url else []
 
     def filled(text: str) -> str:
         if environ is None:
@@ -75,10 +81,11 @@ def _server(name: str, entry: Mapping[str, Any], root: str, environ: Mapping[str
         command=entry.get("command", ""),
         args=tuple(filled(each) for each in entry.get("args", ())),
         env=tuple((key, filled(each)) for key, each in entry.get("env", {}).items()),
-        cwd=entry.get("cwd") or root,
-        url=entry.get("url", ""),
+        cwd=entry.get("cwd") or settings.root,
+        url=url,
         headers=tuple((key, filled(each)) for key, each in entry.get("headers", {}).items()),
         read_only=frozenset(entry.get("read_only", ())),
         timeout_s=entry.get("timeout_s", DEFAULT_TIMEOUT_S),
         secrets=tuple(secrets),
+        home=settings.home,
     )

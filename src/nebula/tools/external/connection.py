@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nebula.errors import NebulaError
+from nebula.language import Sentence, sentence_of
 from nebula.tools.external.border import Border
 from nebula.tools.external.last_words import LastWords
 from nebula.tools.external.resources import READ_RESOURCE, has_resources, read_resource, resource_tool
+from nebula.tools.external.sign_in import SignInNeeded, signed_in
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -28,6 +30,7 @@ END_TIMEOUT_S = 30.0
 MAX_TOOLS = 200
 MAX_PROMPTS = 100
 MAX_REASON = 200
+_UNAUTHORIZED, _FAILED = 401, 400
 logging.getLogger("mcp").addHandler(logging.NullHandler())
 """What a server does wrong is said by us in a sentence; the client's own log would print tracebacks."""
 
@@ -55,6 +58,8 @@ class ServerConnection:
         self._stop = asyncio.Event()
         self._border = Border()
         self._opening = asyncio.Lock()
+        self._status = 0
+        """Of the last answer of a server with an address."""
 
     @property
     def is_open(self) -> bool:
@@ -73,7 +78,7 @@ class ServerConnection:
                     raise
 
     async def _start(self) -> None:
-        self._stop, self._border = asyncio.Event(), Border()
+        self._stop, self._border, self._status = asyncio.Event(), Border(), 0
         ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._task = asyncio.create_task(self._live(ready))
         try:
@@ -116,13 +121,23 @@ class ServerConnection:
             raise self._failed(self._too_late()) from None
         except MCPError as problem:
             if self._border.ended:
-                raise self._failed("it ended during the call, and is started again at the next one") from None
-            raise self._failed(self._too_late() if problem.code == REQUEST_TIMEOUT else problem.message) from None
+                raise self._failed(Sentence("it ended during the call, and is started again at the next one")) from None
+            is_late = problem.code == REQUEST_TIMEOUT
+            raise self._failed(self._too_late() if is_late else self._refusal() or problem.message) from None
         except Exception as problem:  # noqa: BLE001 - a stranger's answer, in any of the ways it can be wrong
-            raise self._failed(_reason(problem)) from None
+            raise self._failed(self._refusal() or _reason(problem)) from None
 
-    def _too_late(self) -> str:
-        return f"no answer within {self.server.timeout_s:g} s (its timeout_s in mcp_servers)"
+    def _too_late(self) -> Sentence:
+        return Sentence("no answer within {seconds:g} s (its timeout_s in mcp_servers)", seconds=self.server.timeout_s)
+
+    def _note_status(self, status: int) -> None:
+        self._status = status
+
+    def _refusal(self) -> Sentence | None:
+        """Return what the last status of a server with an address means, where it is one of a failure."""
+        if self._status == _UNAUTHORIZED:
+            return sentence_of(SignInNeeded(self.server.name))
+        return Sentence("it answered with HTTP {status}", status=self._status) if self._status >= _FAILED else None
 
     async def close(self) -> None:
         self._stop.set()
@@ -148,7 +163,7 @@ class ServerConnection:
                     await self._stop.wait()
             except Exception as problem:  # noqa: BLE001 - a stranger's server, in any of the ways it can fail
                 if not ready.done():
-                    reason = await asyncio.to_thread(said.last_line) or _reason(problem)
+                    reason = await asyncio.to_thread(said.last_line) or self._refusal() or _reason(problem)
                     ready.set_exception(self._failed(reason))
 
     async def _learn_offers(self, client: Client) -> None:
@@ -163,10 +178,7 @@ class ServerConnection:
     def _transport(self, said: Any) -> AbstractAsyncContextManager[Any]:
         server = self.server
         if server.url:
-            import httpx2
-            from mcp.client.streamable_http import streamable_http_client
-
-            return streamable_http_client(server.url, http_client=httpx2.AsyncClient(headers=dict(server.headers)))
+            return _over_http(server, self._note_status)
         from mcp.client.stdio import StdioServerParameters, stdio_client
 
         wanted = StdioServerParameters(
@@ -174,10 +186,25 @@ class ServerConnection:
         )
         return stdio_client(wanted, errlog=said)
 
-    def _failed(self, reason: str) -> ServerFailed:
-        return ServerFailed(
-            "The MCP server {name} cannot be used: {reason}", name=self.server.name, reason=reason[:MAX_REASON]
-        )
+    def _failed(self, reason: str | Sentence) -> ServerFailed:
+        short = reason[:MAX_REASON] if isinstance(reason, str) else reason
+        return ServerFailed("The MCP server {name} cannot be used: {reason}", name=self.server.name, reason=short)
+
+
+@asynccontextmanager
+async def _over_http(server: ExternalServer, note_status: Callable[[int], None]) -> AsyncIterator[Any]:
+    import httpx2
+    from mcp.client.streamable_http import streamable_http_client
+
+    async def look_at(response: httpx2.Response) -> None:
+        note_status(response.status_code)
+
+    auth, hooks = signed_in(server.home, server.url, server.name), {"response": [look_at]}
+    async with (
+        httpx2.AsyncClient(headers=dict(server.headers), auth=auth, event_hooks=hooks) as http,
+        streamable_http_client(server.url, http_client=http) as streams,
+    ):
+        yield streams
 
 
 async def _all_tools(client: Client) -> tuple[Tool, ...]:
@@ -199,8 +226,10 @@ async def _all_prompts(client: Client) -> tuple[Prompt, ...]:
         return ()
 
 
-def _reason(problem: BaseException) -> str:
+def _reason(problem: BaseException) -> str | Sentence:
     """Return the first line of the first of what a group of failures holds."""
     while isinstance(problem, BaseExceptionGroup):
         problem = problem.exceptions[0]
+    if isinstance(problem, SignInNeeded):
+        return sentence_of(problem)
     return str(problem).partition("\n")[0] or type(problem).__name__

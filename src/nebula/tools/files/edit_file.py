@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nebula.messages import DeclaredSpec, DialectForm
 from nebula.tools.contract import ToolFailure, schema, text_argument
 from nebula.tools.declaration import ToolDeclaration
+from nebula.tools.files.text_edits import TextEdit, apply_edits, read_edits
 from nebula.tools.ledger import BOM, ReadLedger
 from nebula.tools.writing import Proposal, WritingTool, content_argument
 from nebula.workspace.changed_lines import Block
 from nebula.workspace.contract import ABSENT
 from nebula.workspace.diff import apply_hunks, diff_texts
 from nebula.workspace.guard.paths import normal_path
-
-if TYPE_CHECKING:
-    from nebula.tools.files.text_edits import TextEdit
 
 MAKES = "makes"
 """An argument of the dialect's `write_file` alone: its mode overwrite makes a file that is not there."""
@@ -81,8 +79,6 @@ class EditFile(WritingTool):
         if content is None:
             if not self.ledger.knows_part(path, sha256):  # where its text is missed then, reading is the answer
                 raise ToolFailure(self._why_unread(path, sha256, whole=False), code=409)
-            from nebula.tools.files.text_edits import apply_edits
-
             content = apply_edits(path, present, edits, quote=not normal_path(path).standing.secret)
         elif present.startswith(BOM) != content.startswith(BOM):  # the file's own stays, and none is brought along
             content = BOM + content if present.startswith(BOM) else content.removeprefix(BOM)
@@ -136,8 +132,6 @@ def _wanted(args: Mapping[str, Any]) -> tuple[list[TextEdit], str | None]:
         raise ToolFailure("Give either 'edits' or 'new_content', and not both.")
     if whole:
         return [], content_argument(args, "new_content")
-    from nebula.tools.files.text_edits import read_edits
-
     return read_edits(args["edits"]), None
 
 
@@ -159,8 +153,6 @@ def _wanted_of(path: str, text: str, args: Mapping[str, Any]) -> str:
     edits, content = _wanted(args)
     if content is not None:
         return content
-    from nebula.tools.files.text_edits import apply_edits
-
     return apply_edits(path, text, edits, quote=False)
 
 

@@ -18,6 +18,7 @@ import zlib
 from nebula.errors import NebulaError
 from nebula.llm.http.proxies import basic_auth, proxy_for
 from nebula.llm.http.url import Url
+from nebula.tools.web.html_text import html_to_text
 from nebula.value import value
 
 MOST_SECONDS = 30.0
@@ -187,8 +188,6 @@ def _read(answer: http.client.HTTPResponse, deadline: Deadline) -> Page:
     body, cut_here = _unpack(packed, answer.getheader("Content-Encoding") or "")
     text = _decode(body, kind)
     if kind.startswith(_HTML):
-        from nebula.tools.web.html_text import html_to_text
-
         text = html_to_text(text)
     return Page(answer.status, text, cut=cut or cut_here)
 

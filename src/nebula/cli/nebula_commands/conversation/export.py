@@ -11,6 +11,8 @@ from nebula.cli.printing import fit_to_print, print_json, print_remark
 from nebula.cli.settings import open_settings
 from nebula.errors import EXIT_OK
 from nebula.exchange.export.excerpt import choose_excerpt, redact_excerpt
+from nebula.exchange.export.markdown import write_markdown
+from nebula.exchange.export.page import write_page
 from nebula.graph.graph import Graph
 from nebula.language import translate, translate_count
 from nebula.messages.redaction import Redactor
@@ -26,12 +28,8 @@ def main(argv: Sequence[str]) -> int:
     if options.format == "json":
         print_json(excerpt.to_json())
     elif options.format == "html":
-        from nebula.exchange.export.page import write_page
-
         sys.stdout.write(fit_to_print(write_page(excerpt, settings.lang)))
     else:
-        from nebula.exchange.export.markdown import write_markdown
-
         sys.stdout.write(fit_to_print(write_markdown(excerpt)))
     sys.stdout.flush()
     turns = len(excerpt.nodes)

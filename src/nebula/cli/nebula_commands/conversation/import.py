@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from nebula.cli.arguments import Parser, UsageError, checked_root, flag, root_option
 from nebula.cli.printing import print_line, print_remark
 from nebula.cli.settings import open_settings
+from nebula.cli.settings_import import main as import_settings
 from nebula.errors import EXIT_FAILED, EXIT_OK
 from nebula.exchange.imports.contract import BAD_FILE, REASONS, ImportSource, SkipCounts
 from nebula.exchange.imports.line_claims import LINE_SOURCES, import_lines
@@ -20,8 +21,6 @@ from nebula.messages.redaction import Redactor
 
 def main(argv: Sequence[str]) -> int:
     if argv and argv[0] == "settings":
-        from nebula.cli.settings_import import main as import_settings
-
         return import_settings(argv[1:])
     options = _parser().parse_args(argv)
     root = checked_root(options.root)

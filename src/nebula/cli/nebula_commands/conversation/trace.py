@@ -7,18 +7,21 @@ import asyncio
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from nebula.agent.figures.gather import is_since, read_tasks
 from nebula.agent.figures.task_record import TaskRecord
 from nebula.agent.traces.find import audited, find_trace, short_ids
+from nebula.agent.traces.lesson import play_lesson
 from nebula.agent.traces.replay import replay, settings_of_copy
 from nebula.agent.traces.story import StoryEntry, tell
 from nebula.blame.exchange.agent_trace import trace_turn
 from nebula.blame.project import ProjectBlame
 from nebula.cli.arguments import Parser, UsageError, checked_root, flag, root_option
 from nebula.cli.figures.kpi import read_moment
+from nebula.cli.nebula_commands.conversation.trace_lesson import print_lesson_json, show_lesson
 from nebula.cli.printing import print_json, print_line, print_remark
 from nebula.cli.settings import open_settings
 from nebula.cli.terminal.output.width import cut, pad
@@ -119,17 +122,35 @@ def _replay(settings: Settings, options: argparse.Namespace) -> int:
     if options.here:
         return asyncio.run(_play(settings, trace, options))
 
+    with _copy_of(settings, trace, keep=options.keep) as copy:
+        return asyncio.run(_play(copy, trace, options))
+
+
+@contextmanager
+def _copy_of(settings: Settings, trace: TaskTrace, *, keep: bool) -> Iterator[Settings]:
+    """Make a throw-away copy of the project as the task found it, and yield its settings."""
     folder = tempfile.mkdtemp(prefix="nebula-replay-")
     try:
         copy, missing = settings_of_copy(settings, trace, folder)
         for path in missing:
             print_remark(translate("{path}: what it was then is not kept; the copy has it as it is now.", path=path))
-        return asyncio.run(_play(copy, trace, options))
+        yield copy
     finally:
-        if options.keep:
+        if keep:
             print_remark(translate("kept: {folder}", folder=folder))
         else:
             shutil.rmtree(folder)
+
+
+def _lesson(settings: Settings, options: argparse.Namespace) -> int:
+    trace = find_trace(settings.root, options.id)
+    with _copy_of(settings, trace, keep=False) as copy:
+        steps = asyncio.run(play_lesson(copy, trace))
+    if options.json:
+        print_lesson_json(steps)
+    else:
+        show_lesson(trace, steps, full=options.full)
+    return 0
 
 
 async def _play(settings: Settings, trace: TaskTrace, options: argparse.Namespace) -> int:
@@ -155,7 +176,12 @@ def _parser() -> Parser:
     parser = Parser(
         "nebula trace",
         translate("What happened in the tasks of this project, from its trace."),
-        examples=("nebula trace list", "nebula trace show 01a1e1fe", "nebula trace replay 01a1e1fe --keep"),
+        examples=(
+            "nebula trace list",
+            "nebula trace show 01a1e1fe",
+            "nebula trace replay 01a1e1fe --keep",
+            "nebula trace lesson",
+        ),
     )
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION", parser_class=Parser)
     about = translate("the tasks, the newest first")
@@ -169,6 +195,8 @@ def _parser() -> Parser:
     playing = _one_task(actions, "replay", about, _replay)
     flag(playing, "--keep", translate("keep the copy to look at"))
     flag(playing, "--here", translate("in the project itself: files are changed, and can be undone"))
+    about = translate("a recorded turn step by step: what the model was sent, what it sent back")
+    teaching = _one_task(actions, "lesson", about, _lesson)
     about = translate("the lines that turns wrote, as records for other tools, one a line")
     exporting = actions.add_parser("export", help=about, description=about)
     exporting.set_defaults(run=_export)
@@ -176,7 +204,7 @@ def _parser() -> Parser:
     said = translate("only turns of this day or later")
     exporting.add_argument("--since", metavar="DATE", type=read_moment, help=said)
     root_option(exporting)
-    for action in (listing, showing, playing):
+    for action in (listing, showing, playing, teaching):
         root_option(action)
         flag(action, "--json", translate("print JSON"))
     return parser

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
 
 def main(argv: Sequence[str]) -> int:
-    if argv and argv[0] in ("add", "remove", "list", "test"):
-        from nebula.cli.external_servers import main as servers_main
+    if argv and argv[0] in ("add", "remove", "list", "test", "login", "logout"):
+        from nebula.cli.nebula_commands.servers.external_servers import main as servers_main
 
         return servers_main(argv)
     options = _parser().parse_args(argv)
@@ -116,7 +116,7 @@ def _parser() -> argparse.ArgumentParser:
         translate(
             "The guarded file tools (list, readFile, searchInDirectory, searchCode, writeFile, editFile) over the\n"
             "Model Context Protocol: on standard input and output, or by streamable HTTP with --http.\n"
-            "The servers whose tools nebula itself may use: nebula mcp add | remove | list | test."
+            "The servers whose tools nebula itself may use: nebula mcp add | remove | list | test | login | logout."
         ),
     )
     root_option(parser)

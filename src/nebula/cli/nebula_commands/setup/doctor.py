@@ -13,8 +13,10 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from nebula import __version__
+from nebula.agent.checks.find import with_found_checks
+from nebula.agent.checks.lacking import find_lacking
 from nebula.cli.arguments import Parser, checked_root, flag, root_option
-from nebula.cli.external_servers import print_server
+from nebula.cli.nebula_commands.servers.external_servers import print_server
 from nebula.cli.printing import print_item, print_line
 from nebula.cli.settings import shown_origin
 from nebula.cli.terminal.output.width import pad
@@ -85,9 +87,6 @@ def about_commands(settings: Settings, found: Capability, missing: list[str]) ->
         yield f"{indent}{one_line(hidden)}"
     if layers.unseen is not None:
         yield f"{indent}{one_line(explain(layers.unseen))}"
-    from nebula.agent.checks.find import with_found_checks
-    from nebula.agent.checks.lacking import find_lacking
-
     for check in with_found_checks(settings).checks:
         lacking = find_lacking(check, layers)
         if lacking is not None and lacking != layers.unseen:

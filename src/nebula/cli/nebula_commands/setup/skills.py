@@ -54,7 +54,7 @@ def _check(found: FoundSkills, *, as_json: bool) -> int:
         for each in found.problems:
             print_line(f"{short_path(each.path)}: {explain(each.what)}")
         print_remark(
-            translate("{skills} skills, {problems} problems", skills=len(found.skills), problems=len(found.problems))
+            translate("skills: {skills} · problems: {problems}", skills=len(found.skills), problems=len(found.problems))
         )
     return EXIT_FAILED if found.problems else EXIT_OK
 

@@ -6,7 +6,10 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from nebula.agent.checks.find import with_found_checks
+from nebula.agent.checks.lacking import find_lacking
 from nebula.cli.terminal.commands.command import SessionCommand
+from nebula.config import is_declined
 from nebula.language import Sentence, explain, translate
 from nebula.stage import one_line
 
@@ -15,7 +18,6 @@ if TYPE_CHECKING:
 
 
 async def checks(terminal: TerminalSession, _: str) -> None:
-    from nebula.agent.checks.find import with_found_checks
     from nebula.cli.terminal.dialogs.trust import ask_trust
 
     settings = with_found_checks(terminal.settings)
@@ -43,8 +45,6 @@ async def _tell_lacking(terminal: TerminalSession, commands: Sequence[str]) -> N
 
 
 def _find_lacking(terminal: TerminalSession, commands: Sequence[str]) -> dict[str, Sentence]:
-    from nebula.agent.checks.lacking import find_lacking
-
     layers = terminal.session.project.layers
     found = {command: find_lacking(command, layers) for command in commands} if layers is not None else {}
     return {command: lacking for command, lacking in found.items() if lacking is not None}
@@ -52,9 +52,6 @@ def _find_lacking(terminal: TerminalSession, commands: Sequence[str]) -> dict[st
 
 def offer(terminal: TerminalSession) -> None:
     """Once a session, after files were changed: that the agent could check its own work."""
-    from nebula.agent.checks.find import with_found_checks
-    from nebula.config import is_declined
-
     if terminal.checks_offered or terminal.session.project.checks.commands:
         return
     terminal.checks_offered = True

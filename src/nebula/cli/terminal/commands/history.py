@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from nebula.agent.past.decisions import decisions_in
 from nebula.agent.past.file_turns import FileTurn, plan_part, take_back, turns_of
+from nebula.blame.why import ExplainedRun, explain_lines
 from nebula.cli.terminal.commands import sessions
 from nebula.cli.terminal.commands.command import SessionCommand
 from nebula.cli.terminal.commands.files import show_preview
@@ -19,7 +20,6 @@ from nebula.stage import one_line
 from nebula.workspace.reading import ReadingWorkspace
 
 if TYPE_CHECKING:
-    from nebula.blame.why import ExplainedRun
     from nebula.cli.terminal.terminal_session import TerminalSession
 
 
@@ -86,8 +86,6 @@ HISTORY = SessionCommand(
 
 async def why(terminal: TerminalSession, argument: str) -> None:
     """Show the turns behind a file, or behind some of its lines, the newest first."""
-    from nebula.blame.why import explain_lines
-
     found = _LINES.fullmatch(argument.strip().removeprefix("@"))
     workspace = terminal.session.project.workspace
     if found is None or not isinstance(workspace, ReadingWorkspace):

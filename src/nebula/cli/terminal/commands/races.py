@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING
 from nebula.cli.terminal.commands.command import SessionCommand
 from nebula.cli.terminal.input.contract import Watch
 from nebula.cli.terminal.output.live_line import LiveLine
+from nebula.errors import NebulaError
+from nebula.events import Final, Stamped
 from nebula.language import explain, translate
 from nebula.stage import one_line
+from nebula.workspace.local import LocalWorkspace
 
 if TYPE_CHECKING:
     from nebula.agent.race.begin import RaceWish
@@ -22,9 +25,8 @@ USAGE = "/race --tries 3 TASK, or /race --models A,B TASK"
 
 async def race(terminal: TerminalSession, argument: str = "") -> None:
     from nebula.agent.race.begin import prepare_race
-    from nebula.cli.race.view import comparison, result_table
-    from nebula.errors import NebulaError
-    from nebula.workspace.local import LocalWorkspace
+    from nebula.cli.race.comparison import show_comparison
+    from nebula.cli.race.view import result_table
 
     session, screen = terminal.session, terminal.screen
     wish = _read_wish(terminal, argument)
@@ -53,11 +55,14 @@ async def race(terminal: TerminalSession, argument: str = "") -> None:
         terminal.work = None
     for sentence in session.take_remarks():
         screen.line(one_line(explain(sentence)), "yellow")
-    for line in (*result_table(tries), *comparison(tries)):
-        screen.line(line)
+    for line in (*result_table(tries), *show_comparison(tries, files.history, width=screen.columns)):
+        screen.verbatim(line)
     terminal.tries = {each.number: each for each in tries}
     if any(each.changes for each in tries):
-        screen.line(translate("/take 2 takes a try, /take 2:src/a.py 3:tests/ parts of several."), "dim")
+        said = translate(
+            "/take 2 takes a try, /take 2:src/a.py 3:tests/ parts of several; /compare PATH shows a file of them."
+        )
+        screen.line(said, "dim")
 
 
 def _obey(begun: object, line: str) -> bool:
@@ -79,8 +84,6 @@ class RaceLines:
         self._live.raise_()
 
     def hear(self, number: int, stamped: object) -> None:
-        from nebula.events import Final, Stamped
-
         assert isinstance(stamped, Stamped)  # noqa: S101 - a race tells nothing else
         self._progress.hear(number, stamped)
         if isinstance(stamped.event, Final):
@@ -112,17 +115,28 @@ def _read_wish(terminal: TerminalSession, argument: str) -> RaceWish | None:
     )
 
 
+async def compare(terminal: TerminalSession, argument: str = "") -> None:
+    from nebula.cli.race.comparison import show_comparison
+
+    screen, files = terminal.screen, terminal.session.project.workspace
+    if not terminal.tries or not isinstance(files, LocalWorkspace):
+        screen.line(translate("There was no race in this session yet."), "yellow")
+        return
+    tries = list(terminal.tries.values())
+    for line in show_comparison(tries, files.history, argument.split() or [""], screen.columns):
+        screen.verbatim(line)
+
+
 async def take(terminal: TerminalSession, argument: str = "") -> None:
-    from nebula.agent.race.take import CannotTake
-    from nebula.agent.race.take import take as take_changes
+    from nebula.agent.race.take import CannotTake, take_tries
     from nebula.cli.race.taking import read_wanted
-    from nebula.workspace.local import LocalWorkspace
 
     screen, files = terminal.screen, terminal.session.project.workspace
     try:
         wanted = read_wanted(terminal.tries, shlex.split(argument))
         assert isinstance(files, LocalWorkspace)  # noqa: S101 - a race was run here
-        done = await take_changes(wanted, files, terminal.session.project.approvals.approver)
+        ask = terminal.session.project.approvals.approver
+        done = await take_tries(wanted, files, ask, terminal.session.settings)
     except (CannotTake, ValueError) as problem:
         said = explain(problem) if isinstance(problem, CannotTake) else str(problem)
         screen.line(one_line(said), "yellow")
@@ -150,5 +164,6 @@ def _tell_taken(terminal: TerminalSession, done: TakenSet) -> None:
 
 COMMANDS = (
     SessionCommand("race", "one task tried several times side by side", race),
+    SessionCommand("compare", "what the tries of the last race did, side by side", compare),
     SessionCommand("take", "what a try of the last race did, whole or in parts", take),
 )

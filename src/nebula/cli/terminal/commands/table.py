@@ -31,6 +31,7 @@ from nebula.cli.terminal.own_command import run_own_command, wanted_command
 from nebula.cli.terminal.servers import MCP, send_server_prompt
 from nebula.cli.terminal.turns import take_turn
 from nebula.errors import NebulaError
+from nebula.extensions.commands import expand_typed, find_commands
 from nebula.language import explain, translate
 from nebula.stage import one_line
 from nebula.tools.approval import agrees
@@ -212,8 +213,6 @@ def prompt_of_file(terminal: TerminalSession, text: str) -> str | None:
     """Return the prompt that a command from a file makes of this line; None where it is no such command."""
     if not text.startswith("/"):
         return None
-    from nebula.extensions.commands import expand_typed
-
     try:
         return expand_typed(terminal.settings, text)
     except NebulaError as problem:
@@ -223,8 +222,6 @@ def prompt_of_file(terminal: TerminalSession, text: str) -> str | None:
 
 def file_commands(settings: Settings) -> dict[str, str]:
     """Return the commands that come from Markdown files with what they are for; a word of ours is none of them."""
-    from nebula.extensions.commands import find_commands
-
     found = find_commands(settings)
     return {name: one_line(command.description) for name, command in found.items() if name not in _COMMANDS}
 

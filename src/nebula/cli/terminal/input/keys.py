@@ -15,6 +15,8 @@ from prompt_toolkit.input.vt100 import Vt100Input, raw_mode
 from prompt_toolkit.key_binding import ConditionalKeyBindings, KeyBindings, KeyBindingsBase, KeyPress, KeyPressEvent
 from prompt_toolkit.keys import Keys
 
+from nebula.cli.printing import print_line
+from nebula.cli.terminal.input.clipboard import clipboard_image
 from nebula.cli.terminal.input.contract import EndOfInput, Interrupted, Watch
 from nebula.cli.terminal.input.paste import Pastes
 from nebula.cli.terminal.input.typed_ahead import TypedAhead
@@ -99,9 +101,6 @@ def _bind_text(keys: KeyBindings, pastes: Pastes) -> None:
 async def _insert_image(event: KeyPressEvent, pastes: Pastes) -> None:
     """Insert the mark of the image in the clipboard, or tell that there is none."""
     from prompt_toolkit.application import run_in_terminal
-
-    from nebula.cli.printing import print_line
-    from nebula.cli.terminal.input.clipboard import clipboard_image
 
     data = await asyncio.to_thread(clipboard_image)
     if data is not None:

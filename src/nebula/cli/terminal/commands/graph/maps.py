@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from nebula.cli.terminal.commands.command import SessionCommand
 from nebula.cli.terminal.output.width import cut
 from nebula.graph.errors import GraphError
+from nebula.graph.flows.chain_map import draw_map
+from nebula.graph.flows.topology import Topology
 from nebula.language import explain, translate
 from nebula.stage import one_line
 from nebula.value import replace
 
 if TYPE_CHECKING:
     from nebula.cli.terminal.terminal_session import TerminalSession
-    from nebula.graph.flows.topology import Topology
     from nebula.graph.graph import Graph
     from nebula.graph.values import Flow
 
@@ -38,8 +39,6 @@ def _show(terminal: TerminalSession, argument: str, draw: Callable[[TerminalSess
 
 
 def _show_map(terminal: TerminalSession, graph: Graph, flow: Flow) -> None:
-    from nebula.graph.flows.chain_map import draw_map
-
     for line in draw_map(flow).split("\n"):
         terminal.screen.verbatim(line)
     terminal.screen.line()
@@ -51,38 +50,50 @@ def _show_map(terminal: TerminalSession, graph: Graph, flow: Flow) -> None:
 
 
 def _show_tree(terminal: TerminalSession, graph: Graph, flow: Flow) -> None:
-    from nebula.graph.flows.topology import Topology
-
     labels = _labels(terminal, graph, flow)
-    for indent, index, again in tree_order(Topology(flow)):
+    for indent, index, again in tree_order(Topology(flow), _tries_of(graph, flow)):
         mark, name = labels.get(index, (" ", str(index)))
         label = f"↪ {name}" if again else f"{mark} {name}"
         terminal.screen.verbatim(indent + cut(label, terminal.screen.columns - 1 - len(indent)))
 
 
-def tree_order(topology: Topology) -> list[tuple[str, int, bool]]:
-    """Indent, node, and whether it was drawn before (branches that meet). Only a branching indents."""
+def tree_order(topology: Topology, tries: Mapping[int, int] = {}) -> list[tuple[str, int, bool]]:
+    """Return indent, node, and whether it was drawn before (branches that meet). Only a branching indents, also one at
+    the very beginning: `tries` has the first try of each further one."""
     drawn: set[int] = set()
     lines: list[tuple[str, int, bool]] = []
-    roots = [index for index, parents in topology.parents.items() if not parents]
-    pending = [("", "", root) for root in reversed(roots)]
+    groups: dict[int, list[int]] = {}
+    for index, parents in topology.parents.items():
+        if not parents:
+            groups.setdefault(tries.get(index, index), []).append(index)
+    pending = [each for group in groups.values() for each in _branches("", group)][::-1]
     while pending:
         before, indent, index = pending.pop()
         lines.append((before, index, index in drawn))
         if index in drawn:
             continue
         drawn.add(index)
-        children = topology.children[index]
-        if len(children) == 1:
-            pending.append((indent, indent, children[0]))
-        else:
-            last = len(children) - 1
-            branches = [
-                (indent + ("└ " if place == last else "├ "), indent + ("  " if place == last else "│ "), child)
-                for place, child in enumerate(children)
-            ]
-            pending += reversed(branches)
+        pending += reversed(_branches(indent, topology.children[index]))
     return lines
+
+
+def _branches(indent: str, nodes: Sequence[int]) -> list[tuple[str, str, int]]:
+    """Return what stands before each of these nodes and before what follows it; one alone stands where it would."""
+    if len(nodes) == 1:
+        return [(indent, indent, nodes[0])]
+    last = len(nodes) - 1
+    return [
+        (indent + ("└ " if place == last else "├ "), indent + ("  " if place == last else "│ "), node)
+        for place, node in enumerate(nodes)
+    ]
+
+
+def _tries_of(graph: Graph, flow: Flow) -> dict[int, int]:
+    """Return, for each further try of a first prompt in the flow, the number that stands for all of them."""
+    index_of = {entry.id: entry.index for entry in flow.entries}
+    firsts = {index_of[each]: first for each, first in graph.list_beginnings().items() if each in index_of}
+    numbers = {first: index_of.get(first, -place) for place, first in enumerate(dict.fromkeys(firsts.values()), 1)}
+    return {index: numbers[first] for index, first in firsts.items()}
 
 
 def _flow(terminal: TerminalSession, *, everything: bool) -> tuple[Graph, Flow] | None:
@@ -96,20 +107,23 @@ def _flow(terminal: TerminalSession, *, everything: bool) -> tuple[Graph, Flow] 
         terminal.screen.line(translate("The conversation graph is empty so far."))
         return None
     here = terminal.session.conversation.leaf
-    return graph, flow if everything or here is None else connected_part(flow, here)
+    return graph, flow if everything or here is None else connected_part(flow, here, _tries_of(graph, flow))
 
 
-def connected_part(flow: Flow, node_id: str) -> Flow:
-    from nebula.graph.flows.topology import Topology
-
+def connected_part(flow: Flow, node_id: str, tries: Mapping[int, int] = {}) -> Flow:
+    """Return the nodes of a flow that are connected with this one; tries of one beginning are."""
     topology = Topology(flow)
     start = topology.index_of.get(node_id)
     if start is None:
         return flow
+    groups: dict[int, list[int]] = {}
+    for index, first in tries.items():
+        groups.setdefault(first, [first] if first in topology.parents else []).append(index)
     part, pending = {start}, [start]
     while pending:
         index = pending.pop()
-        near = [each for each in topology.children[index] + topology.parents[index] if each not in part]
+        beside = groups.get(tries.get(index, index), [])
+        near = [each for each in topology.children[index] + topology.parents[index] + beside if each not in part]
         part.update(near)
         pending += near
     return replace(

@@ -1,4 +1,4 @@
-"""nebula mcp add | remove | list | test: the MCP servers whose tools join ours."""
+"""nebula mcp add | remove | list | test | login | logout: the MCP servers whose tools join ours."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from nebula.cli.arguments import Parser, UsageError, checked_root, flag, repeatable, root_option
+from nebula.cli.nebula_commands.servers.external_sign_in import log_in, log_out
 from nebula.cli.printing import print_item, print_json, print_line, short_path
 from nebula.cli.settings import open_settings, remark_on_trust
 from nebula.config.checks import mcp_servers
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from nebula.config import Settings
     from nebula.tools.external.configured import ExternalServer
 
-WORDS = ("add", "remove", "list", "test")
+WORDS = ("add", "remove", "list", "test", "login", "logout")
 
 
 def main(argv: Sequence[str]) -> int:
@@ -41,6 +42,8 @@ def main(argv: Sequence[str]) -> int:
     if word == "remove":
         return _remove(settings, options.name)
     remark_on_trust("nebula mcp", settings)
+    if word in ("login", "logout"):
+        return (log_in if word == "login" else log_out)(settings, options.name)
     return _list(settings, options.json) if word == "list" else asyncio.run(_test(settings, options.name))
 
 
@@ -53,6 +56,10 @@ def _parser(word: str) -> Parser:
         "remove": translate("Takes a server out of your own config.json."),
         "list": translate("Lists the servers whose tools may be used here; none is started."),
         "test": translate("Starts each server, or the one named, and says what it offers."),
+        "login": translate(
+            "Signs in to a server with an address, in your browser (OAuth); the tokens stay in ~/.nebula."
+        ),
+        "logout": translate("Forgets the tokens of a server."),
     }
     examples = {
         "add": (
@@ -68,8 +75,8 @@ def _parser(word: str) -> Parser:
         repeatable(parser, "--header", "NAME: VALUE", translate("a header of each request (repeatable)"))
         repeatable(parser, "--reads", "TOOL", translate("a tool that only reads: not asked about (repeatable)"))
         parser.add_argument("--timeout", metavar="S", type=float, help=translate("seconds that a call may take"))
-    elif word in ("remove", "test"):
-        parser.add_argument("name", metavar="NAME", nargs=None if word == "remove" else "?")
+    elif word != "list":
+        parser.add_argument("name", metavar="NAME", nargs="?" if word == "test" else None)
     if word == "list":
         flag(parser, "--json", translate("print it as JSON"))
     root_option(parser)

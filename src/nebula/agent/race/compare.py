@@ -1,0 +1,151 @@
+"""Compare what tries did, file by file: what all did alike, what only one did, and the rest line beside line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal, Protocol
+
+from nebula.agent.undo import difference, whole_texts
+from nebula.value import value
+from nebula.workspace.changed_lines import Block, changed_blocks
+from nebula.workspace.diff import CONTEXT_LINES, split_lines
+from nebula.workspace.file_history import FileHistory
+from nebula.workspace.journal.states import content_name
+
+MOST_ROWS: Final = 400
+"""Rows of one file that are shown; the rest is counted."""
+
+
+NOT_TEXT: Final = "not text"
+
+
+class TriedChange(Protocol):
+    """A change of one path by the journal's names of states; no name, or an empty one, is no file."""
+
+    @property
+    def path(self) -> str: ...
+    @property
+    def before(self) -> str | None: ...
+    @property
+    def after(self) -> str | None: ...
+
+
+@value
+class Column:
+    """The tries that left the same file, and how it came to be."""
+
+    numbers: tuple[int, ...]
+    added: int
+    removed: int
+    note: str
+    """What lines do not show: another mode, a link or a folder, or that it is no text."""
+    diff: str
+
+
+@value
+class AlignedRow:
+    """One line of the start, or lines that tries put in at the same place: a cell for each column."""
+
+    line: int
+    """Its number in the file at the start, from 1; 0 where it was not there."""
+    cells: tuple[tuple[str, str], ...]
+    """A sign (space, `+`, `-`, or nothing where nothing stands) and the text."""
+
+
+@value
+class ComparedFile:
+    path: str
+    kind: Literal["alike", "only", "differ"]
+    columns: tuple[Column, ...]
+    rows: tuple[AlignedRow | None, ...] = ()
+    """None stands for lines that nobody changed."""
+    left_out: int = 0
+    """Rows that are too many to be shown."""
+
+    def to_json(self) -> dict[str, Any]:
+        columns = [{name: getattr(each, name) for name in Column.__match_args__} for each in self.columns]
+        rows = [None if row is None else [row.line, *map(list, row.cells)] for row in self.rows]
+        return {"path": self.path, "kind": self.kind, "columns": columns, "rows": rows, "left_out": self.left_out}
+
+
+def compare_tries(tries: Mapping[int, Sequence[TriedChange]], history: FileHistory) -> list[ComparedFile]:
+    """Return every file that one of the tries changed, by path. `tries` has those that answered, by number."""
+    groups: dict[str, dict[str, list[int]]] = {}
+    starts: dict[str, str | None] = {}
+    for number, changes in sorted(tries.items()):
+        for change in changes:
+            starts.setdefault(change.path, change.before or None)
+            groups.setdefault(change.path, {}).setdefault(change.after or "", []).append(number)
+    return [_compare(path, starts[path], groups[path], len(tries), history) for path in sorted(groups)]
+
+
+def _compare(
+    path: str, start: str | None, by_state: Mapping[str, list[int]], count: int, history: FileHistory
+) -> ComparedFile:
+    columns, texts = [], []
+    is_text, old = True, None
+    for state, numbers in by_state.items():
+        old, new = whole_texts(history, start, state or None)
+        if _is_unread(start, old) or _is_unread(state, new):
+            columns.append(Column(tuple(numbers), 0, 0, NOT_TEXT, ""))
+            is_text = False
+            continue
+        diff = difference(history, path, start, state or None)
+        note = diff.text.partition("--- ")[0].strip()
+        columns.append(Column(tuple(numbers), diff.added, diff.removed, note, diff.text))
+        texts.append(split_lines(new))
+    touched = sum(len(each.numbers) for each in columns)
+    kind: Literal["alike", "only", "differ"] = "differ"
+    if touched == 1:
+        kind = "only"
+    elif len(columns) == 1 and touched == count:
+        kind = "alike"
+    rows = align(split_lines(old), texts) if is_text else []
+    return ComparedFile(path, kind, tuple(columns), tuple(rows[:MOST_ROWS]), max(0, len(rows) - MOST_ROWS))
+
+
+def _is_unread(state: str | None, text: str | None) -> bool:
+    """Return whether there is a content of which there are no lines to show."""
+    return bool(state) and text is None and content_name(state) is not None
+
+
+def align(start: Sequence[str], texts: Sequence[Sequence[str]]) -> list[AlignedRow | None]:
+    """Return what became of the lines of a text in several others, each line beside the same line of the start."""
+    blocks = [changed_blocks(start, text) for text in texts]
+    removed = [{line for block in each for line in range(block[0], block[1])} for each in blocks]
+    put_in = [
+        {block[1]: [line.rstrip("\n") for line in text[block[2] : block[3]]] for block in each}
+        for each, text in zip(blocks, texts, strict=True)
+    ]
+    rows: list[AlignedRow | None] = []
+    reached = 0
+    for first, last in _ranges([block for each in blocks for block in each], len(start)):
+        if first > reached:
+            rows.append(None)
+        for line in range(first, last + 1):
+            rows += _put_in_rows([each.get(line, []) for each in put_in])
+            if line < last:
+                text = start[line].rstrip("\n")
+                rows.append(AlignedRow(line + 1, tuple(("-" if line in each else " ", text) for each in removed)))
+        reached = last
+    return [*rows, None] if rows and reached < len(start) else rows
+
+
+def _put_in_rows(added: Sequence[Sequence[str]]) -> list[AlignedRow]:
+    height = max(map(len, added), default=0)
+    return [
+        AlignedRow(0, tuple(("+", lines[row]) if row < len(lines) else ("", "") for lines in added))
+        for row in range(height)
+    ]
+
+
+def _ranges(blocks: Sequence[Block], length: int) -> list[tuple[int, int]]:
+    """Return the lines of the start that are shown: those that changed in one of the texts, and a few around them."""
+    found: list[tuple[int, int]] = []
+    for block in sorted(blocks):
+        first, last = max(0, block[0] - CONTEXT_LINES), min(length, block[1] + CONTEXT_LINES)
+        if found and first <= found[-1][1]:
+            found[-1] = found[-1][0], max(found[-1][1], last)
+        else:
+            found.append((first, last))
+    return found

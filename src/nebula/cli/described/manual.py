@@ -1,0 +1,32 @@
+"""Write the manual page of a program from the help of its commands."""
+
+from __future__ import annotations
+
+from nebula import __version__
+from nebula.cli.described.tree import DescribedCommand
+from nebula.language import translate
+
+
+def manual_page(program: DescribedCommand) -> str:
+    """Return a page of section 1 in the language of `man`."""
+    name = program.path[0]
+    about = " ".join(program.about.split()).split(". ")[0].rstrip(".")
+    lines = [
+        f'.TH {name.upper()} 1 "" "nebula {__version__}" "{_escape(translate("Commands"))}"',
+        ".SH NAME",
+        _escape(f"{name} - {about}"),
+    ]
+    for command in program.walk():
+        title = translate("SYNOPSIS") if command is program else " ".join(command.path).upper()
+        lines += [f".SH {_escape(title)}", ".nf", *map(_plain, command.help.rstrip().splitlines()), ".fi"]
+    return "\n".join(lines) + "\n"
+
+
+def _escape(text: str) -> str:
+    return text.replace("\\", "\\e").replace("-", "\\-")
+
+
+def _plain(line: str) -> str:
+    """Return a line that `man` takes as it is, also where it begins like a request."""
+    escaped = _escape(line)
+    return f"\\&{escaped}" if escaped.startswith((".", "'")) else escaped

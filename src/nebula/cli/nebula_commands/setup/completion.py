@@ -1,0 +1,30 @@
+"""nebula completion: what a shell needs to complete the words of the three commands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from nebula.cli.arguments import Parser
+from nebula.cli.described.shells import SHELLS
+from nebula.cli.described.tree import describe_programs
+from nebula.cli.printing import print_line
+from nebula.language import translate
+
+_SHELLS = ("bash", "zsh", "fish")
+
+
+def main(argv: Sequence[str]) -> int:
+    parser = Parser(
+        "nebula completion",
+        translate("Prints what makes a shell complete nebula, evercontext and vizprompt."),
+        examples=(
+            "echo 'eval \"$(nebula completion bash)\"' >> ~/.bashrc",
+            "echo 'eval \"$(nebula completion zsh)\"' >> ~/.zshrc",
+            "nebula completion fish > ~/.config/fish/completions/nebula.fish",
+        ),
+    )
+    parser.add_argument("shell", choices=_SHELLS, metavar="SHELL", help=translate("bash, zsh or fish"))
+    options = parser.parse_args(argv)
+
+    print_line(SHELLS[options.shell](describe_programs()).rstrip())
+    return 0

@@ -1,0 +1,82 @@
+"""vizprompt flow: rename, delete and count a flow, name a branch, move or copy one to another flow."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from nebula.cli.arguments import flag
+from nebula.cli.printing import print_json, print_line
+from nebula.cli.vizprompt_commands.showing import find_flow
+from nebula.graph.values import DEFAULT_FLOW
+from nebula.language import translate
+
+if TYPE_CHECKING:
+    from nebula.graph.graph import Graph
+
+AddCommand = Callable[[str, str, Callable[["Graph", argparse.Namespace], int]], argparse.ArgumentParser]
+
+
+def _rename(graph: Graph, options: argparse.Namespace) -> int:
+    flow = graph.update_flow(find_flow(graph, options.flow).id, name=options.name)
+    print_line(translate("Renamed flow: {name}", name=flow.name))
+    return 0
+
+
+def _delete(graph: Graph, options: argparse.Namespace) -> int:
+    flow = find_flow(graph, options.flow)
+    graph.delete_flow(flow.id)
+    print_line(translate("Deleted flow: {name}; its nodes stay (vizprompt node list --outside)", name=flow.name))
+    return 0
+
+
+def _move(graph: Graph, options: argparse.Namespace) -> int:
+    goal, source = find_flow(graph, options.to), find_flow(graph, options.flow)
+    moved = graph.move_branch(graph.resolve_id(options.node), goal.id, source.id, copy=options.copy)
+    print_line(translate("Nodes put into {flow}: {count}", flow=goal.name, count=len(moved)))
+    return 0
+
+
+def _name(graph: Graph, options: argparse.Namespace) -> int:
+    source, target = graph.resolve_id(options.source), graph.resolve_id(options.target)
+    graph.name_branch(source, target, options.name, find_flow(graph, options.flow).id)
+    print_line(translate("Named branch: {name}", name=options.name))
+    return 0
+
+
+def _count(graph: Graph, options: argparse.Namespace) -> int:
+    counted = graph.count_flow(find_flow(graph, options.flow).id).to_json()
+    if options.json:
+        print_json(counted)
+        return 0
+    for name, figure in counted.items():
+        shown = ", ".join(f"{key} {count}" for key, count in figure.items()) if isinstance(figure, dict) else figure
+        print_line(f"{name:>14}  {shown}")
+    return 0
+
+
+def add_changes(command: AddCommand) -> None:
+    """Add the commands of this module by `command`, which takes name, help and handler."""
+    rename = command("rename", translate("Gives a flow another name."), _rename)
+    rename.add_argument("flow", metavar="FLOW", help=translate("name, id or number"))
+    rename.add_argument("name", metavar="NAME", help=translate("name of the flow"))
+
+    delete = command("delete", translate("Deletes a flow; its nodes stay."), _delete)
+    delete.add_argument("flow", metavar="FLOW", help=translate("name, id or number"))
+
+    move = command("move", translate("Puts NODE and all that follows from it alone into the flow TO."), _move)
+    move.add_argument("node", metavar="NODE", help=translate("id of the node"))
+    move.add_argument("to", metavar="TO", help=translate("name, id or number"))
+    flag(move, "--copy", translate("let it stay where it is, too"))
+
+    name = command("name", translate("Names the branch from SRC to DST; an empty name takes it away."), _name)
+    name.add_argument("source", metavar="SRC", help=translate("id of the earlier node"))
+    name.add_argument("target", metavar="DST", help=translate("id of the later node"))
+    name.add_argument("name", metavar="NAME", help=translate("name of the branch"))
+
+    count = command("count", translate("Turns, conversations, tokens, cost, models and tags of a flow."), _count)
+    count.add_argument("flow", metavar="FLOW", nargs="?", default=DEFAULT_FLOW, help=translate("name, id or number"))
+    flag(count, "--json", translate("print them as one JSON object"))
+    for each in (move, name):
+        each.add_argument("--flow", metavar="F", default=DEFAULT_FLOW, help=translate("the flow (default: main)"))
