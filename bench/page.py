@@ -22,7 +22,7 @@ from nebula.graph.graph import Graph
 from page_browser import measured, weight_kb
 from page_peers import DRAW, peer
 
-FIRST_MS, FPS, KEY_MS, LIVE_MS, WEIGHT_KB = 500, 55, 16, 100, 200
+FIRST_MS, FPS, KEY_MS, LIVE_MS, WEIGHT_KB = 500, 55, 16, 100, 220
 MOVES = ("pan", "zoom", "pan_all", "scroll")
 
 

