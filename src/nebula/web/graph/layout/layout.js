@@ -4,6 +4,7 @@
 import { LANE, ROW } from "./geometry.js";
 import { packed } from "./packing.js";
 import { APART, hang, NONE, noteLong, put, reach, shownFor } from "./placing.js";
+import { stemsOf } from "./stems.js";
 import { tidyTree } from "./tree.js";
 
 /** @import { Topology } from "../../state/topology.js" */
@@ -35,7 +36,6 @@ import { tidyTree } from "./tree.js";
  */
 
 const SHORTEST_RUN = 3;
-const CHANNEL = 18; // half the room of a line that passes a row
 export const SHAPE = 0.7;
 
 /**
@@ -47,12 +47,17 @@ export const SHAPE = 0.7;
 export function layoutOf(topology, { folding = false, opened = new Set(), shape = SHAPE } = {}) {
   const count = topology.ids.length;
   const layout = bare(count, folding ? runsOf(topology, opened) : { run: filled(count, -1), runs: new Map() });
-  for (const place of topology.order) hang(layout, topology, place);
-  const across = tidyTree(withChannels(layout, topology.order));
-  for (const place of topology.order) layout.x[place] = across[shownFor(layout, place)];
-  measure(layout, topology.order);
+  const { order } = topology;
+  for (let number = 0; number < order.length; number++) hang(layout, topology, order[number]);
+  const stems = stemsOf(layout, order);
+  const across = tidyTree(stems.tree);
+  for (let number = 0; number < order.length; number++) {
+    const place = order[number];
+    layout.x[place] = across[stems.of[shownFor(layout, place)]];
+  }
+  measure(layout, order);
   arrange(layout, shape);
-  for (const place of topology.order) enter(layout, place);
+  for (let number = 0; number < order.length; number++) enter(layout, order[number]);
   sortRows(layout);
   return layout;
 }
@@ -140,52 +145,15 @@ export function extended(layout, topology) {
 /** @param {number} count @param {number} value @returns {number[]} */
 const filled = (count, value) => new Array(count).fill(value);
 
-// A line that passes rows needs room there, too; and tries of one beginning hang together.
-/** @param {Layout} layout @param {number[]} order */
-function withChannels(layout, order) {
-  const children = layout.below.slice();
-  const parent = layout.above.slice();
-  const half = filled(children.length, LANE / 2);
-  /** @type {number[]} */
-  const all = [];
-  for (const { roots } of layout.regions) {
-    if (roots.length < 2) continue;
-    for (const root of roots) parent[root] = children.length;
-    all.push(children.length);
-    children.push(roots);
-    parent.push(-1);
-    half.push(CHANNEL);
-  }
-  for (const place of order) {
-    if (shownFor(layout, place) !== place) continue;
-    const above = layout.above[place];
-    if (above >= 0 && layout.row[place] - layout.row[above] > 1) {
-      let over = above;
-      for (let row = layout.row[above] + 1; row < layout.row[place]; row++) {
-        const channel = children.length;
-        half.push(CHANNEL);
-        parent.push(over);
-        children.push(NONE);
-        if (over === above) children[above] = children[above].map((each) => (each === place ? channel : each));
-        else children[over] = [channel];
-        all.push(channel);
-        over = channel;
-      }
-      children[over] = [place];
-      parent[place] = over;
-    }
-    all.push(place);
-  }
-  return { children, parent, order: all, half };
-}
-
 // How far each conversation reaches.
 /** @param {Layout} layout @param {number[]} order */
 function measure(layout, order) {
-  for (const place of order) {
-    const region = layout.regions[layout.region[place]];
-    region.count++;
-    if (shownFor(layout, place) === place) reach(region, layout.x[place], layout.row[place]);
+  const { region, regions, x, row } = layout;
+  for (let number = 0; number < order.length; number++) {
+    const place = order[number];
+    const here = regions[region[place]];
+    here.count++;
+    if (shownFor(layout, place) === place) reach(here, x[place], row[place]);
   }
 }
 
@@ -194,7 +162,7 @@ function measure(layout, order) {
 function arrange(layout, shape) {
   const { regions, region } = layout;
   const newest = filled(regions.length, 0);
-  region.forEach((each, place) => (newest[each] = Math.max(newest[each], place)));
+  for (let place = 0; place < region.length; place++) newest[region[place]] = place;
   const inOrder = regions.map((_, number) => number).sort((one, other) => newest[other] - newest[one]);
   const extents = inOrder.map((number) => ({
     width: regions[number].right - regions[number].left + LANE + APART,
@@ -215,10 +183,10 @@ function arrange(layout, shape) {
       span[1] += away[number];
     }
   });
-  region.forEach((each, place) => {
-    layout.x[place] += away[each];
-    layout.row[place] += down[each];
-  });
+  for (let place = 0; place < region.length; place++) {
+    layout.x[place] += away[region[place]];
+    layout.row[place] += down[region[place]];
+  }
 }
 
 /** @param {Layout} layout @param {number} place */

@@ -1,108 +1,158 @@
-// A tidy tree: every node centred over its children, siblings in order, subtrees as near to each other as they go. In one
-// pass up and one down (after Buchheim, Jünger and Leipert), without recursion: a conversation may be as long as it likes.
+// A tidy tree: every stem centred over those that grow out of it, in their order, as near to each other as they go. In one
+// pass up and one down (after van der Ploeg), without recursion: a conversation may be as deep as it likes. Plain loops: this
+// runs before the first picture is seen, when nothing is compiled yet.
 
 /**
- * @typedef {object} Tree
- * @property {number[][]} children By node, from left to right.
- * @property {number[]} parent By node; -1 for a root.
- * @property {number[]} order Parents before their children.
- * @property {number[]} half By node: half of the room it takes, with the gap beside it.
+ * @typedef {object} Tree A parent has a lower number than what grows out of it, and ends in the row above.
+ * @property {number[]} parent By stem; -1 for a root.
+ * @property {number[][]} children By stem, from left to right.
+ * @property {number[]} bottom By stem: its last row.
+ * @property {number[]} half By stem: half of the room it takes, with the gap beside it.
  */
 
 /**
- * Return the middle of each node, from left to right; every tree has its root's at a place of its own.
+ * Return the middle of each stem; every tree is placed by itself, around nothing in particular.
  * @param {Tree} tree
  */
-export function tidyTree({ children, parent, order, half }) {
-  const count = children.length;
-  const x = new Float64Array(count); // from the parent's, until the way down
-  const moved = new Float64Array(count); // what is below a node goes along
-  const shift = new Float64Array(count);
-  const change = new Float64Array(count);
-  const thread = new Int32Array(count).fill(-1);
-  const ancestor = Int32Array.from({ length: count }, (_, node) => node);
-  const number = new Int32Array(count);
-  const onLeft = (/** @type {number} */ node) => (children[node].length ? children[node][0] : thread[node]);
-  const onRight = (/** @type {number} */ node) =>
-    children[node].length ? children[node][children[node].length - 1] : thread[node];
-
-  // Pushes a subtree away from those on its left, by what the contours ask for.
-  /** @param {number} node @param {number} left @param {number} first @param {number} fallback */
-  function apportion(node, left, first, fallback) {
-    let [insideRight, outsideRight, insideLeft, outsideLeft] = [node, node, left, first];
-    let [sumInRight, sumOutRight] = [moved[node], moved[node]];
-    let [sumInLeft, sumOutLeft] = [moved[left], moved[first]];
-    while (onRight(insideLeft) >= 0 && onLeft(insideRight) >= 0) {
-      insideLeft = onRight(insideLeft);
-      insideRight = onLeft(insideRight);
-      outsideLeft = onLeft(outsideLeft);
-      outsideRight = onRight(outsideRight);
-      ancestor[outsideRight] = node;
-      const by = x[insideLeft] + sumInLeft - (x[insideRight] + sumInRight) + half[insideLeft] + half[insideRight];
-      if (by > 0) {
-        const known = ancestor[insideLeft];
-        const from = parent[known] === parent[node] ? known : fallback;
-        const between = number[node] - number[from];
-        change[node] -= by / between;
-        shift[node] += by;
-        change[from] += by / between;
-        x[node] += by;
-        moved[node] += by;
-        sumInRight += by;
-        sumOutRight += by;
-      }
-      sumInLeft += moved[insideLeft];
-      sumInRight += moved[insideRight];
-      sumOutLeft += moved[outsideLeft];
-      sumOutRight += moved[outsideRight];
-    }
-    if (onRight(insideLeft) >= 0 && onRight(outsideRight) < 0) {
-      thread[outsideRight] = onRight(insideLeft);
-      moved[outsideRight] += sumInLeft - sumOutRight;
-    }
-    if (onLeft(insideRight) >= 0 && onLeft(outsideLeft) < 0) {
-      thread[outsideLeft] = onLeft(insideRight);
-      moved[outsideLeft] += sumInRight - sumOutLeft;
-      return node;
-    }
-    return fallback;
+export function tidyTree(tree) {
+  const { parent, children } = tree;
+  const work = begin(parent.length);
+  const { at, moved } = work;
+  for (let stem = parent.length - 1; stem >= 0; stem--) {
+    const above = children[stem];
+    if (!above.length) continue;
+    if (above.length > 1) pushApart(tree, work, above);
+    const first = above[0];
+    const last = above[above.length - 1];
+    at[stem] = (at[first] + moved[first] + at[last] + moved[last]) / 2;
+    work.left[stem] = work.left[first];
+    work.leftSum[stem] = work.leftSum[first];
+    work.right[stem] = work.right[last];
+    work.rightSum[stem] = work.rightSum[last];
   }
+  for (let stem = 0; stem < parent.length; stem++) {
+    if (parent[stem] >= 0) moved[stem] += moved[parent[stem]];
+    if (children[stem].length > 2) spread(work, children[stem]);
+    at[stem] += moved[stem];
+  }
+  return at;
+}
 
-  const middleOf = (/** @type {number} */ node) => {
-    const below = children[node];
-    return below.length ? (x[below[0]] + x[below[below.length - 1]]) / 2 : 0;
+/** @typedef {ReturnType<typeof begin>} Work */
+
+/** @param {number} count */
+function begin(count) {
+  const each = new Int32Array(count);
+  for (let stem = 0; stem < count; stem++) each[stem] = stem;
+  return {
+    at: new Float64Array(count), // middle, from what the stems below it were moved by
+    moved: new Float64Array(count), // by how much it and all that grows out of it goes to the right
+    shift: new Float64Array(count), // what stems between two that were pushed apart get of that
+    change: new Float64Array(count),
+    left: each, // the lowest stem of the contour, and what those on the way to it were moved by
+    right: each.slice(),
+    leftSum: new Float64Array(count),
+    rightSum: new Float64Array(count),
+    leftThread: new Int32Array(count).fill(-1), // where a contour goes on below a stem that ends
+    rightThread: new Int32Array(count).fill(-1),
   };
-  for (let at = order.length - 1; at >= 0; at--) {
-    const below = children[order[at]];
-    let fallback = below[0];
-    for (let place = 0; place < below.length; place++) {
-      const node = below[place];
-      number[node] = place;
-      const middle = middleOf(node);
-      if (!place) {
-        x[node] = middle;
-        continue;
-      }
-      const left = below[place - 1];
-      x[node] = x[left] + half[left] + half[node];
-      if (children[node].length) moved[node] = x[node] - middle;
-      fallback = apportion(node, left, below[0], fallback);
+}
+
+// Pushes each subtree away from those on its left, as far as their contours ask for.
+/** @param {Tree} tree @param {Work} work @param {number[]} siblings */
+function pushApart(tree, work, siblings) {
+  const { bottom } = tree;
+  /** @type {number[]} Whose right contour is the outer one, the highest end last. */
+  const owners = [0];
+  const ends = [bottom[work.right[siblings[0]]]];
+  for (let number = 1; number < siblings.length; number++) {
+    const end = bottom[work.right[siblings[number]]];
+    separate(tree, work, siblings, number, owners, ends);
+    while (ends.length && ends[ends.length - 1] <= end) {
+      ends.pop();
+      owners.pop();
     }
-    let [shifts, changes] = [0, 0];
-    for (let place = below.length - 1; place >= 0; place--) {
-      const node = below[place];
-      x[node] += shifts;
-      moved[node] += shifts;
-      changes += change[node];
-      shifts += shift[node] + changes;
+    ends.push(end);
+    owners.push(number);
+  }
+}
+
+/** @param {Tree} tree @param {Work} work @param {number[]} siblings @param {number} number @param {number[]} owners @param {number[]} ends */
+function separate({ children, bottom, half }, work, siblings, number, owners, ends) {
+  const { at, moved, leftThread, rightThread } = work;
+  let beside = siblings[number - 1];
+  let here = siblings[number];
+  let besideSum = moved[beside];
+  let hereSum = moved[here];
+  let owner = owners.length - 1;
+  while (beside >= 0 && here >= 0) {
+    while (bottom[beside] > ends[owner]) owner--;
+    const by = besideSum + at[beside] + half[beside] + half[here] - hereSum - at[here];
+    if (by > 0) {
+      hereSum += by;
+      push(work, siblings, owners[owner], number, by);
+    }
+    const besideEnd = bottom[beside];
+    const hereEnd = bottom[here];
+    if (besideEnd <= hereEnd) {
+      const below = children[beside];
+      beside = below.length ? below[below.length - 1] : rightThread[beside];
+      if (beside >= 0) besideSum += moved[beside];
+    }
+    if (besideEnd >= hereEnd) {
+      here = children[here].length ? children[here][0] : leftThread[here];
+      if (here >= 0) hereSum += moved[here];
     }
   }
-  const sum = new Float64Array(count);
-  for (const node of order) {
-    const above = parent[node];
-    if (above < 0) x[node] = middleOf(node);
-    else sum[node] = sum[above] + moved[above];
-    x[node] += sum[node];
+  if (here >= 0) sewLeft(work, siblings, number, here, hereSum);
+  else if (beside >= 0) sewRight(work, siblings, number, beside, besideSum);
+}
+
+/** @param {Work} work @param {number[]} siblings @param {number} from @param {number} number @param {number} by */
+function push({ moved, leftSum, rightSum, shift, change }, siblings, from, number, by) {
+  const stem = siblings[number];
+  moved[stem] += by;
+  leftSum[stem] += by;
+  rightSum[stem] += by;
+  const gaps = number - from;
+  if (gaps < 2) return;
+  shift[siblings[from + 1]] += by / gaps;
+  shift[stem] -= by / gaps;
+  change[stem] -= by - by / gaps;
+}
+
+// The left contour of all goes on in the one that is deeper.
+/** @param {Work} work @param {number[]} siblings @param {number} number @param {number} onto @param {number} sum */
+function sewLeft({ at, moved, left, leftSum, leftThread }, siblings, number, onto, sum) {
+  const [first, stem] = [siblings[0], siblings[number]];
+  const end = left[first];
+  const by = sum - moved[onto] - leftSum[first];
+  leftThread[end] = onto;
+  moved[end] += by;
+  at[end] -= by;
+  left[first] = left[stem];
+  leftSum[first] = leftSum[stem];
+}
+
+/** @param {Work} work @param {number[]} siblings @param {number} number @param {number} onto @param {number} sum */
+function sewRight({ at, moved, right, rightSum, rightThread }, siblings, number, onto, sum) {
+  const [before, stem] = [siblings[number - 1], siblings[number]];
+  const end = right[stem];
+  const by = sum - moved[onto] - rightSum[stem];
+  rightThread[end] = onto;
+  moved[end] += by;
+  at[end] -= by;
+  right[stem] = right[before];
+  rightSum[stem] = rightSum[before];
+}
+
+// Stems between two that were pushed apart share the room evenly.
+/** @param {Work} work @param {number[]} siblings */
+function spread({ moved, shift, change }, siblings) {
+  let [each, all] = [0, 0];
+  for (const stem of siblings) {
+    each += shift[stem];
+    all += each + change[stem];
+    moved[stem] += all;
   }
-  return x;
 }
