@@ -19,9 +19,11 @@ import asyncio
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -44,6 +46,9 @@ sys.path.insert(0, str(HERE.parent / "tests"))
 from scripted_model import Call, ScriptedModel, Turn  # noqa: E402 - the tests' own model server
 
 JUDGE_S = 120.0
+OUT_OF_TIME = -1
+TO_END_S = 20.0
+"""An agent whose time is over is interrupted, so that its turn is recorded to the end; then it is killed."""
 PYTEST = f"PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 {sys.executable} -B -m pytest -p no:cacheprovider"
 """Without the plugins of this machine: they take longer to load than most of the tests take to run."""
 
@@ -54,6 +59,7 @@ class Score:
     kind: str
     solved: bool
     exit_code: int
+    """The agent's own; OUT_OF_TIME where it was stopped."""
     steps: int
     input_tokens: int
     output_tokens: int
@@ -69,7 +75,13 @@ def main() -> int:
     names = options.only or sorted(path.name for path in TASKS.iterdir() if path.is_dir())
     check_judge(options)
     with ThreadPoolExecutor(options.parallel) as pool:
-        scores = list(pool.map(lambda name: attempt(name, options), names))
+        scores = []
+        for score in pool.map(lambda name: attempt(name, options), names):
+            scores.append(score)
+            said = "solved" if score.solved else "not solved"
+            print(
+                f"{len(scores)}/{len(names)} {score.task}: {said}, {score.seconds:.0f} s", file=sys.stderr, flush=True
+            )
     if options.json:
         print(json.dumps({"solved": sum(each.solved for each in scores), "tasks": [asdict(each) for each in scores]}))
     else:
@@ -80,7 +92,7 @@ def main() -> int:
 def show(scores: list[Score]) -> None:
     rows = [
         (each.task, each.kind, "yes" if each.solved else "no", each.steps, each.input_tokens, each.output_tokens,
-         _dollars(each.cost, each.unpriced_tokens), f"{each.seconds:.1f}", each.judged)
+         _dollars(each.cost, each.unpriced_tokens), _seconds(each), each.judged)
         for each in scores
     ]  # fmt: skip
     head = ("task", "kind", "solved", "steps", "tokens in", "tokens out", "cost", "seconds", "hidden tests")
@@ -90,6 +102,10 @@ def show(scores: list[Score]) -> None:
     sums = [sum(getattr(each, name) for each in scores) for name in ("steps", "input_tokens", "output_tokens")]
     dollars = _dollars(sum(each.cost for each in scores), unpriced)
     print(f"\nsolved {solved} of {len(scores)}; {sums[0]} steps, {sums[1]:,} → {sums[2]:,} tokens, {dollars}")
+
+
+def _seconds(score: Score) -> str:
+    return f"{score.seconds:.1f}" + (" (stopped)" if score.exit_code == OUT_OF_TIME else "")
 
 
 def _dollars(cost: float, unpriced: int) -> str:
@@ -105,12 +121,13 @@ def attempt(name: str, options: argparse.Namespace) -> Score:
         home.mkdir()
         _begin_repository(project)
         with surroundings(name, home, options) as env:
+            began = time.monotonic()
             code = run_agent(said["prompt"], project, env, options)
+            seconds = time.monotonic() - began
         found = gather([str(project)])
         [spent] = spending(found.tasks, "all") or [Spending("")]
         solved, judged = judge(project, TASKS / name / "hidden", Path(folder, "judged"), options)
         steps = sum(task.steps for task in found.tasks)
-        seconds = sum(task.duration_s for task in found.tasks)
         tokens = (spent.input_tokens, spent.output_tokens, spent.cost, spent.unpriced_tokens)
         return Score(name, said["kind"], solved, code, steps, *tokens, seconds, judged)
 
@@ -123,19 +140,24 @@ def run_agent(prompt: str, project: Path, env: Mapping[str, str], options: argpa
         words = ["nebula", "-p", prompt, "--yes"]
         words += ["--model", options.model] if options.model else []
         words += ["--provider", options.provider] if options.provider else []
+    agent = subprocess.Popen(
+        [str(BIN / words[0]), *words[1:]],
+        cwd=project,
+        env=dict(env),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=None if options.verbose else subprocess.DEVNULL,
+    )
     try:
-        return subprocess.run(
-            [str(BIN / words[0]), *words[1:]],
-            cwd=project,
-            env=dict(env),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=None if options.verbose else subprocess.DEVNULL,
-            timeout=options.timeout,
-            check=False,
-        ).returncode
+        return agent.wait(options.timeout)
     except subprocess.TimeoutExpired:
-        return -1
+        agent.send_signal(signal.SIGINT)
+    try:
+        agent.wait(TO_END_S)
+    except subprocess.TimeoutExpired:
+        agent.kill()
+        agent.wait()
+    return OUT_OF_TIME
 
 
 @contextmanager

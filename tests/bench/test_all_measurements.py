@@ -5,27 +5,77 @@ from __future__ import annotations
 import runpy
 import subprocess
 import sys
+import time
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parents[2]
 BENCH = runpy.run_path(str(ROOT / "bench/__main__.py"))
 
 
-def test_a_result_is_compared_with_the_last_one(tmp_path: Path) -> None:
-    script, results = tmp_path / "start.py", tmp_path / "results"
-    script.write_text("print('first request  120.0 ms  1.50 x\\nsteady  10 ms')")
-    first, code = BENCH["measure"]([script], results)
+def script(folder: Path, name: str, text: str) -> Path:
+    path = folder / f"{name}.py"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_result_is_compared_with_the_last_one_of_its_script(tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    start = script(tmp_path, "start", "print('first request  120.0 ms  1.50 x\\nsteady  10 ms')")
+    first, code = BENCH["measure"]([start], results)
     told = first.read_text(encoding="utf-8")
-    assert code == 0 and "The first result here." in told and "| Python | 3." in told and "120.0 ms" in told
-    first = first.rename(results / "2001-01-01-000000.md")
-    script.write_text("print('first request  240.0 ms  1.60 x\\nsteady  10 ms')\nraise SystemExit(3)")
-    second, code = BENCH["measure"]([script], results)
+    assert code == 0 and "| start | 0 | none |  | ok |" in told
+    assert "| Python | 3." in told and "120.0 ms" in told
+    first.rename(results / "2001-01-01-000000.md")
+    other, _ = BENCH["measure"]([script(tmp_path, "other", "print('other 5 ms')")], results)
+    other.rename(results / "2002-01-01-000000.md")  # has nothing of the first, and hides nothing of it
+    start.write_text("print('first request  240.0 ms  1.60 x\\nsteady  10 ms')\nraise SystemExit(3)")
+    second, code = BENCH["measure"]([start], results)
     told = second.read_text(encoding="utf-8")
-    assert code == 3 and "Since 2001-01-01-000000:" in told
+    assert code == 1 and "(2001-01-01-000000) |  | exit code 3 |" in told
     assert "- start: first request … ms … x (number 1): 120 → 240 (+100%)" in told
     assert "number 2" not in told and "steady" not in told.split("## start")[0]
 
 
+def test_one_that_fails_or_hangs_costs_nothing_but_itself(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    hanging = "import time; print('began', flush=True); print('PASS  speed: 1'); print('FAIL  size: 2', flush=True)"
+    scripts = [
+        script(tmp_path, "broken", "raise ValueError('no such thing')"),
+        script(tmp_path, "good", "print('PASS  speed: 3')"),
+        script(tmp_path, "hanging", f"{hanging}; time.sleep(600)"),
+        script(tmp_path, "last", "print('never seen')"),
+    ]
+    path, code = BENCH["measure"](scripts, tmp_path / "results", 5.0)
+    told = path.read_text(encoding="utf-8")
+    assert code == 1 and "ValueError: no such thing" in told
+    assert "| 1 of 1 | ok |" in told and "| 1 of 2 | stopped |" in told and "| last | | | | not run |" in told
+    assert "began" in told and "never seen" not in told
+    said = capfd.readouterr().err
+    assert said.startswith("4 measurements, 0.0833333 minutes at most;")
+    assert "[1/4] broken … 0 s, exit code 1" in said and "[3/4] hanging … " in said
+    known = BENCH["earlier_parts"](tmp_path / "results")
+    assert set(known) == {"broken", "good"}  # what was stopped is nothing to compare with
+
+
+def test_what_a_stopped_script_started_ends_with_it(tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    text = (
+        f"import subprocess; child = subprocess.Popen(['sleep', '600']); open({str(pid)!r}, 'w').write(str(child.pid))"
+    )
+    BENCH["run"](script(tmp_path, "parent", f"{text}\nchild.wait()"), 3.0)
+    deadline = time.monotonic() + 10
+    while _is_alive(int(pid.read_text())) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not _is_alive(int(pid.read_text()))
+
+
+def _is_alive(pid: int) -> bool:
+    done = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False)
+    return bool(done.stdout.strip()) and not done.stdout.startswith("Z")
+
+
 def test_every_script_is_named() -> None:
     ran = subprocess.run([sys.executable, "-m", "bench", "--list"], cwd=ROOT, capture_output=True, text=True)
-    assert {"start", "graph", "installed_size"} <= set(ran.stdout.split()) and "harness" not in ran.stdout
+    named = {line.split()[0] for line in ran.stdout.splitlines()}
+    assert {"start", "graph", "installed_size"} <= named and named.isdisjoint({"harness", "retrieval"})
