@@ -24,12 +24,12 @@ from nebula.events import Approval, Notice, Stamped, Task
 from nebula.events import Final as TurnFinal
 from nebula.language import Sentence, translate
 from nebula.sandbox.errors import SandboxError
+from nebula.tools.commands.layers import CommandLayers
 
 if TYPE_CHECKING:
     from nebula.config import Settings
     from nebula.events import Diff
     from nebula.events.approval import ProposedChange
-    from nebula.tools.commands.layers import CommandLayers
     from nebula.tools.contract import Call
 
 LIMIT_S: Final = 10.0
@@ -39,11 +39,12 @@ LONGEST_REASON: Final = 2000
 
 
 class Hooks:
-    """Runs the hooks of one session."""
+    """Runs the hooks of one session, in its layers or else in layers of its own."""
 
-    def __init__(self, settings: Settings, layers: CommandLayers | None) -> None:
+    def __init__(self, settings: Settings, layers: CommandLayers | None = None) -> None:
         self._settings = settings
-        self._layers = layers
+        self._layers = layers or CommandLayers(settings)
+        self._owns_layers = layers is None
         self._at_work: list[threading.Thread] = []
 
     # Before and after a write
@@ -81,6 +82,8 @@ class Hooks:
         """Wait until what was begun has ended, which its limit brings about."""
         for each in self._at_work:
             await asyncio.to_thread(each.join, LIMIT_S + 5)
+        if self._owns_layers:
+            await asyncio.to_thread(self._layers.close)
 
     def _begin(self, moment: str, **told: Any) -> None:
         body = self._body(moment, **told)
@@ -107,7 +110,7 @@ class Hooks:
 
     async def _in_layer(self, command: str, body: str) -> tuple[int | None, str]:
         """Return the exit code, None where it did not come to one, and what was printed or is the reason."""
-        if self._layers is None or not await asyncio.to_thread(lambda: self._layers and self._layers.available):
+        if not await asyncio.to_thread(lambda: self._layers.available):
             return None, f"The hook {command!r} cannot run: this machine has no layers (see nebula doctor)."
         try:
             done = await self._layers.run(command, timeout_s=LIMIT_S, read_back=False, stdin=body)
@@ -157,10 +160,6 @@ def notify(title: str, text: str) -> None:
         sys.stderr.flush()
 
 
-def open_hooks(settings: Settings, layers: CommandLayers | None) -> Hooks | None:
-    return Hooks(settings, layers) if settings.hooks else None
-
-
 def _words_for(moment: str, project: str) -> str:
     if moment == "waiting":
         return translate("{project}: waits for your answer", project=project)
@@ -180,6 +179,7 @@ def _tell(changes: Sequence[ProposedChange]) -> list[Mapping[str, Any]]:
             "added": each.added,
             "removed": each.removed,
             "diff": (each.diff or "")[:LARGEST_TEXT],
+            **({"renamed_from": each.renamed_from} if each.renamed_from else {}),
             **({"content": each.new[:LARGEST_TEXT]} if each.new is not None else {}),
         }
         for each in changes

@@ -11,15 +11,16 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from nebula.errors import NebulaError
-from nebula.events import new_trace_id
+from nebula.events import ProposedChange, new_trace_id
 from nebula.value import replace
 from nebula.workspace.diff import TextDiff, diff_texts
 from nebula.workspace.errors import NotKept, WorkspaceError
-from nebula.workspace.file_history import FileHistory, FilePlan, is_among, states_after
+from nebula.workspace.file_history import FileHistory, FilePlan, PlannedFile, is_among, states_after
 from nebula.workspace.journal.states import parse_state
 from nebula.workspace.local import LocalWorkspace
 
 if TYPE_CHECKING:
+    from nebula.agent.judging import Judge
     from nebula.graph.values import Node
     from nebula.workspace.contract import Workspace
     from nebula.workspace.journal.changes import RecordedChange
@@ -93,12 +94,26 @@ def restore_plan(workspace: Workspace, node: Node) -> FilePlan:
     return replace(history.plan_restore(ours, restore_id), passed_over=passed_over)
 
 
-def carry_out(workspace: Workspace, plan: FilePlan, session_id: str = "") -> tuple[str, ...]:
-    """The paths that were touched; the journal notes which session wanted it."""
+def carry_out(
+    workspace: Workspace, plan: FilePlan, session_id: str = "", judge: Judge | None = None
+) -> tuple[str, ...]:
+    """Return the paths that were touched; the journal notes which session wanted it. Raises UndoRefused, and
+    what `judge` raises, which asks the user's hooks."""
+    history = journal_of(workspace)
+    if judge is not None and plan.steps and not plan.conflicts:
+        judge(plan.kind, [proposed_step(history, step) for step in plan.steps])
     try:
-        return tuple(step.path for step in journal_of(workspace).apply(plan, session_id))
+        return tuple(step.path for step in history.apply(plan, session_id))
     except WorkspaceError as refusal:
         raise UndoRefused.of(refusal) from None
+
+
+def proposed_step(history: FileHistory, step: PlannedFile) -> ProposedChange:
+    """Return a step of a plan as a change that can be judged before it is made."""
+    kind = "created" if step.before is None else "deleted" if step.after is None else "changed"
+    diff = difference(history, step.path, step.before, step.after)
+    texts = whole_texts(history, step.before, step.after)
+    return ProposedChange(step.path, kind, diff.added, diff.removed, diff.text, "", *texts)
 
 
 def journal_of(workspace: Workspace) -> FileHistory:

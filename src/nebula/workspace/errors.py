@@ -8,6 +8,7 @@
     ├── Forbidden             403  the operating system says no
     │   ├── ProtectedPath     400  .git, .nebula, and control files nobody allowed by name
     │   ├── SecretPath        400  .env files and private keys nobody allowed by name
+    │   ├── RefusedByHook     403  the user's hook before_write says no
     │   └── ReadOnly          403  the workspace was opened for reading
     ├── PathNotFound          404
     ├── NotKept               404  the journal has no such content, and no such change to take back
@@ -27,7 +28,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from nebula.errors import NebulaError
+from nebula.errors import EXIT_POLICY, NebulaError
 
 ERRORS_BY_CODE: dict[str, type[WorkspaceError]] = {}
 """For whoever receives an error by wire and wants the same exception back."""
@@ -79,6 +80,11 @@ class ProtectedPath(Forbidden):
 class SecretPath(Forbidden):
     code = "secret_path"
     status = 400
+
+
+class RefusedByHook(Forbidden):
+    code = "refused_by_hook"
+    exit_code = EXIT_POLICY
 
 
 class ReadOnly(Forbidden):

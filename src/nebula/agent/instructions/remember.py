@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 from nebula.agent.instructions.standing import NAMES
 from nebula.agent.undo import NoJournalHere
-from nebula.events import new_trace_id
+from nebula.events import ProposedChange, new_trace_id
 from nebula.value import value
 from nebula.workspace.diff import diff_texts
 from nebula.workspace.local import LocalWorkspace
 
 if TYPE_CHECKING:
+    from nebula.agent.judging import Judge
     from nebula.workspace.contract import Workspace, WriteMode
 
 PATH = NAMES[0]
@@ -42,8 +43,14 @@ def plan_line(workspace: Workspace, text: str) -> Remembered:
     return Remembered(old, _with_line(old or "", f"- {text}"), state.expected)
 
 
-def write_line(workspace: Workspace, planned: Remembered) -> str:
-    """Write what was planned and return the journal's name for it. Raises Stale where the file changed meanwhile."""
+def write_line(workspace: Workspace, planned: Remembered, judge: Judge | None = None) -> str:
+    """Write what was planned and return the journal's name for it. Raises Stale where the file changed meanwhile, and
+    what `judge` raises, which asks the user's hooks."""
+    if judge is not None:
+        diff = diff_texts(PATH, planned.old, planned.new)
+        kind = "created" if planned.old is None else "changed"
+        change = ProposedChange(PATH, kind, diff.added, diff.removed, diff.text, old=planned.old, new=planned.new)
+        judge("remember", [change])
     assert isinstance(workspace, LocalWorkspace)  # noqa: S101 - nothing is planned for another
     group = new_trace_id()
     mode: WriteMode = "create" if planned.old is None else "overwrite"

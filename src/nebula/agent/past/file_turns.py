@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from nebula.agent.undo import UndoRefused, carry_out, difference, journal_of, text_of
-from nebula.events import new_trace_id
+from nebula.events import ProposedChange, new_trace_id
 from nebula.value import value
 from nebula.workspace.diff import TextDiff, diff_texts
 from nebula.workspace.errors import WorkspaceError
@@ -14,6 +14,7 @@ from nebula.workspace.guard.paths import normal_path
 from nebula.workspace.three_way import merged
 
 if TYPE_CHECKING:
+    from nebula.agent.judging import Judge
     from nebula.graph.values import Node
     from nebula.workspace.contract import Workspace
     from nebula.workspace.file_history import FilePlan
@@ -89,11 +90,15 @@ def plan_part(workspace: Workspace, path: str, turn: FileTurn) -> PartTakenBack:
     return PartTakenBack(name, diff, None, text, current.sha256, group)
 
 
-def take_back(workspace: Workspace, part: PartTakenBack) -> None:
+def take_back(workspace: Workspace, part: PartTakenBack, judge: Judge | None = None) -> None:
     """Recorded like any other change, so that it can be undone. Raises UndoRefused."""
     if part.plan is not None:
-        carry_out(workspace, part.plan)
+        carry_out(workspace, part.plan, judge=judge)
         return
+    if judge is not None:
+        diff = part.diff
+        change = ProposedChange(part.path, "changed", diff.added, diff.removed, diff.text, new=part.text)
+        judge("restore", [change])
     try:
         workspace.for_turn(part.group).write_file(part.path, part.text, "overwrite", expected=part.expected)
     except WorkspaceError as error:

@@ -23,6 +23,7 @@ from nebula.value import value
 from nebula.workspace.file_history import FileHistory, FilePlan, ends
 
 if TYPE_CHECKING:
+    from nebula.agent.judging import Judge
     from nebula.graph.values import Node
     from nebula.language import Sentence
     from nebula.workspace.contract import Workspace
@@ -73,7 +74,7 @@ def plan_return(workspace: Workspace, node: Node) -> ReturnPlan:
     return described(workspace, restore_plan(workspace, node))
 
 
-def take_files(workspace: Workspace, node: Node, seen: str) -> FilePlan:
+def take_files(workspace: Workspace, node: Node, seen: str, judge: Judge | None = None) -> FilePlan:
     """Put files back; return what was done, by a name that takes it back.
 
     Raises UndoRefused where the plan is another than the one seen.
@@ -81,13 +82,13 @@ def take_files(workspace: Workspace, node: Node, seen: str) -> FilePlan:
     plan = restore_plan(workspace, node)
     if _name(plan) != seen:
         raise UndoRefused("The files changed since this was shown; nothing was touched. Look again.")
-    carry_out(workspace, plan)
+    carry_out(workspace, plan, judge=judge)
     return plan
 
 
-def give_files_back(workspace: Workspace, taken: str) -> tuple[str, ...]:
+def give_files_back(workspace: Workspace, taken: str, judge: Judge | None = None) -> tuple[str, ...]:
     """Takes back what `take_files` did: the paths. Raises UndoRefused where that is not possible any more."""
-    return carry_out(workspace, undo_plan(workspace, turn_id=taken))
+    return carry_out(workspace, undo_plan(workspace, turn_id=taken), judge=judge)
 
 
 def described(workspace: Workspace, plan: FilePlan) -> ReturnPlan:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
+from nebula.agent.judging import judged_workspace
 from nebula.cli.arguments import Parser, app_root, app_root_option, refuse_open_door, server_options
 from nebula.cli.settings import open_settings
 from nebula.language import translate
@@ -24,7 +25,8 @@ def main(argv: Sequence[str]) -> int:
     from nebula.server.serving import listen, rules_for, serve
 
     refuse_open_door(options.host, settings.token)
-    workspace = open_workspace(settings.root, Policy(extensions=settings.allow_ext, max_bytes=settings.max_bytes))
+    policy = Policy(extensions=settings.allow_ext, max_bytes=settings.max_bytes)
+    workspace = judged_workspace(open_workspace(settings.root, policy), settings)
     audit = AuditLog.wanted(settings.audit_log, settings.root, settings.secrets)
     listener = listen(options.host, options.port)
     rules = rules_for(listener, *options.allow_host, token=settings.token, max_body=body_limit(settings.max_bytes))

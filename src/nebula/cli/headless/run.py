@@ -150,6 +150,7 @@ def _take_files(session: Session) -> None:
 
     Raises UndoRefused, and nothing was touched then.
     """
+    from nebula.agent.judging import judge_of
     from nebula.agent.recording.node_files import described
     from nebula.agent.undo import carry_out, restore_plan
 
@@ -169,7 +170,7 @@ def _take_files(session: Session) -> None:
     if plan.passed_over:
         left = translate(", ").join(plan.passed_over)
         print_remark(f"nebula: {translate('Changed by hand since, and left so: {files}', files=left)}")
-    if touched := carry_out(files, plan):
+    if touched := carry_out(files, plan, judge=judge_of(session.settings)):
         session.turn_ids.add(plan.group)
         print_remark(f"nebula: {translate('Put back: {files}', files=translate(', ').join(touched))}")
 

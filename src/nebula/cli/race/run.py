@@ -7,6 +7,7 @@ import asyncio
 import sys
 from typing import Any
 
+from nebula.agent.judging import judged
 from nebula.agent.race.begin import RaceWish, prepare_race
 from nebula.agent.race.judge import ask_opinion
 from nebula.agent.race.outcome import TryOutcome, first_passing
@@ -25,6 +26,7 @@ from nebula.events import Stamped, new_trace_id, now
 from nebula.language import Sentence, explain, translate
 from nebula.llm.errors import ModelError
 from nebula.tools.approval import allow_all
+from nebula.workspace.errors import RefusedByHook
 
 FIRST_PASSING = "first-passing"
 
@@ -109,8 +111,12 @@ async def _take(
     if not options.yes and not sys.stdin.isatty():
         print_remark(f"nebula: {translate('Nobody is there to ask: add --yes to take it.')}")
         return None, EXIT_POLICY
-    ask = allow_all if options.yes else ask_at_terminal
-    done: TakenSet = await take_tries([Wanted(node.id, tuple(node.files))], race.workspace, ask, settings)
+    ask = judged(allow_all if options.yes else ask_at_terminal, settings)
+    try:
+        done: TakenSet = await take_tries([Wanted(node.id, tuple(node.files))], race.workspace, ask, settings)
+    except RefusedByHook as refusal:
+        print_remark(f"nebula: {explain(refusal)}")
+        return None, EXIT_POLICY
     report_taken(done)
     return (chosen.number if done.decision.allowed else None), take_exit_code(done) or code
 

@@ -6,12 +6,13 @@ import asyncio
 import sys
 from collections.abc import Mapping, Sequence
 
+from nebula.agent.judging import judged
 from nebula.agent.race.outcome import TryOutcome
 from nebula.agent.race.take import CannotTake, TakenSet, Wanted, take_tries
 from nebula.cli.printing import print_line, print_remark, print_words
 from nebula.cli.race.comparison import show_comparison
 from nebula.config import Settings
-from nebula.errors import EXIT_FAILED, EXIT_OK, EXIT_POLICY
+from nebula.errors import EXIT_FAILED, EXIT_OK, EXIT_POLICY, NebulaError
 from nebula.events import Approval
 from nebula.graph.values import FileState
 from nebula.language import explain, translate
@@ -91,8 +92,8 @@ async def offer_at_terminal(tries: Sequence[TryOutcome], workspace: LocalWorkspa
             continue
         try:
             wanted = read_wanted(by_number, words[1:] if words[0] == "take" else words)
-            done = await take_tries(wanted, workspace, ask_at_terminal, settings)
-        except CannotTake as problem:
+            done = await take_tries(wanted, workspace, judged(ask_at_terminal, settings), settings)
+        except NebulaError as problem:
             print_remark(f"nebula: {explain(problem)}")
             continue
         report_taken(done)

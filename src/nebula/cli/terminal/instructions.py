@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from nebula.agent.context.system_prompt import template
 from nebula.agent.instructions.remember import PATH, plan_line, write_line
+from nebula.agent.judging import judge_of
 from nebula.cli.terminal.commands.command import SessionCommand
 from nebula.cli.terminal.input.contract import agreed
 from nebula.cli.terminal.output.diff_view import show_diff
@@ -46,7 +47,7 @@ async def remember(terminal: TerminalSession, text: str) -> None:
         if not await agreed(terminal.input, translate("Add this to {path}? (y/N): ", path=PATH)):
             terminal.screen.line(translate("Nothing was written."), "dim")
             return
-        group = await asyncio.to_thread(write_line, workspace, planned)
+        group = await asyncio.to_thread(write_line, workspace, planned, judge_of(terminal.session.settings))
     except NebulaError as problem:
         terminal.screen.line(one_line(explain(problem)), "yellow")
         return

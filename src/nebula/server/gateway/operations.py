@@ -111,7 +111,7 @@ _FORBIDDEN = "The operating system denies access."
 _LIST_ERRORS = {400: _PATH, 403: _FORBIDDEN, 404: "No such directory."}
 _WRITE_ERRORS = {
     400: _KIND,
-    403: _FORBIDDEN,
+    403: _FORBIDDEN + " Or a `before_write` hook of who started the server refuses.",
     404: "Part of the path is missing.",
     409: "The file exists already (create), or is not what the caller saw.",
     413: "More text than allowed; for append, in the result.",

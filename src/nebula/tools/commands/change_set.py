@@ -113,6 +113,12 @@ class CommandChanges:
         ]
         return self._last_of_each(sorted((*folders, *chosen), key=lambda each: (each.path, each.kind != "deleted")))
 
+    def meant(self, paths: Collection[str]) -> list[ProposedChange]:
+        """Return what a yes to these paths writes; to all of it: also what git ignores, and git's own files."""
+        if paths:
+            return [each for each in self.proposed if each.path in paths]
+        return [*self.proposed, *(ProposedChange(each.path, each.kind) for each in (*self.ignored, *self.repository))]
+
     def known(self, paths: Iterable[str]) -> list[str]:
         return [path for path in paths if path in self.by_path]
 

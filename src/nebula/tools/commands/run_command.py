@@ -164,7 +164,7 @@ class RunCommand:
         if changes.is_minor or (not changes.proposed and not changes.repository and approvals.by_rule == "no"):
             return Outcome.ok(self._report(result, call, [], map(str, changes.remarks())))
         decision = await self._decide(line, changes, approvals, call, named)
-        meant = [each for each in changes.proposed if not decision.paths or each.path in decision.paths]
+        meant = changes.meant(decision.paths)
         decision = await approvals.heed_hooks(decision, call, call.use.orig_name, meant)
         chosen = changes.known(decision.paths) if decision.paths else None
         if not decision.allowed or chosen == [] or decision.hunks:  # hunks are no part of this question

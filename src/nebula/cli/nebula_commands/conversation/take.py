@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from nebula.agent.assembly import graph_opener
+from nebula.agent.judging import judged
 from nebula.agent.race.take import CannotTake, TakenSet, Wanted, take_tries
 from nebula.agent.recording.turn_archive import TurnArchive
 from nebula.cli.arguments import Parser, allow_option, check_allowed, checked_root, flag, root_option
@@ -75,7 +76,7 @@ def find_wanted(archive: TurnArchive, words: Sequence[str]) -> list[Wanted]:
 async def _take(settings: Settings, wanted: Sequence[Wanted], allow: Sequence[str], *, yes: bool) -> TakenSet:
     workspace = open_workspace(settings.root, Policy(max_bytes=settings.max_bytes, allowed=frozenset(allow)))
     try:
-        return await take_tries(wanted, workspace, allow_all if yes else ask_at_terminal, settings)
+        return await take_tries(wanted, workspace, judged(allow_all if yes else ask_at_terminal, settings), settings)
     finally:
         workspace.close()
 

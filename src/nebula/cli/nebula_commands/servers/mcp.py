@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from nebula.agent.judging import judged_workspace
 from nebula.cli.arguments import (
     Parser,
     allow_option,
@@ -90,7 +91,7 @@ def _tools(options: argparse.Namespace, settings: Settings, audit: AuditLog | No
 
     policy = Policy(max_bytes=settings.max_bytes, allowed=frozenset(options.allow))
     workspace = open_workspace(settings.root, policy, read_only=options.read_only)
-    return GuardedTools(workspace, settings.root, audit, code_search(settings))
+    return GuardedTools(judged_workspace(workspace, settings), settings.root, audit, code_search(settings))
 
 
 def _agent(options: argparse.Namespace, settings: Settings) -> AgentTool | None:

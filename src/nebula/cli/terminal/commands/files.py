@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from nebula.agent import undo as journal
+from nebula.agent.judging import Judge, judge_of
 from nebula.agent.recording.node_files import changed_by, described
 from nebula.cli.terminal.commands.command import SessionCommand
 from nebula.cli.terminal.commands.graph.nodes import named_node
@@ -40,7 +41,7 @@ async def undo(terminal: TerminalSession, _: str = "") -> None:
         )
         if not await agreed(terminal.input, translate("Take it back all the same? (y/N): ")):
             return
-    touched = await asyncio.to_thread(journal.carry_out, workspace, plan, terminal.session.id)
+    touched = await asyncio.to_thread(journal.carry_out, workspace, plan, terminal.session.id, _judge(terminal))
     terminal.forks.files_undone()
     terminal.screen.line(translate("Taken back: {files}", files=named(touched)))
     terminal.screen.line(translate("/redo does it again."), "dim")
@@ -57,12 +58,16 @@ async def redo(terminal: TerminalSession, _: str = "") -> None:
         terminal.screen.line(translate("It was not taken back by this session: {files}", files=_in(plan)), "yellow")
         if not await agreed(terminal.input, translate("Do it again all the same? (y/N): ")):
             return
-    touched = await asyncio.to_thread(journal.carry_out, workspace, plan, terminal.session.id)
+    touched = await asyncio.to_thread(journal.carry_out, workspace, plan, terminal.session.id, _judge(terminal))
     terminal.forks.files_redone()
     if touched:
         terminal.screen.line(translate("Done again: {files}", files=named(touched)))
     else:
         terminal.screen.line(translate("The files are so already; there was nothing to do again."))
+
+
+def _judge(terminal: TerminalSession) -> Judge | None:
+    return judge_of(terminal.session.settings)
 
 
 def _nothing_left_of(terminal: TerminalSession, plan: FilePlan) -> None:
@@ -122,7 +127,7 @@ async def restore(terminal: TerminalSession, argument: str = "") -> None:
         await preview(terminal, plan)
     if not plan.steps:
         return
-    touched = await asyncio.to_thread(journal.carry_out, workspace, plan)
+    touched = await asyncio.to_thread(journal.carry_out, workspace, plan, "", _judge(terminal))
     terminal.session.turn_ids.add(plan.group)
     terminal.left_behind = None
     terminal.forks.files_changed()

@@ -7,6 +7,7 @@ import re
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from nebula.agent.judging import judge_of
 from nebula.agent.past.decisions import decisions_in
 from nebula.agent.past.file_turns import FileTurn, plan_part, take_back, turns_of
 from nebula.blame.why import ExplainedRun, explain_lines
@@ -73,7 +74,7 @@ async def _take_back(terminal: TerminalSession, path: str, turn: FileTurn) -> No
         terminal.screen.line(translate("Nothing of it is left in {path}.", path=one_line(path)))
         return
     show_preview(terminal, [part.diff.text])
-    await asyncio.to_thread(take_back, workspace, part)
+    await asyncio.to_thread(take_back, workspace, part, judge_of(terminal.session.settings))
     terminal.session.turn_ids.add(part.group)
     terminal.forks.files_changed()
     terminal.screen.line(translate("Taken back: {files}. /undo brings it back.", files=one_line(part.path)))

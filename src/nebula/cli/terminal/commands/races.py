@@ -128,17 +128,19 @@ async def compare(terminal: TerminalSession, argument: str = "") -> None:
 
 
 async def take(terminal: TerminalSession, argument: str = "") -> None:
-    from nebula.agent.race.take import CannotTake, take_tries
+    from nebula.agent.judging import judged
+    from nebula.agent.race.take import take_tries
     from nebula.cli.race.taking import read_wanted
 
     screen, files = terminal.screen, terminal.session.project.workspace
     try:
         wanted = read_wanted(terminal.tries, shlex.split(argument))
         assert isinstance(files, LocalWorkspace)  # noqa: S101 - a race was run here
-        ask = terminal.session.project.approvals.approver
-        done = await take_tries(wanted, files, ask, terminal.session.settings)
-    except (CannotTake, ValueError) as problem:
-        said = explain(problem) if isinstance(problem, CannotTake) else str(problem)
+        settings = terminal.session.settings
+        ask = judged(terminal.session.project.approvals.approver, settings)
+        done = await take_tries(wanted, files, ask, settings)
+    except (NebulaError, ValueError) as problem:
+        said = explain(problem) if isinstance(problem, NebulaError) else str(problem)
         screen.line(one_line(said), "yellow")
         return
     _tell_taken(terminal, done)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from nebula.agent.figures.surviving import count_lines_of
+from nebula.agent.judging import judge_of
 from nebula.agent.recording.node_files import FileDifference, between, changed_by, plan_return
 from nebula.agent.recording.node_files import give_files_back as give_back
 from nebula.agent.recording.node_files import take_files as bring_back
@@ -32,13 +33,14 @@ async def node_files(server: ServerContext, client: Client, *, node_id: str) -> 
 async def take_files(server: ServerContext, _: Client, *, node_id: str, plan: str) -> ActionResult:
     """Brings the files back, if `plan` is still what would happen; `taken` is for `give_files_back`."""
     node = await in_thread(server.graph.get_node, node_id)
-    done = await in_thread(bring_back, _files(server), node, plan)
+    done = await in_thread(bring_back, _files(server), node, plan, judge_of(server.settings))
     return ActionResult({"node_id": node.id, "paths": [step.path for step in done.steps], "taken": done.group})
 
 
 async def give_files_back(server: ServerContext, _: Client, *, taken: str) -> ActionResult:
     """Takes a `take_files` back: the files are as they were before it."""
-    return ActionResult({"paths": list(await in_thread(give_back, _files(server), taken))})
+    paths = await in_thread(give_back, _files(server), taken, judge_of(server.settings))
+    return ActionResult({"paths": list(paths)})
 
 
 async def compare_files(server: ServerContext, client: Client, *, node_ids: Texts) -> ActionResult:

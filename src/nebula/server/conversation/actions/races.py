@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
+from nebula.agent.judging import judged
 from nebula.agent.race.begin import RaceWish, command_line, prepare_race
 from nebula.agent.race.compare import compare_tries as compare
 from nebula.agent.race.judge import ask_opinion
@@ -85,7 +86,7 @@ async def take(
     if hunks and len(paths or ()) != 1:
         raise ActionError("'hunks' belong to one file: name it in 'paths'")
     wanted = Wanted(node.id, tuple(node.files), tuple(paths or ()), tuple(hunks or ()))
-    done = await take_tries([wanted], _files(server), allow_all, server.settings)
+    done = await take_tries([wanted], _files(server), judged(allow_all, server.settings), server.settings)
     changed = [each.path for each in done.applied]
     left_out = {"conflicts": list(done.conflicts), "left_out": list(done.left_out)}
     return ActionResult({"node_id": node.id, "paths": changed, "changed": changed} | left_out)

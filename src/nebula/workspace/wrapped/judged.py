@@ -1,0 +1,43 @@
+"""A workspace whose writes somebody judges first: what is judged is what is written, or nothing is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final, Self
+
+from nebula.events import ProposedChange
+from nebula.workspace.contract import Workspace, WriteMode, WriteResult
+from nebula.workspace.diff import diff_texts
+from nebula.workspace.errors import Stale
+from nebula.workspace.wrapped.base import WrappedWorkspace
+
+Judge = Callable[[str, Sequence[ProposedChange]], None]
+"""Raises RefusedByHook."""
+WRITE: Final = "writeFile"
+
+
+class JudgedWorkspace(WrappedWorkspace):
+    def __init__(self, inner: Workspace, judge: Judge) -> None:
+        super().__init__(inner)
+        self._judge = judge
+
+    def write_file(
+        self, path: str, content: str, mode: WriteMode = "create", *, expected: str | None = None
+    ) -> WriteResult:
+        """Raises what the judge does; Stale where the file changes while it is being judged."""
+        state = self._inner.check_write(path, mode, content)
+        if expected is not None and expected != state.expected:
+            raise Stale("{path}: is not what it was when it was read; read it again.", path=state.path)
+        old = None if state.kind == "missing" else self._text_of(state.path, state.content)
+        new = f"{old or ''}{content}" if mode == "append" else content
+        diff = diff_texts(state.path, old, new)
+        kind = "created" if old is None else "changed"
+        change = ProposedChange(state.path, kind, diff.added, diff.removed, diff.text, old=old, new=new)
+        self._judge(WRITE, [change])
+        return self._inner.write_file(path, content, mode, expected=state.expected)
+
+    def _text_of(self, path: str, known: str | None) -> str:
+        return self._inner.read_file(path).content if known is None else known
+
+    def _around(self, inner: Workspace) -> Self:
+        return type(self)(inner, self._judge)
