@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 
-from playwright.async_api import Page, async_playwright, expect
+from playwright.async_api import Browser, Page, async_playwright, expect
 
 WIDE = {"width": 1400, "height": 900}
 SELECTED = '[aria-selected="true"] .title'
@@ -22,6 +22,7 @@ WORDS_SEEN = """(() => { const pen = CanvasRenderingContext2D.prototype; const {
     pen.fillText = function (text, x, y) { if (isPicture(this.canvas)) window.wordsSeen.set(text, [x, y]);
         fillText.call(this, text, x, y); }; })()"""
 PATIENCE_MS = 30_000  # only a failure waits that long; a busy machine may need some of it
+LONGEST_S = 60  # a page that never answers has no limit of its own: `evaluate` waits for ever
 expect.set_options(timeout=PATIENCE_MS)
 
 
@@ -40,14 +41,36 @@ class Held:
         self._gate.set()
 
 
+class SharedBrowser:
+    """One Chromium for all tests of a run, each with a context of its own: to start it takes longer than most of them."""
+
+    def __init__(self) -> None:
+        self._open = AsyncExitStack()
+        self._browser: Browser | None = None
+
+    async def get(self) -> Browser:
+        if self._browser is None or not self._browser.is_connected():
+            await self.close()
+            playwright = await self._open.enter_async_context(async_playwright())
+            launching = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=ARGS, timeout=PATIENCE_MS)
+            self._browser = await self._open.enter_async_context(await launching)
+        return self._browser
+
+    async def close(self) -> None:
+        self._browser = None
+        await self._open.aclose()
+
+
+BROWSER = SharedBrowser()
+"""Lives in the event loop that the tests of the page share, and is closed at its end (tests/web/conftest.py)."""
+
+
 @asynccontextmanager
 async def browsing(server, *, locale="en-US", path="", **options):
     """A page that must end without complaint: no console error, no policy violation, no request to another host."""
     complaints: list[str] = []
     hosts: set[str] = set()
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path="/usr/bin/chromium", args=ARGS, timeout=PATIENCE_MS)
-        context = await browser.new_context(locale=locale, **options)
+    async with asyncio.timeout(LONGEST_S), await (await BROWSER.get()).new_context(locale=locale, **options) as context:
         await context.add_init_script(WORDS_SEEN)
         page = await context.new_page()
         page.set_default_timeout(PATIENCE_MS)
@@ -59,11 +82,8 @@ async def browsing(server, *, locale="en-US", path="", **options):
         page.on("websocket", lambda socket: hosts.add(socket.url.split("/")[2]))
         await page.goto(server.address + path)
         page.complaints = complaints  # type: ignore[attr-defined]
-        try:
-            await expect(page.locator("#composer button[type=submit]")).to_be_attached()  # it was drawn once
-            yield page
-        finally:
-            await browser.close()
+        await expect(page.locator("#composer button[type=submit]")).to_be_attached()  # it was drawn once
+        yield page
     assert hosts == {server.host}
     assert complaints == [], complaints
 
