@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from nebula.agent.assembly import open_session, open_workbench, preview_context
+from nebula.agent.context.tokens import tool_tokens
 from nebula.agent.conversation import CUT_SHORT, WITHDRAWN
 from nebula.config import Settings
 from nebula.graph.graph import Graph
@@ -162,13 +163,13 @@ def test_a_session_that_is_open_elsewhere_is_joined_with_a_warning(settings):
         second = await open_session(
             settings, approver=allow_all, chosen=ChosenModel(ScriptedConnector([]), "m"), resume=first.id
         )
-        warned = [str(sentence) for sentence in second.take_remarks()]
+        warned = [str(sentence) for sentence in second.remarks.take()]
         await first.close()
         await second.close()
         third = await open_session(
             settings, approver=allow_all, chosen=ChosenModel(ScriptedConnector([]), "m"), resume=first.id
         )
-        after = third.take_remarks()
+        after = third.remarks.take()
         await third.close()
         return warned, after
 
@@ -241,7 +242,7 @@ def test_a_session_that_branched_is_resumed_on_its_last_branch(settings):
         session = await open_session(settings, approver=allow_all, chosen=ChosenModel(script, "m"))
         await session.turn("first")
         await session.turn("second")
-        session.step_back()
+        session.place.step_back()
         await session.turn("another second")
         await session.turn("never answered")
         await session.close()
@@ -306,8 +307,9 @@ def test_what_the_past_takes_at_hand_follows_what_is_sent(settings):
 
 
 def _sent_and_told(session):
-    system, past, tools = session.preview()
-    return estimate_tokens(system) + past.tokens + tools, session.tokens_at_hand()
+    sent = session.build_context("preview")
+    beside = estimate_tokens(sent.system) + tool_tokens(sent.tools.specs)
+    return beside + sent.past.tokens, session.tokens_at_hand()
 
 
 def test_a_summary_built_meanwhile_is_what_an_old_turn_is_told_by(settings):

@@ -224,7 +224,7 @@ async def test_a_session_is_closed_to_the_end_whatever_part_fails(settings: Sett
         await session.close()
     assert model.closed
     again = await opened(settings, Playing(DONE), resume="")
-    assert not [each for each in again.take_remarks() if "in use by another process" in str(each)]
+    assert not [each for each in again.remarks.take() if "in use by another process" in str(each)]
     await again.close()
 
 

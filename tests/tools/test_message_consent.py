@@ -22,7 +22,7 @@ async def test_all_of_this_message_is_not_all_of_the_next(tmp_path: Path, way: s
     async with scripted_session(replies, [Decision(True, "message"), "no", "no"], root=tmp_path) as scripted:
         await scripted.turn("first")
         if way == "retry":
-            scripted.session.step_back()
+            scripted.session.place.step_back()
         elif way == "compact":
             await scripted.session.compact()
         await scripted.turn("second")

@@ -107,7 +107,7 @@ async def open_session(
         session = Session(session_id, settings, chosen, bench, archive, recorders, background, memory, lock, kept, mode)
         taken_back = finish_what_was_cut_short(session.project, state, derived)
         for remark in (*forgetful, *state.remarks, *taken_back, *telemetry_remarks(os.environ)):
-            session.remark(remark)
+            session.remarks.add(remark)
         _take_up(session, resume, from_nodes)
         bench.delegate = _delegates(session, project_recorders(settings, state), tuple(allow))
         opened.pop_all()
@@ -141,15 +141,15 @@ def _remove_left_copies(settings: Settings) -> None:
 def _take_up(session: Session, resume: str | None, from_nodes: Sequence[str]) -> None:
     """Bring a session to where its next turn begins."""
     assert session.memory is not None and session.lock is not None  # noqa: S101 - it was just opened with both
-    session.bench.takes_images = session.takes_images
+    session.bench.takes_images = lambda: session.chosen.takes_images()
     session.bench.look_up = lambda asked: look_up(session.conversation.turns, asked)
     if not session.lock.take():
         in_use = "Session {id} is in use by another process; what both say ends up in one history."
-        session.remark(Sentence(in_use, id=session.id))
+        session.remarks.add(Sentence(in_use, id=session.id))
     if resume is not None:
         from nebula.agent.past.resume import resumed_turns
 
-        turns = session.memory.turns(session.id, lambda row: session.remark(sentence_of(row)))
+        turns = session.memory.turns(session.id, lambda row: session.remarks.add(sentence_of(row)))
         session.go_to(Place.after(resumed_turns(turns, session.archive, session.id)))
         session.recall()
     if from_nodes:

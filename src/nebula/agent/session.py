@@ -11,9 +11,8 @@ from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack, suppress
 from typing import TYPE_CHECKING
 
-from nebula.agent.context.building import PastContext, build_context, past_sizes, shortened_references
+from nebula.agent.context.building import build_context, shortened_references
 from nebula.agent.context.context_budget import SHORT_TURN, ContextBudget, TurnContext, count_fixed
-from nebula.agent.context.tokens import tool_tokens
 from nebula.agent.conversation import Conversation, PastTurn
 from nebula.agent.loop import Turn, errors_as_events, final_of, run_rounds
 from nebula.agent.past import compaction
@@ -21,13 +20,14 @@ from nebula.agent.past.background import BackgroundSummaries
 from nebula.agent.past.kept_state import KeptState, SessionState
 from nebula.agent.past.summaries import without_summary
 from nebula.agent.place import Place
+from nebula.agent.prompt_reading import PromptReader
 from nebula.agent.recording.line_recorder import LineRecorder
 from nebula.agent.recording.turn_archive import FlowChoice, NodeWriter, TurnArchive
+from nebula.agent.remarks import Remarks
 from nebula.agent.workbench import ProjectAccess, Workbench
 from nebula.attachments import Attachment, attach
 from nebula.config import Settings
 from nebula.events import Activity, EventStream, Final, Notice, Reader, Task, new_trace_id, now
-from nebula.graph.errors import AmbiguousId, NotFound
 from nebula.language import Sentence, sentence_of
 from nebula.llm.choose import ChosenModel
 from nebula.llm.errors import ModelError
@@ -36,35 +36,13 @@ from nebula.messages.redaction import Redactor
 from nebula.value import field, record, replace
 
 if TYPE_CHECKING:
-    from nebula.agent.attached.gather import Gathered
-    from nebula.agent.past.summaries import SummaryWork
     from nebula.memory.session_lock import SessionLock
     from nebula.memory.sessions import Sessions
 
 MODES = ("agent", "plan")
 """The modes that a user of the project may switch between."""
-REFERENCE_SIGNS = ("@", "#", "[")
-"""What every reference in a prompt has one of."""
 CHAT = "chat"
 """The mode of a conversation over the graph alone, which works at a `ChatBench`."""
-
-
-@record
-class Remarks:
-    """Sentences that the user should read, each once: with the next turn, unless a door asks for them before."""
-
-    _pending: list[Sentence] = field(default_factory=list)
-    _made: set[str] = field(default_factory=set)
-
-    def add(self, sentence: Sentence) -> None:
-        if str(sentence) not in self._made:
-            self._made.add(str(sentence))
-            self._pending.append(sentence)
-
-    def take(self) -> list[Sentence]:
-        """Return what there is to report at this moment; whoever takes it shows it."""
-        pending, self._pending = self._pending, []
-        return pending
 
 
 @record
@@ -120,7 +98,8 @@ class Session:
         begun = self._new_task(prompt, parents, references, attachments)
         with errors_as_events(turn.stream) as work:
             try:
-                begun, notices = await self._read_prompt(begun, turn.stream.trace_id)
+                room = self.budget.attachment_bytes
+                begun, notices = await self.reader.read(begun, self.place.leaf, turn.stream.trace_id, room)
             finally:
                 turn.tell(begun)  # first of all, whatever happens
             self._tell_remarks(turn, notices)
@@ -153,26 +132,10 @@ class Session:
         model = self.chosen.name, self.chosen.provider
         return Task(prompt, self.mode, *model, continued, tuple(references), tuple(attachments))
 
-    async def _read_prompt(self, task: Task, trace_id: str) -> tuple[Task, list[Notice]]:
-        """Return the task with everything that its prompt names, and what there is to say about that."""
-        prompt, notices = task.prompt, []
-        if any(sign in prompt for sign in REFERENCE_SIGNS):
-            named = await asyncio.to_thread(self.find_references, prompt, task.references)
-            task = replace(task, references=named)
-        if task.attachments or "@" in prompt:
-            found = await self._gather(prompt, task.attachments, trace_id)
-            task, notices = replace(task, attachments=tuple(found.attachments)), found.notices()
-        if self.place.leaf and self.mode != CHAT:
-            from nebula.agent.past.since_last_turn import changes_since
-
-            since = await asyncio.to_thread(changes_since, self.project, self.archive.find, self.place.leaf)
-            task = replace(task, attachments=(*task.attachments, *since))
-        return task, notices
-
     async def _prepare(self, turn: Turn, prompt: str, without: Sequence[str]) -> None:
         """Build what the model is told beside the turn itself."""
         for problem in await self.bench.open_servers(turn.stream.show):
-            self.remark(problem)
+            self.remarks.add(problem)
         if self.settings.past == "summaries":
             turn.stream.show(Activity(Sentence("writing summaries")))
             await self.compact(shortest=SHORT_TURN)
@@ -180,7 +143,7 @@ class Session:
         context = await asyncio.to_thread(self.build_context, turn.stream.trace_id, prompt, here, beside)
         if count := shortened_references(context.past, beside):
             said = "{count} of the turns that you refer to go as summaries: there is no room."
-            self.remark(Sentence(said, count=count))
+            self.remarks.add(Sentence(said, count=count))
         turn.system, turn.tools, turn.fit = context.system_with_past, context.tools, context.fit()
         turn.room_for_results = context.result_bytes
         self._tell_remarks(turn)
@@ -233,7 +196,7 @@ class Session:
         """
         system, problems = self.bench.system_prompt(self.settings, self.mode, trace_id, prompt, self.plan)
         for problem in problems:
-            self.remark(problem)
+            self.remarks.add(problem)
         tools = self.bench.tools(trace_id, self.mode)
         self._fixed_tokens = count_fixed(system, tools)
         budget = self.budget
@@ -250,69 +213,19 @@ class Session:
         return self.bench.redactor
 
     @property
-    def conversation(self) -> Conversation:
-        return self.place.conversation
+    def reader(self) -> PromptReader:
+        return PromptReader(self.bench, self.archive, self.chosen, self.remarks)
 
     @property
-    def summaries(self) -> SummaryWork:
-        return self.background.work
+    def conversation(self) -> Conversation:
+        return self.place.conversation
 
     def made(self, turn_id: str) -> bool:
         """Return whether a turn is one of this session's, in this process or an earlier one."""
         return turn_id in self.turn_ids or turn_id in {node.node_id for node in self.archive.session_nodes(self.id)}
 
-    def remark(self, sentence: Sentence) -> None:
-        self.remarks.add(sentence)
-
-    def take_remarks(self) -> list[Sentence]:
-        return self.remarks.take()
-
     def _tell_remarks(self, turn: Turn, notices: Sequence[Notice] = ()) -> None:
         turn.tell(*map(Notice, self.remarks.take()), *notices)
-
-    def find_references(self, prompt: str, references: Sequence[str]) -> tuple[str, ...]:
-        """Return `references` and the nodes that the prompt names; a word that is ambiguous is remarked on."""
-        if not any(sign in prompt for sign in REFERENCE_SIGNS):
-            return tuple(references)
-        from nebula.graph.context.references import mentioned_nodes, mentions
-
-        found = list(references)
-        for word in mentions(prompt):
-            if self.archive.graph is None:
-                break
-            try:
-                found += mentioned_nodes(self.archive.graph, word)
-            except AmbiguousId as several:
-                self.remark(sentence_of(several))
-            except NotFound:
-                continue
-        return tuple(dict.fromkeys(found))
-
-    async def _gather(self, prompt: str, given: Sequence[Attachment], trace_id: str) -> Gathered:
-        """Read what comes with the prompt, as far as the model takes it; what is shown whole counts as read."""
-        from nebula.agent.attached.gather import gather
-
-        files = self.bench.readable_files(trace_id)
-        found = await asyncio.to_thread(gather, prompt, given, files, self.budget.attachment_bytes)
-        found.teach(self.bench.ledger)
-        if any(each.kind == "image" for each in found.attachments) and not await self.takes_images():
-            found.leave_out_images(self.chosen.name)
-        return found
-
-    async def takes_images(self) -> bool:
-        """Return whether the model takes images, as far as its server says."""
-        with suppress(ModelError):  # the request itself meets the same problem, and reports it
-            return (await self.chosen.connector.describe(self.chosen.name)).images is not False
-        return True
-
-    def preview(self) -> tuple[str, PastContext, int]:
-        """Return the system prompt, the past, and the tools' tokens of a turn begun now."""
-        context = self.build_context("preview")
-        return context.system, context.past, tool_tokens(context.tools.specs)
-
-    def past_sizes(self) -> tuple[int, int]:
-        """Return about how many tokens the past takes in full, and how many as summaries."""
-        return past_sizes(self.conversation, self.archive.find)
 
     def tokens_at_hand(self) -> int:
         """Return about what the next request takes beside its prompt; nothing is read for it."""
@@ -339,10 +252,10 @@ class Session:
             await self.background.make(due, self.chosen)
         try:
             if focus and turns:
-                digest = await compaction.make_digest(self.conversation, focus, self.chosen, self.summaries)
+                digest = await compaction.make_digest(self.conversation, focus, self.chosen, self.background.work)
                 self.conversation.digest = digest
         except ModelError as problem:
-            self.remark(sentence_of(problem))
+            self.remarks.add(sentence_of(problem))
         count = self.conversation.compact()
         self._keep()
         return count
@@ -352,21 +265,18 @@ class Session:
         state = self.kept.read() if self.kept is not None else SessionState()
         self.plan = state.plan
         state.compact_again(self.conversation)
-        self.summaries.count += state.summaries
-        self.summaries.spend(state.usage)
+        self.background.work.count += state.summaries
+        self.background.work.spend(state.usage)
 
     def _keep(self) -> None:
         if self.kept is not None:
             with suppress(OSError):  # it can be typed again; the turn counts
-                self.kept.write(SessionState.of(self.plan, self.conversation, self.summaries, self.mode))
+                self.kept.write(SessionState.of(self.plan, self.conversation, self.background.work, self.mode))
 
     def switch_mode(self, mode: str) -> None:
         """Work in this mode from now on; it is kept with the session."""
         self.mode = mode
         self._keep()
-
-    def step_back(self) -> PastTurn | None:
-        return self.place.step_back()
 
     def continue_from(self, node_ids: Sequence[str], flow: str | None = None) -> None:
         """Go to these nodes; the next turn has them as its parents. Several of them merge."""

@@ -57,12 +57,6 @@ class Fold:
         course = self._fold(path, _END)
         return list(self._meet(path, course, content).owners())
 
-    def authors_after(self, path: str, change: RecordedChange) -> list[Author]:
-        """Return the author of each line of a file as a change left it."""
-        course = self._fold(path, change.seq + 1)
-        state = course.known.get(file_of(change.after) or "")
-        return list(state.owners()) if state is not None else []
-
     def _fold(self, path: str, end: int) -> Course:
         """Fold the changes of a path before a place in the journal."""
         course = self._courses.setdefault(path, Course())

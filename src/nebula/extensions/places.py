@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 Owner = Literal["user", "project"]
 
-USER_SKILLS: Final = ("skills",)
-"""Below the home of nebula; `~/.agents/skills` is the other one."""
 PROJECT_SKILLS: Final = (".nebula/skills", ".agents/skills", ".claude/skills")
 PROJECT_COMMANDS: Final = (".nebula/commands", ".claude/commands")
 MOST_ENTRIES: Final = 500

@@ -53,6 +53,12 @@ class ChosenModel:
         """Return what several short requests cost in US dollars; None where the price is not known."""
         return cost(self.provider, self.name, usage, is_sum=True)
 
+    async def takes_images(self) -> bool:
+        """Return whether the model takes images, as far as its server says."""
+        with suppress(ModelError):  # the request itself meets the same problem, and reports it
+            return (await self.connector.describe(self.name)).images is not False
+        return True
+
 
 @value
 class _Wanted:

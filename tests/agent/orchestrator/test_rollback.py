@@ -101,7 +101,7 @@ async def test_a_session_finishes_it_when_it_begins_and_says_so(carry_out, root,
     for expected in ([FINISHED.format(paths="a.py, b/c.py, old.py")], []):
         chosen = ChosenModel(ScriptedConnector([]), "m")
         session = await open_session(settings, approver=allow_all, chosen=chosen)
-        told = [str(sentence) for sentence in session.take_remarks()]
+        told = [str(sentence) for sentence in session.remarks.take()]
         await session.close()
         assert [each for each in told if "rolled back" in each] == expected
     assert (root / "old.py").read_text() == "old = 1\n" and not (root / "a.py").exists()

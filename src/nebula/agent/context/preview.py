@@ -33,7 +33,7 @@ def preview_turn(
     here = session.conversation
     if tuple(node_ids) != (here.leaf,):
         here = Place.at_nodes(session.archive, node_ids, flow).conversation
-    beside = session.find_references(prompt, session.archive.known(references))
+    beside = session.reader.find_references(prompt, session.archive.known(references))
     context = session.build_context("preview", prompt, here.without(without), beside)
     files = session.bench.readable_files("preview")
     found = gather(prompt, attachments, files, context.budget.attachment_bytes).attachments

@@ -46,7 +46,7 @@ async def run_delegate(
     )
     workspace = session.project.workspace
     assert isinstance(workspace, LocalWorkspace)  # noqa: S101 - elsewhere there are no delegates
-    race = Race(order, session.archive, workspace, recorders, _hear_nothing, session.remark)
+    race = Race(order, session.archive, workspace, recorders, _hear_nothing, session.remarks.add)
     [done] = await race.run()
     return _report(done, workspace, trace_id)
 

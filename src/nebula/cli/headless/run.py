@@ -182,13 +182,13 @@ def compact_focus(prompt: str) -> str | None:
 
 
 async def _compact(session: Session, focus: str, prompt: str, show: Callable[[Stamped], None]) -> int:
-    before = session.summaries.usage
+    before = session.background.work.usage
     count = await session.compact(focus)
     stream = EventStream(session.id, recorders=_trace(session.settings), audience=(show,), redactor=session.redactor)
     stream.emit(Task(prompt, session.mode, session.chosen.name, session.chosen.provider))
-    for remark in session.take_remarks():
+    for remark in session.remarks.take():
         stream.emit(Notice(remark))
-    stream.emit(Final(compacted(count), "ok", 0, usage=session.summaries.usage - before))
+    stream.emit(Final(compacted(count), "ok", 0, usage=session.background.work.usage - before))
     return 0
 
 

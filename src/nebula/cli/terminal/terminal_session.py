@@ -111,7 +111,7 @@ class TerminalSession:
         self.forks.forget()
         self.own_output.clear()
         self.measure_context()
-        for sentence in self.session.take_remarks():
+        for sentence in self.session.remarks.take():
             self.screen.line(one_line(explain(sentence)))
 
     async def reopen(self, resume: str | None) -> None:

@@ -37,7 +37,7 @@ async def race(terminal: TerminalSession, argument: str = "") -> None:
     lines = RaceLines(terminal)
     try:
         begun = await prepare_race(
-            session.settings, wish, lines.hear, session.remark, session.archive, session_id=session.id
+            session.settings, wish, lines.hear, session.remarks.add, session.archive, session_id=session.id
         )
     except NebulaError as problem:
         screen.line(one_line(explain(problem)), "yellow")
@@ -53,7 +53,7 @@ async def race(terminal: TerminalSession, argument: str = "") -> None:
     finally:
         lines.end()
         terminal.work = None
-    for sentence in session.take_remarks():
+    for sentence in session.remarks.take():
         screen.line(one_line(explain(sentence)), "yellow")
     for line in (*result_table(tries), *show_comparison(tries, files.history, width=screen.columns)):
         screen.verbatim(line)

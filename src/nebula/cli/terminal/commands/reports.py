@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from nebula.agent.context.building import past_sizes
+from nebula.agent.context.tokens import tool_tokens
 from nebula.cli.printing import compacted
 from nebula.cli.terminal.commands.command import SessionCommand
 from nebula.cli.terminal.output.live_line import waiting
@@ -32,7 +34,7 @@ async def cost(terminal: TerminalSession, _: str = "") -> None:
     for each in by_model(terminal.usage).values():
         terminal.screen.line(f"{one_line(short_name(each.model))}: {_figures(each)}")
     if summaries is not None:
-        count = terminal.session.summaries.count
+        count = terminal.session.background.work.count
         made = (
             translate_count(count, "{count} summary", "{count} summaries") if count else translate("No usable summary")
         )
@@ -47,7 +49,7 @@ async def cost(terminal: TerminalSession, _: str = "") -> None:
 def _summaries(terminal: TerminalSession) -> TurnUsage | None:
     """Print what summaries made in the background or by /compact have cost; they belong to no turn."""
     session = terminal.session
-    used = session.summaries.usage
+    used = session.background.work.usage
     return TurnUsage(session.chosen.name, used, session.chosen.cost(used)) if used != Usage() else None
 
 
@@ -59,9 +61,10 @@ def _figures(used: TurnUsage) -> str:
 
 async def context(terminal: TerminalSession, _: str = "") -> None:
     session, line = terminal.session, terminal.screen.line
-    system, sent, tool_tokens = await asyncio.to_thread(session.preview)
-    system_tokens = estimate_tokens(system)
-    all_tokens = system_tokens + tool_tokens + sent.tokens
+    next_turn = await asyncio.to_thread(session.build_context, "preview")
+    sent = next_turn.past
+    system_tokens, all_tools = estimate_tokens(next_turn.system), tool_tokens(next_turn.tools.specs)
+    all_tokens = system_tokens + all_tools + sent.tokens
     past = translate(
         "past turns: {full} in full, {summarised} as summaries, {left_out} left out",
         full=len(sent.whole),
@@ -69,10 +72,10 @@ async def context(terminal: TerminalSession, _: str = "") -> None:
         left_out=len(sent.left_out),
     )
     line(translate("What the next request sends, beside your prompt (estimated):"))
-    for name, tokens in ((translate("system prompt"), system_tokens), (translate("tools"), tool_tokens)):
+    for name, tokens in ((translate("system prompt"), system_tokens), (translate("tools"), all_tools)):
         line(f"  {tokens:>9,}  {name}")
     line(f"  {sent.tokens:>9,}  {past}", hang=13)
-    full, short = await asyncio.to_thread(session.past_sizes)
+    full, short = await asyncio.to_thread(past_sizes, session.conversation, session.archive.find)
     if session.conversation.turns:
         line(
             translate(
@@ -107,7 +110,7 @@ async def tools(terminal: TerminalSession, _: str = "") -> None:
 async def compact(terminal: TerminalSession, argument: str = "") -> None:
     """Makes the summaries that are missing; Ctrl-C stops that, and what was made is kept."""
     count = await waiting(terminal, terminal.session.compact(argument), translate("writing summaries"))
-    for sentence in terminal.session.take_remarks():
+    for sentence in terminal.session.remarks.take():
         terminal.screen.line(one_line(explain(sentence)), "yellow")
     if count is None:
         terminal.screen.line(translate("Stopped; the turns go on as before."), "yellow")

@@ -28,7 +28,7 @@ async def retry(terminal: TerminalSession, _: str = "") -> None:
         return
     prompt = cut(one_line(turn.prompt), 60)
     terminal.screen.line(translate("Asking again as a new branch: {prompt}", prompt=prompt), "dim")
-    terminal.session.step_back()
+    terminal.session.place.step_back()
     await take_turn(terminal, turn.prompt, _given_with(terminal, turn, turn.prompt))
 
 
@@ -39,7 +39,7 @@ async def edit(terminal: TerminalSession, argument: str = "") -> None:
         return
     prompt = argument or await _edited(terminal, turn.prompt)
     if prompt:
-        terminal.session.step_back()
+        terminal.session.place.step_back()
         await take_turn(terminal, prompt, _given_with(terminal, turn, prompt))
 
 
