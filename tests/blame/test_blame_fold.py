@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from marked_project import MarkedProject
@@ -58,7 +58,6 @@ def undo(project: MarkedProject) -> None:
     project.record(before, group, "undo")
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.randoms(use_true_random=False), st.integers(1, 25))
 def test_nobody_gets_a_line_of_somebody_else(random: Random, steps: int) -> None:
     project = start(random)
