@@ -19,14 +19,17 @@ test("each try has its line, and none becomes a turn of the conversation", () =>
     started,
     { type: "task", try: 1, trace_id: "a", seq: 1, model: "other", prompt: "p" },
     { type: "step", try: 1, trace_id: "a", seq: 2, name: "readFile", args: { path: "x" } },
-    { type: "message", try: 2, trace_id: "b", seq: 1, usage: { input_tokens: 3, output_tokens: 4 } },
+    { type: "step", try: 1, trace_id: "a", seq: 3, name: "runCommand", args: { command: "ls" } },
+    { type: "message", try: 2, trace_id: "b", seq: 1, text: "hm", usage: { input_tokens: 3, output_tokens: 4 } },
+    { type: "message", try: 2, trace_id: "b", seq: 2, text: "", usage: {} },
     { type: "step", try: 9, trace_id: "elsewhere", seq: 2, name: "readFile" },
   );
-  const lines = state.race.tries.map(({ model, doing, rounds, tokens }) => [model, doing, rounds, tokens]);
+  const lines = state.race.tries.map(({ model, did, said, rounds, tokens }) => [model, did, said, rounds, tokens]);
   assert.deepEqual(lines, [
-    ["other", "readFile x", 0, 0],
-    ["n", "", 1, 7],
+    ["other", ["readFile x", "runCommand ls"], "", 0, 0],
+    ["n", [], "hm", 2, 7],
   ]);
+  assert.equal(state.race.tries[0].doing, "runCommand ls");
   assert.equal(state.turns.size, 0);
   assert.equal(hear(EMPTY, { type: "task", try: 1, trace_id: "z", seq: 1, prompt: "p" }).turns.size, 0);
 });

@@ -65,37 +65,85 @@ async def test_files_are_seen_and_taken_back_in_three_actions(bench):
             await expect(sheet).to_contain_text("as this turn left them")
 
 
+LEFT = "It goes left now.\n\n```python\nfor row in left:\n    yield row\n```\n\n| rows | way |\n|---|---|\n| all | one by one |\n\nThat is all."
+RIGHT = "It goes right now.\n\nA word on **memory**.\n\n```python\nfor row in right:\n    yield row\n```\n\n| rows | way |\n|---|---|\n| all | at once |\n\nThat is all."
+
+
+async def open_comparison(page):
+    """Two branches that wrote a file each, and the sheet that holds them against each other."""
+    await send(page, "root")
+    await answered(page, "root answer")
+    await send(page, "go left")
+    await agree(page)
+    await answered(page, "It goes left")
+    await (await row(page, "root")).click()
+    await send(page, "go right")
+    await agree(page)
+    await answered(page, "It goes right")
+    await (await row(page, "go left")).click()
+    await (await row(page, "go right")).click(modifiers=["Control"])
+    await expect(page.locator(".chip")).to_have_count(2)
+    await page.locator("#outline .tree").focus()
+    await page.keyboard.press("d")
+    await expect(page.locator("#dialog .pair.alike").first).to_be_visible()
+    return page.locator("#dialog")
+
+
+async def tops(locator):
+    return [round((await each.bounding_box())["y"]) for each in await locator.all()]
+
+
 async def test_two_branches_side_by_side_with_their_files(bench):
-    script = [
-        Turn("root answer"),
-        *write("a.txt", "left\n", "Went left."),
-        *write("b.txt", "right\n", "Went **right**."),
-    ]
+    script = [Turn("root answer"), *write("a.txt", "left\n", LEFT), *write("b.txt", "right\n", RIGHT)]
     with ScriptedModel(script) as model, serving(bench, "nebula", **model.env()) as server:
         async with browsing(server, viewport=WIDE) as page:
-            await send(page, "root")
-            await answered(page, "root answer")
-            await send(page, "go left")
-            await agree(page)
-            await answered(page, "Went left.")
-            await (await row(page, "root")).click()
-            await send(page, "go right")
-            await agree(page)
-            await answered(page, "Went right.")
-            await (await row(page, "go left")).click()
-            await (await row(page, "go right")).click(modifiers=["Control"])
-            await expect(page.locator(".chip")).to_have_count(2)
-            await page.locator("#outline .tree").focus()
-            await page.keyboard.press("d")
-            sheet = page.locator("#dialog")
+            sheet = await open_comparison(page)
             await expect(sheet).to_contain_text("They part at “root”")
-            await expect(sheet.locator(".sides section")).to_have_count(2)
-            await expect(sheet.locator(".sides section").first).to_contain_text("Went left.")
-            await expect(sheet.locator(".sides strong")).to_have_text("right")
+            await expect(sheet.locator(".prompt")).to_have_text(["go left", "go right"])
+            # Only the words that differ are marked, in prose, in the prompt and in code that has its colours.
+            await expect(sheet.locator(".one mark")).to_have_text(["left", "left", "left", "one by one"])
+            await expect(sheet.locator(".other mark")).to_have_text(["right", "right", "right", "at once"])
+            await expect(sheet.locator(".pair pre .hl-keyword")).to_have_text(["for", "in", "yield"] * 2)
+            # What only one says stands alone; what both say stands at one height, though one has more before it.
+            await expect(sheet.locator(".pair.apart .other")).to_contain_text("A word on memory.")
+            await expect(sheet.locator(".pair.apart .one")).to_be_empty()
+            ends = sheet.locator(".pair", has_text="That is all.").locator(".side")
+            one, other = await tops(ends)
+            assert one == other
+            await page.set_viewport_size({"width": 1000, "height": 420})
+            await sheet.evaluate("(sheet) => sheet.scrollBy(0, 60)")
+            moved = await tops(ends)
+            assert moved[0] == moved[1] != one
+            await page.set_viewport_size(WIDE)
             await expect(sheet.locator(".files")).to_contain_text("b.txt+1 −0")
             await expect(sheet.locator(".files .added")).to_have_text("right\n")
             await page.keyboard.press("Escape")
             await expect(page.locator("#dialog")).to_be_hidden()
+
+
+async def test_of_two_that_are_compared_one_is_picked_or_continued_or_both_are_merged(bench):
+    script = [Turn("root answer"), *write("a.txt", "left\n", LEFT), *write("b.txt", "right\n", RIGHT)]
+    with ScriptedModel(script) as model, serving(bench, "nebula", **model.env()) as server:
+        async with browsing(server, viewport=WIDE) as page:
+            sheet = await open_comparison(page)
+            await sheet.get_by_role("button", name="Merge both").click()
+            await expect(page.locator(".chip .name")).to_have_text(["go left", "go right"])
+            await page.locator("#outline .tree").focus()
+            await page.keyboard.press("d")
+            first = sheet.get_by_role("group", name="First: go left")
+            await first.get_by_role("button", name="Continue from this one").click()
+            await expect(page.locator(".chip .name")).to_have_text(["go left"])
+            assert (bench.project / "b.txt").exists()
+            await (await row(page, "go right")).click(modifiers=["Control"])
+            await page.locator("#outline .tree").focus()
+            await page.keyboard.press("d")
+            await first.get_by_role("button", name="Pick this one").click()
+            await expect(page.locator("#banner")).to_contain_text("Taken back: b.txt")
+            assert not (bench.project / "b.txt").exists() and bench.read("a.txt") == "left\n"
+            await expect(page.locator("#transcript .selected")).to_contain_text("It goes left")
+            await page.locator("#banner").get_by_role("button", name="Undo").click()
+            await expect(page.locator("#banner")).to_contain_text("As before again")
+            assert bench.read("b.txt") == "right\n"
 
 
 async def test_several_turns_are_chosen_deleted_and_brought_back(bench):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 from pathlib import Path
 
 import pytest
@@ -99,6 +101,38 @@ async def test_one_try_is_stopped_then_all_and_the_page_may_be_closed_meanwhile(
             await sheet.get_by_role("button", name="Stop all").click()
             cells = sheet.locator("table.results tbody td:nth-child(3)")
             await expect(cells).to_have_text(["stopped"] * 3)
+
+
+async def test_tries_stand_side_by_side_while_one_of_them_still_works(bench):
+    bench.write("a.txt", START)
+    numbers = itertools.count()
+
+    def answers(request: RecordedRequest) -> Turn:
+        if request.json["messages"][-1]["role"] == "tool":
+            return Turn(f"It took a **{'long' if 'more' in str(request.json['messages'][-2]) else 'short'}** way.")
+        command = ("echo more >> a.txt", "echo > a.txt", "sleep 60")[next(numbers)]
+        return Turn("I begin.", [Call("runCommand", {"command": command})])
+
+    with ScriptedModel(answers) as model, serving(bench, "nebula", **model.env()) as server:
+        async with browsing(server, viewport=WIDE) as page:
+            await start_by_keys(page, "do it")
+            sheet = page.locator("#dialog")
+            await sheet.get_by_role("button", name="Start").click()
+            lane = sheet.locator(".tries > li")
+            await expect(lane.filter(has_text="It took a long way.")).to_contain_text("done")
+            await expect(lane.filter(has_text="It took a short way.")).to_contain_text("done")
+            at_work = lane.filter(has_text="sleep 60")
+            await expect(at_work).to_contain_text("I begin.")
+            await expect(sheet.locator("summary", has_text="a.txt")).to_contain_text("|")
+            await expect(sheet.get_by_role("button", name=re.compile("^Take"))).to_have_count(0)
+            await check_access(page)
+            for words in ("long", "short"):
+                await lane.filter(has_text=words).get_by_role("button", name="Compare with another").click()
+            await expect(sheet.locator("mark")).to_have_text(["long", "short"])
+            await page.keyboard.press("Escape")
+            await page.locator("#race").click()
+            await at_work.get_by_role("button", name=re.compile("Stop try")).click()
+            await expect(sheet.get_by_role("button", name=re.compile("^Take try"))).to_have_count(2)
 
 
 async def test_a_race_in_japanese_passes_the_access_check(bench):

@@ -70,9 +70,9 @@ const choosing = createChoosing(store, selectors, pace);
 const composing = createComposing(store, asking);
 const turns = createTurnActions(store, asking, choosing, composing, focusPrompt);
 const edits = createEdits(store, asking);
-const files = createFileActions(store, asking, say);
 const figures = createFigureActions(store, asking);
 const races = createRaceActions(store, asking, choosing, selectors, say);
+const files = createFileActions(store, asking, choosing, races.take, say);
 const searching = createSearching(store, asking, choosing.step);
 const summaries = createSummaries(store, asking);
 

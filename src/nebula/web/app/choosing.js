@@ -23,6 +23,11 @@ export function createChoosing(store, selectors, pace) {
       store.change("select", { id: ids[0] ?? null, tab: "talk" });
       for (const id of ids.slice(1)) store.change("merge", { id });
     },
+    /** @param {string[]} ids Those that the next prompt shall merge. */
+    together(ids) {
+      store.change("select", { id: null, tab: "talk" });
+      for (const id of ids) store.change("toggle", { id });
+    },
     /** @param {string} traceId A turn at work, wherever it is. */
     watch: (traceId) => store.change("watch", { traceId }),
     /** @param {string} id @param {boolean} folded */

@@ -16,6 +16,7 @@ import { building, deleting, naming } from "./questions.js";
 /** @import { Command } from "../commands.js" */
 /** @import { FigureActions } from "../figures/actions.js" */
 /** @import { FileActions } from "../files/actions.js" */
+/** @import { Compared } from "../files/compare.js" */
 /** @import { Edits } from "../graph/edits.js" */
 /** @import { Say } from "../lib/words.js" */
 /** @import { Searching } from "../outline/searching.js" */
@@ -27,7 +28,7 @@ import { building, deleting, naming } from "./questions.js";
 /**
  * @typedef {object} SheetActions
  * @property {Pick<Looking, "look">} looking
- * @property {Pick<Choosing, "open" | "parentsOf">} choosing
+ * @property {Pick<Choosing, "open" | "parentsOf" | "together">} choosing
  * @property {Edits} edits
  * @property {FileActions} files
  * @property {FigureActions} figures
@@ -38,7 +39,7 @@ import { building, deleting, naming } from "./questions.js";
  * @property {Selectors} selectors
  * @property {Command[]} commands
  */
-/** @typedef {{ text: string, active: number, what: "cost" | "tokens", answers: Record<string, HTMLElement> }} Kept */
+/** @typedef {{ text: string, active: number, what: "cost" | "tokens" | "tasks", compared: Compared | null, picked: string }} Kept */
 /**
  * @typedef {object} Sheet
  * @property {State} state
@@ -73,7 +74,7 @@ const SHEETS = {
 /** @param {HTMLDialogElement} root @param {SheetActions} actions @param {{ readonly state: State }} store @param {() => void} drawNow */
 export function createDialogs(root, actions, store, drawNow) {
   /** @returns {Kept} */
-  const fresh = () => ({ text: "", active: 0, what: "cost", answers: {} });
+  const fresh = () => ({ text: "", active: 0, what: "cost", compared: null, picked: "" });
   const view = { shown: "", kept: fresh() };
   const shut = () => actions.looking.look({ dialog: "" });
   root.addEventListener("close", () => root.open || shut()); // another may be open by then

@@ -1,17 +1,29 @@
 // What the reader asks to see before they decide: the files of a turn, two turns side by side.
 
+/** @import { Choosing } from "../app/choosing.js" */
 /** @import { Asking, Store } from "../server/asking.js" */
 /** @import { Say } from "../lib/words.js" */
+/** @import { FileDifference } from "../state/state.js" */
 
-/** @param {Store} store @param {Asking} asking @param {() => Say} say */
-export function createFileActions(store, { ask, attempt, notice }, say) {
+/**
+ * @param {Store} store @param {Asking} asking @param {Pick<Choosing, "open">} choosing
+ * @param {(nodeId: string) => Promise<any>} takeTry Takes what a try did that never worked in the project itself. @param {() => Say} say
+ */
+export function createFileActions(store, { ask, attempt, notice }, { open }, takeTry, say) {
+  /** @param {any} found */
+  const keep = ({ node_id: nodeId, changed, back, plan, written, alive }) =>
+    store.change("files", { files: { nodeId, changed, back, plan, written, alive } });
+  const take = async (/** @type {string} */ id, /** @type {string} */ plan) => {
+    const { paths, taken } = await ask("take_files", { node_id: id, plan });
+    const back = { action: "give_files_back", data: { taken } };
+    notice(say()("files_taken", { paths: paths.join(", ") }), { steps: [back], done: "files_given_back" });
+  };
   return {
     // What a turn changed, and what going back to its files would do now.
     /** @param {string} id */
     lookAtFiles: (id) =>
       attempt(async () => {
-        const { changed, back, plan, written, alive } = await ask("node_files", { node_id: id });
-        store.change("files", { files: { nodeId: id, changed, back, plan, written, alive } });
+        keep(await ask("node_files", { node_id: id }));
         store.change("view", { to: { dialog: "files" } });
       }),
     // A file as it is now, with the turn of each line.
@@ -24,10 +36,22 @@ export function createFileActions(store, { ask, attempt, notice }, say) {
     takeFiles: () =>
       attempt(async () => {
         const { files } = store.state;
-        if (!files) return;
-        const { paths, taken } = await ask("take_files", { node_id: files.nodeId, plan: files.plan });
-        const back = { action: "give_files_back", data: { taken } };
-        notice(say()("files_taken", { paths: paths.join(", ") }), { steps: [back], done: "files_given_back" });
+        if (files) await take(files.nodeId, files.plan);
+      }),
+    // The better of two: its files come back, and the conversation goes on from it. What stands in the way is shown.
+    /** @param {string} id */
+    pickWinner: (id) =>
+      attempt(async () => {
+        const found = await ask("node_files", { node_id: id });
+        const { changed, back, plan } = found;
+        if (!changed.length && store.state.bodies.get(id)?.files?.length) return takeTry(id);
+        if (back.some((/** @type {FileDifference} */ { conflict }) => conflict)) {
+          keep(found);
+          store.change("view", { to: { dialog: "files" } });
+          return;
+        }
+        if (back.length) await take(id, plan);
+        open(id);
       }),
     /** @param {string[]} ids */
     compare: (ids) =>

@@ -11,7 +11,7 @@ let ready = null;
 
 /** @typedef {{ text: string, kind: string }} Piece Of a line; `kind` are the classes that give it its colour. */
 
-function load() {
+export function loadColours() {
   loading ??= import("../vendor/highlight/highlight.js").then(({ default: found }) => {
     found.configure({ __emitter: Emitter });
     ready = found;
@@ -23,7 +23,7 @@ function load() {
 export function highlight(body, text, language) {
   if (text.length > LONGEST) return;
   if (ready) colour(body, text, language);
-  else load().then(() => colour(body, text, language));
+  else loadColours().then(() => colour(body, text, language));
 }
 
 /**
@@ -32,7 +32,7 @@ export function highlight(body, text, language) {
  */
 export async function colouredLines(text, language) {
   if (!language || text.length > LONGEST) return null;
-  await load();
+  await loadColours();
   if (!ready.getLanguage(language)) return null;
   /** @type {Piece[][]} */
   const lines = [[]];

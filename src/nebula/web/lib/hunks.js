@@ -5,7 +5,9 @@
 /** @typedef {[number, number]} Span */
 
 const PLACE = /^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@/;
-const WORD = /[\p{L}\p{N}_]+|\s+|[^\p{L}\p{N}_\s]/gu;
+// Where no space parts words, every sign of the writing stands for itself.
+const WORD =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー]|(?:(?![\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}])[\p{L}\p{N}_])+|\s+|[^\p{L}\p{N}_\s]/gu;
 const MOST_WORDS = 200;
 const ALIKE = 0.35; // less in common than this is another line, not a changed one
 
@@ -78,17 +80,22 @@ function run(lines, from, kind) {
   return lines.slice(from, end);
 }
 
+/** @param {string} text @returns {string[]} */
+export function wordsOf(text) {
+  return text.match(WORD) ?? [];
+}
+
 /**
  * The words in which two texts differ, as spans of both; null where they have too little in common, or are too long.
- * @param {string} one @param {string} other @returns {[Span[], Span[]] | null}
+ * @param {string} one @param {string} other @param {{ most?: number, alike?: number }} limits @returns {[Span[], Span[]] | null}
  */
-export function differing(one, other) {
-  const [left, right] = [one.match(WORD) ?? [], other.match(WORD) ?? []];
-  if (left.length > MOST_WORDS || right.length > MOST_WORDS) return null;
+export function differing(one, other, { most = MOST_WORDS, alike = ALIKE } = {}) {
+  const [left, right] = [wordsOf(one), wordsOf(other)];
+  if (left.length > most || right.length > most) return null;
   const [inLeft, inRight] = common(left, right);
   const kept = left.filter((word, at) => inLeft.has(at) && word.trim()).join("").length;
   const longest = Math.max(one.replaceAll(/\s/g, "").length, other.replaceAll(/\s/g, "").length);
-  if (!longest || kept / longest < ALIKE) return null;
+  if (!longest || kept / longest < alike) return null;
   return [spansOf(left, inLeft), spansOf(right, inRight)];
 }
 

@@ -3,7 +3,7 @@
 //   const shown = answer(text, { copy: "Copy", copied: "Copied" });
 
 import { element } from "./dom.js";
-import { highlight } from "./highlight.js";
+import { highlight, loadColours } from "./highlight.js";
 import { fencesOf, inPieces, isLong } from "./plain.js";
 
 const SAFE = new Set(["http:", "https:", "mailto:"]);
@@ -32,6 +32,18 @@ export function answer(text, labels) {
     load().then(() => parser && shown.replaceChildren(built(parser.parse(text, {}), labels)));
   }
   return shown;
+}
+
+/**
+ * The same answer as its blocks one by one, once all of them have their colours.
+ * @param {string} text @param {Labels} labels @returns {Promise<HTMLElement[]>}
+ */
+export async function blocksOf(text, labels) {
+  if (isLong(text)) return fencesOf(text).map((part) => longPart(part, labels));
+  if (!parser) await load();
+  const tokens = parser?.parse(text, {}) ?? [];
+  if (tokens.some((token) => token.type === "fence")) await loadColours();
+  return /** @type {HTMLElement[]} */ ([...built(tokens, labels).children]);
 }
 
 /** @param {ReturnType<typeof fencesOf>[number]} part @param {Labels} labels */

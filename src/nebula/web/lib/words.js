@@ -1,12 +1,14 @@
 // What the page says, in both languages. `{name}` is filled in; of `{name|turn|turns}` the first is for one, the second else.
 
 import { EN } from "./words/en.js";
+import { EN_SHEETS } from "./words/en_sheets.js";
 import { JA } from "./words/ja.js";
+import { JA_SHEETS } from "./words/ja_sheets.js";
 
 /** @typedef {(key: string, values?: Record<string, any>) => string} Say */
 
 /** @type {Record<string, Record<string, string>>} */
-const WORDS = { en: EN, ja: JA };
+const WORDS = { en: { ...EN, ...EN_SHEETS }, ja: { ...JA, ...JA_SHEETS } };
 
 export const languages = Object.keys(WORDS);
 

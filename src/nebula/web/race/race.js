@@ -2,6 +2,7 @@
 
 import { bar } from "../dialogs/bar.js";
 import { html, nothing } from "../lib/lit.js";
+import { ended, lanes, triesOfNodes } from "./lanes.js";
 import { triedFiles } from "./tried_files.js";
 
 /** @import { Sheet } from "../dialogs/dialogs.js" */
@@ -16,23 +17,21 @@ export function racing(sheet) {
   const { state, say, actions, close } = sheet;
   const { race, tried } = state;
   const { races } = actions;
-  if (race && !race.isOver) return html`${bar(say("race"), say, close)} ${underWay(race, say, races)}`;
-  if (race) {
-    const ids = race.tries.flatMap((each) => each.nodeId ?? []);
-    if (ids.length > 1 && tried?.ids.join() !== ids.join()) races.compareOnce(ids);
-  }
   if (!race && !tried) return html`${bar(say("race"), say, close)} ${form(sheet)}`;
+  const ids = race ? race.tries.flatMap((each) => each.nodeId ?? []) : (tried?.ids ?? []);
+  if (race && ids.length > 1 && tried?.ids.join() !== ids.join()) races.compareOnce(ids);
+  const isOver = !race || race.isOver;
   const again = html`<button type="button" @click=${races.another}>${say("race_another")}</button>`;
-  const known = tried && (!race || tried.ids.length > 1) ? tried : null;
   const rows = race ? race.tries.map(rowOfTry) : (tried?.tries ?? []).map(rowOfNode);
-  const numbers = rows.flatMap((row) => (row.nodeId ? [row.number] : []));
-  return html`${bar(say(race ? "race" : "cmd_tries"), say, close, race ? again : nothing)}
+  const numbers = (tried?.ids ?? []).map((id) => rows.find((row) => row.nodeId === id)?.number ?? 0);
+  return html`${bar(say(race ? "race" : "cmd_tries"), say, close, race?.isOver ? again : nothing)}
     ${race ? html`<p class="task">${race.prompt}</p>` : nothing}
-    ${table(rows, say, races)}
+    ${isOver ? table(rows, say, races) : counted(race, say, races)}
     ${race?.opinion ? html`<h3>${say("race_opinion")}</h3><p class="opinion">${race.opinion}</p>` : nothing}
     ${(race?.remarks ?? []).map((text) => html`<p class="hint">${text}</p>`)}
-    <p role="status" class="hint">${state.notice}</p>
-    ${known ? triedFiles(known, numbers, say, races) : nothing}`;
+    ${lanes(race ? race.tries : triesOfNodes(sheet), sheet)}
+    ${isOver ? html`<p role="status" class="hint">${state.notice}</p>` : nothing}
+    ${tried && tried.ids.length > 1 ? triedFiles(tried, numbers, say, isOver ? races.take : null) : nothing}`;
 }
 
 /** @param {Sheet} sheet */
@@ -60,27 +59,10 @@ function form({ state, say, actions: { races } }) {
 }
 
 /** @param {Race} race @param {Say} say @param {RaceActions} races */
-function underWay(race, say, { stop }) {
+function counted(race, say, { stop }) {
   const done = race.tries.filter((each) => each.status).length;
-  const line = (/** @type {Try} */ each) => {
-    const doing = each.status ? ended(each.status, say) : each.doing || say("race_asking");
-    const label = say("race_stop_one", { number: each.number });
-    return html`<li>
-      <b>${each.number}</b> <span class="model">${each.model}</span> <span class="doing">${doing}</span>
-      <span class="facts">${say("race_figures", { rounds: each.rounds, tokens: each.tokens })}</span>
-      <button type="button" class="small" aria-label=${label} ?disabled=${each.stopping || each.status !== ""} @click=${() => stop(each.traceId)}>${say(each.stopping ? "stopping" : "stop")}</button>
-    </li>`;
-  };
-  return html`<p class="task">${race.prompt}</p>
-    <p role="status">${say("race_done", { done, count: race.tries.length })}</p>
-    <ul class="tries">${race.tries.map(line)}</ul>
-    ${race.remarks.map((text) => html`<p class="hint">${text}</p>`)}
-    <button type="button" @click=${() => stop(race.traceId)}>${say("race_stop_all")}</button>`;
-}
-
-/** @param {string} status @param {Say} say */
-function ended(status, say) {
-  return ["ok", "error", "interrupted", "limit", "refused"].includes(status) ? say(`ended_${status}`) : status;
+  return html`<p role="status">${say("race_done", { done, count: race.tries.length })}
+    <button type="button" class="small" @click=${() => stop(race.traceId)}>${say("race_stop_all")}</button></p>`;
 }
 
 /**

@@ -10,8 +10,8 @@ const FEW = 6;
 /** @type {Record<string, string>} */
 const KINDS = { "+": "added", "-": "removed" };
 
-/** @param {Tried} tried @param {number[]} numbers The number of each of its tries in the race. @param {Say} say @param {Pick<RaceActions, "take">} races */
-export function triedFiles({ ids, files }, numbers, say, { take }) {
+/** @param {Tried} tried @param {number[]} numbers The number of each of its tries in the race. @param {Say} say @param {RaceActions["take"] | null} take Null while some are still at work. */
+export function triedFiles({ ids, files }, numbers, say, take) {
   const name = (/** @type {number[]} */ places) => places.map((place) => numbers[place - 1]).join(" = ");
   const about = (/** @type {TriedFile} */ { kind, columns }) => {
     if (kind === "alike") return say("race_alike");
@@ -21,9 +21,10 @@ export function triedFiles({ ids, files }, numbers, say, { take }) {
   const head = (/** @type {TriedFile} */ file) => (/** @type {TriedColumn} */ column) => {
     const number = name(column.numbers);
     const label = say("race_take_file", { path: file.path, number });
-    const act = () => take(ids[column.numbers[0] - 1], [file.path]);
+    const act = () => take?.(ids[column.numbers[0] - 1], [file.path]);
+    const button = html`<button type="button" class="small" aria-label=${label} @click=${act}>${say("race_take_this")}</button>`;
     return html`<th scope="col">${say("race_try")} ${number} <span class="count">+${column.added} −${column.removed}</span> ${column.note}
-      <button type="button" class="small" aria-label=${label} @click=${act}>${say("race_take_this")}</button></th>`;
+      ${take ? button : nothing}</th>`;
   };
   const one = (/** @type {TriedFile} */ file) => html`<details ?open=${files.length < FEW}>
     <summary>${file.path} <span class="count">${about(file)}</span></summary>

@@ -6,6 +6,8 @@
  * @property {string} traceId
  * @property {string} model
  * @property {string} doing The tool at work and what it works on.
+ * @property {string[]} did The last of those, oldest first.
+ * @property {string} said Its last words.
  * @property {number} rounds
  * @property {number} tokens
  * @property {string} status Empty while it is under way.
@@ -25,6 +27,9 @@
  * @property {string} opinion What the judge thinks.
  * @property {string[]} remarks
  */
+
+const MOST_STEPS = 30;
+
 /** @typedef {{ trace_id: string, trace_ids: string[], models: string[], prompt: string }} Begun */
 
 /** @param {Begun} begun @returns {Race} */
@@ -34,6 +39,8 @@ export function beginRace({ trace_id: traceId, trace_ids: traceIds, models, prom
     traceId: each,
     model: models[place] ?? "",
     doing: "",
+    did: [],
+    said: "",
     rounds: 0,
     tokens: 0,
     status: "",
@@ -77,11 +84,14 @@ function followTry(each, data) {
   switch (data.type) {
     case "task":
       return { ...each, model: data.model || each.model };
-    case "step":
-      return { ...each, doing: [data.name, data.args?.path ?? data.args?.command ?? ""].join(" ").trim() };
+    case "step": {
+      const doing = [data.name, data.args?.path ?? data.args?.command ?? ""].join(" ").trim();
+      return { ...each, doing, did: [...each.did, doing].slice(-MOST_STEPS) };
+    }
     case "message": {
       const { input_tokens: read = 0, output_tokens: written = 0 } = data.usage ?? {};
-      return { ...each, rounds: each.rounds + 1, tokens: each.tokens + read + written };
+      const said = data.text || each.said;
+      return { ...each, said, rounds: each.rounds + 1, tokens: each.tokens + read + written };
     }
     case "final":
       return { ...ended(each, data), status: data.status };
@@ -95,6 +105,7 @@ function ended(each, data) {
   return {
     ...each,
     model: data.model || each.model,
+    said: data.text || each.said,
     nodeId: data.node_id ?? null,
     verified: data.verified ?? null,
     files: data.files_changed ?? [],
