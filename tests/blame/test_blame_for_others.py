@@ -73,55 +73,58 @@ def test_lines_are_told_apart_by_week_and_model(tmp_path: Path) -> None:
     ]
 
 
+TEXT = {"type": "string"}
 URI = {"type": "string", "format": "uri"}
-BY = {
-    "type": "object",
-    "required": ["type"],
-    "properties": {
-        "type": {"enum": ["human", "ai", "mixed", "unknown"]},
-        "model_id": {"type": "string", "maxLength": 250},
-    },
-}
-RANGE = {
-    "type": "object",
-    "required": ["start_line", "end_line"],
-    "properties": {
-        "start_line": {"type": "integer", "minimum": 1},
-        "end_line": {"type": "integer", "minimum": 1},
-        "content_hash": {"type": "string"},
-        "contributor": BY,
-    },
-}
-CONVERSATION = {
-    "type": "object",
-    "required": ["ranges"],
-    "properties": {"url": URI, "contributor": BY, "ranges": {"type": "array", "items": RANGE}},
-}
-FILE = {
-    "type": "object",
-    "required": ["path", "conversations"],
-    "properties": {"path": {"type": "string"}, "conversations": {"type": "array", "items": CONVERSATION}},
-}
-RECORD = {
-    "$schema": "https://json-schema.org/draft/2020-12/schema",
-    "type": "object",
-    "required": ["version", "id", "timestamp", "files"],
-    "properties": {
-        "version": {"type": "string", "pattern": r"^[0-9]+\.[0-9]+\.[0-9]+$"},
-        "id": {"type": "string", "format": "uuid"},
-        "timestamp": {"type": "string", "format": "date-time", "pattern": "Z$"},
-        "vcs": {
-            "type": "object",
-            "required": ["type", "revision"],
-            "properties": {"type": {"enum": ["git", "jj", "hg", "svn"]}, "revision": {"type": "string"}},
-        },
-        "tool": {"type": "object", "properties": {"name": {"type": "string"}, "version": {"type": "string"}}},
-        "files": {"type": "array", "items": FILE},
-        "metadata": {"type": "object"},
-    },
-    "additionalProperties": False,
-}
-"""What Agent Trace 0.1 asks of a record, and that nothing else is in it."""
+LINE = {"type": "integer", "minimum": 1}
+
+
+def form(required: str, **properties: Any) -> dict[str, Any]:
+    return {"type": "object", "required": required.split(), "properties": properties}
+
+
+def several(items: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": items}
+
+
+BY = form(
+    "type",
+    type={"type": "string", "enum": ["human", "ai", "mixed", "unknown"]},
+    model_id={"type": "string", "maxLength": 250},
+)
+RANGE = form("start_line end_line", start_line=LINE, end_line=LINE, content_hash=TEXT, contributor=BY)
+CONVERSATION = form(
+    "ranges", url=URI, contributor=BY, ranges=several(RANGE), related=several(form("type url", type=TEXT, url=URI))
+)
+RECORD = {"$schema": "https://json-schema.org/draft/2020-12/schema"} | form(
+    "version id timestamp files",
+    version={"type": "string", "pattern": "^[0-9]+\\.[0-9]+\\.[0-9]+$"},
+    id={"type": "string", "format": "uuid"},
+    timestamp={"type": "string", "format": "date-time"},
+    vcs=form("type revision", type={"type": "string", "enum": ["git", "jj", "hg", "svn"]}, revision=TEXT),
+    tool=form("", name=TEXT, version=TEXT),
+    files=several(form("path conversations", path=TEXT, conversations=several(CONVERSATION))),
+    metadata={"type": "object"},
+)
+"""The schema in the specification of Agent Trace (by Cursor, CC BY 4.0), field by field, without its descriptions."""
+
+
+def closed(schema: Any) -> Any:
+    """Return the same schema for what has those fields and no others."""
+    if isinstance(schema, list):
+        return [closed(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    inner = {name: closed(each) for name, each in schema.items()}
+    return inner | ({"additionalProperties": False} if "properties" in schema else {})
+
+
+def is_moment(text: object) -> bool:
+    """As the reference implementation reads it: RFC 3339, in UTC, said by a Z."""
+    return isinstance(text, str) and text.endswith("Z") and datetime.fromisoformat(text).tzinfo is not None
+
+
+def is_address(text: object) -> bool:
+    return isinstance(text, str) and re.fullmatch(r"[a-z][a-z0-9+.-]*:[^\s<>\"]+", text) is not None
 
 
 def test_records_keep_to_the_published_form(bench: Bench) -> None:
@@ -132,9 +135,16 @@ def test_records_keep_to_the_published_form(bench: Bench) -> None:
     turn(bench, "one", *edit("a.py", "first line", "by one"), write("sub/b.py", "of another file"))
     bench.write("a.py", "first line\nby one\nby hand\n")
     told = run_here(bench, "nebula", "blame", "a.py", "--format", "agent-trace").json
-    check = jsonschema.Draft202012Validator(RECORD, format_checker=jsonschema.FormatChecker())
+    formats = jsonschema.FormatChecker()
+    formats.checks("date-time", ValueError)(is_moment)
+    formats.checks("uri")(is_address)
+    check = jsonschema.Draft202012Validator(closed(RECORD), format_checker=formats)
     for record in [*exported(bench), told]:
         check.validate(record)
+        assert set(record["tool"]) == {"name", "version"}  # the reference implementation wants both
+    for wrong in ({"timestamp": "2026-01-01T10:00:00+09:00"}, {"id": "7"}, {"version": "0.1"}, {"by": "nebula"}):
+        assert not check.is_valid(told | wrong)
+    assert not check.is_valid(told | {"files": [{"path": "a", "conversations": [{"url": "7", "ranges": []}]}]})
     assert told["vcs"] and {each["contributor"]["type"] for each in told["files"][0]["conversations"]} == {
         "ai",
         "human",

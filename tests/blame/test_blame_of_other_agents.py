@@ -155,3 +155,20 @@ def test_a_place_without_records_is_a_mistake(committed: Bench) -> None:
     for source in ("agent-trace", "git-ai"):
         ran = committed.run("nebula", "import", source, "/nowhere")
         assert (ran.code, "Traceback" in ran.err) == (64, False), ran.err
+
+
+def test_a_record_is_read_however_its_file_is_laid_out(committed: Bench, tmp_path: Path) -> None:
+    write_record(committed)
+    lines = (committed.project / ".agent-trace/traces.jsonl").read_text().splitlines()
+    record = json.loads(lines[2])
+    (committed.project / ".agent-trace/traces.jsonl").unlink()
+    (tmp_path / "one.json").write_text(json.dumps(record, indent=2))
+    (tmp_path / "list.json").write_text(
+        json.dumps([record | {"id": "two"}, record | {"id": "three", "vcs": None}], indent=1)
+    )
+    (tmp_path / "lines.json").write_text(f"{json.dumps(record)}\nno record\n")
+    ran = committed.run("nebula", "import", "agent-trace", str(tmp_path))
+    assert ran.out == "2 records of lines kept; 1 were there already\n"
+    assert "records that name no commit, or no lines of an agent in it: 1" in ran.err
+    assert "lines that make no sense: 1" in ran.err
+    assert kinds(committed) == ["before", "before", "other", "other"]

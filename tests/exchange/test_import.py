@@ -3,6 +3,7 @@ agents themselves wrote on a scripted model."""
 
 import json
 import os
+import subprocess
 
 import pytest
 
@@ -363,3 +364,22 @@ def test_a_long_chain_is_walked_without_calling_itself(bench, histories):
     entries += [entry(str(n), str(n - 1), "assistant", "x") for n in range(2, 30_000)]
     histories.claude(text=lines(*entries))
     assert run_here(bench, "nebula", "import", "claude").out.startswith("1 turns added")
+
+
+@pytest.mark.parametrize("argv", [("import", "claude"), ("import", "agent-trace", "records.jsonl")])
+def test_what_comes_in_stays_out_of_git_until_it_is_shared(bench, histories, argv):
+    subprocess.run(["git", "init", "-q", "."], cwd=bench.project, check=True)
+    histories.claude()
+    by = {"contributor": {"type": "ai"}, "ranges": [{"start_line": 1, "end_line": 1}]}
+    record = {"id": "1", "vcs": {"type": "git", "revision": "a" * 40}, "tool": {"name": "x"}}
+    bench.write("records.jsonl", json.dumps(record | {"files": [{"path": "a", "conversations": [by]}]}))
+    assert run_here(bench, "nebula", *argv).code == 0
+    seen = subprocess.run(["git", "status", "--short"], cwd=bench.project, check=True, capture_output=True, text=True)
+    assert ".nebula" not in seen.stdout
+
+
+def test_the_flow_that_the_page_begins_with_is_there_beside_the_imported_one(bench, histories):
+    histories.claude()
+    run_here(bench, "nebula", "import", "claude")
+    with Graph(str(bench.project / ".nebula/graph")) as graph:
+        assert sorted(flow.name for flow in graph.list_flows()) == ["claude", "main"]

@@ -22,6 +22,7 @@ BAD_FILE = "files that cannot be read"
 TOO_LARGE = "files or lines that are too large"
 CIRCLE = "messages that continue themselves"
 ELSEWHERE = "sessions of other directories"
+NO_PLACE = "records without a place"
 
 
 @value
@@ -101,4 +102,5 @@ REASONS: dict[str, Sentence] = {
     TOO_LARGE: Sentence("files or lines that are too large: {count}"),
     CIRCLE: Sentence("messages that continue themselves: {count}"),
     ELSEWHERE: Sentence("sessions of other directories: {count}"),
+    NO_PLACE: Sentence("records that name no commit, or no lines of an agent in it: {count}"),
 }

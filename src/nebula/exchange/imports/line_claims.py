@@ -14,9 +14,10 @@ from typing import Any, Final
 
 from nebula.blame.exchange.other_agents import IMPORTED, TRACES, Claim, list_notes, read_note, read_trace
 from nebula.errors import EXIT_USAGE, NebulaError
-from nebula.exchange.imports.contract import BAD_LINE, SkipCounts
-from nebula.exchange.imports.reading import files_below, read_lines
+from nebula.exchange.imports.contract import BAD_LINE, NO_PLACE, SkipCounts
+from nebula.exchange.imports.reading import files_below, read_document, read_lines
 from nebula.files.folder import Folder
+from nebula.files.untrusted_json import parse_json
 from nebula.git import find_repository
 from nebula.value import field, record
 
@@ -59,12 +60,31 @@ def import_lines(root: str, source: str, path: str | None, *, dry_run: bool = Fa
 
 def _read_traces(root: str, path: str | None, skipped: SkipCounts) -> Iterator[tuple[str, list[Claim]]]:
     for place in _trace_files(root, path):
-        for line in read_lines(place, skipped):
+        for line in _records_in(place, skipped):
             claims = list(read_trace(line))
             if claims:
                 yield _id_of(line), claims
             elif line.strip():
-                skipped.add(BAD_LINE)
+                skipped.add(NO_PLACE if _is_object(line) else BAD_LINE)
+
+
+def _records_in(place: str, skipped: SkipCounts) -> Iterable[bytes]:
+    """Return the records of a file, one a line; of a file that is one JSON value, that value or its items."""
+    if not place.endswith(".json"):
+        return read_lines(place, skipped)
+    data = read_document(place, skipped) or b""
+    try:
+        found = parse_json(data)
+    except ValueError:
+        return data.splitlines()
+    return [json.dumps(each).encode() for each in (found if isinstance(found, list) else [found])]
+
+
+def _is_object(line: bytes) -> bool:
+    try:
+        return isinstance(parse_json(line), dict)
+    except ValueError:
+        return False
 
 
 def _trace_files(root: str, path: str | None) -> Iterable[str]:

@@ -13,7 +13,7 @@ from nebula.exchange.imports.turns import ImportedTurn, gather_turns
 from nebula.graph.flows.change import FlowChange, GraphChange
 from nebula.graph.ids import id_of_content, now
 from nebula.graph.text_figures import measured
-from nebula.graph.values import Connection, Node, NodeUsage, Utterance
+from nebula.graph.values import DEFAULT_FLOW, Connection, Node, NodeUsage, Utterance
 from nebula.messages.redaction import REDACTED, Redactor
 from nebula.value import field, record, replace
 
@@ -109,7 +109,8 @@ class _Batch:
         self._nodes, self._connections = [], []
         if not nodes or self._dry_run:
             return
-        self._graph.create_flow(self._report.flow)
+        for name in (DEFAULT_FLOW, self._report.flow):  # the page begins with the first, and offers a choice of two
+            self._graph.create_flow(name)
         place = FlowChange(self._report.flow, add=tuple(node.id for node in nodes), connect=tuple(connections))
         self._graph.apply(GraphChange(create=tuple(nodes), flows=(place,)))
 

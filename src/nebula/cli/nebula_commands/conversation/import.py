@@ -15,8 +15,9 @@ from nebula.exchange.imports.line_claims import LINE_SOURCES, import_lines
 from nebula.exchange.imports.reading import files_below
 from nebula.exchange.imports.run import SOURCES, ImportReport, import_history, open_source
 from nebula.graph.graph import Graph
-from nebula.language import translate
+from nebula.language import explain, translate
 from nebula.messages.redaction import Redactor
+from nebula.workspace.state_folder import prepare_state_folder
 
 
 def main(argv: Sequence[str]) -> int:
@@ -24,6 +25,9 @@ def main(argv: Sequence[str]) -> int:
         return import_settings(argv[1:])
     options = _parser().parse_args(argv)
     root = checked_root(options.root)
+    if not options.dry_run:
+        for remark in prepare_state_folder(root).remarks:  # also keeps what comes in out of git until it is shared
+            print_remark(f"nebula: {explain(remark)}")
     if options.source in LINE_SOURCES:
         return _import_lines(root, options.source, options.path, options.dry_run)
     settings = open_settings("nebula", root)
