@@ -209,7 +209,7 @@ async def test_plans_that_cannot_be_used_are_told_and_agree_with_none(asked: Ask
     assert result.reproducibility == pytest.approx(2 / 3)
     assert asked.of(Task)[0].mode == "plan" and result.final.node_id is None
     [problem] = asked.of(Error)
-    assert problem.kind == "plan" and str(problem.sentence)
+    assert problem.kind == "plan" and "plan" in str(problem.sentence)
     assert not (asked.root / ".nebula/graph/nodes").exists() or not list(
         (asked.root / ".nebula/graph/nodes").rglob("*.xml")
     )
@@ -282,7 +282,35 @@ async def test_checks_that_still_fail_fail_the_task(carry_out: Any) -> None:
     assert (done.code, done.states, done.remark) == (EXIT_FAILED, ["done"], "The checks still fail.")
 
 
+async def test_a_check_that_a_plan_names_is_repaired_by_the_model(carry_out: Any) -> None:
+    settings = {"checks": ("pytest() { grep good a.py; }; pytest",), "trust": True, "repair_rounds": 2}
+    done = await carry_out([write("a.py", "good\n"), say("Mended.")], step("1", tool="run.test"), settings=settings)
+    assert (done.code, done.states, done.final.verified, done.final.repairs) == (EXIT_OK, ["done"], True, 1)
+    assert "(exit code 2)" in done.prompts[0] and "grep" in done.prompts[0]
+    assert {each.task_id for each in done.events if each.type == "message"} == {"repair-1"}
+
+
+async def test_a_repair_that_fails_is_not_gone_on_with(carry_out: Any) -> None:
+    settings = {"checks": ("pytest() { date +%N; false; }; pytest",), "trust": True, "repair_rounds": 3}
+    done = await carry_out([Turn("", fault=Fault.status_code(400))], step("1", tool="run.test"), settings=settings)
+    assert (done.code, done.states, done.final.repairs) == (EXIT_FAILED, ["failed"], 1)
+
+
 # --- ended from outside
+
+
+async def test_a_task_that_is_interrupted_in_a_repair_is_not_gone_on_with(root: Path, tmp_path: Path) -> None:
+    checks = {"checks": ("pytest() { date +%N; false; }; pytest",), "trust": True, "repair_rounds": 3}
+    with ScriptedModel([Turn("", fault=Fault.stall(0))], **HERMES) as server:
+        environ = {"NEBULA_HOME": str(tmp_path / "home"), **server.env("ollama")}
+        planned = read_plan({"tasks": [step("1", tool="run.test", on_error="skip"), step("2")]})
+        wanted = TaskRequest("x", plan=planned)
+        task = asyncio.create_task(run_task(load_settings(str(root), environ, overrides=checks), wanted))
+        await asyncio.to_thread(server.wait_until, lambda: len(server.turns) == 1)
+        task.cancel()
+        result = await task
+        assert len(server.turns) == 1
+    assert (result.final.exit_code, states(result)) == (EXIT_INTERRUPTED, [("1", "failed"), ("2", "not_run")])
 
 
 async def test_a_task_that_is_interrupted_ends_its_steps_as_such(asked: Asked, root: Path, tmp_path: Path) -> None:
