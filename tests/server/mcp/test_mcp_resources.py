@@ -99,6 +99,31 @@ async def test_roots_narrow_files_and_hide_turns(root: Path, mode: str) -> None:
                 await client.read_resource(uri)
 
 
+@pytest.mark.parametrize(
+    ("mode", "folder", "listed"),
+    [("legacy", ".", 2), ("legacy", "..", 2), ("legacy", "src", 0), ("legacy", None, 2), ("auto", ".", 0)],
+)
+async def test_turns_are_listed_for_a_client_that_offers_the_whole_project(
+    root: Path, mode: str, folder: str | None, listed: int
+) -> None:
+    """The newer protocol has no way to ask for roots while a list is wanted."""
+
+    async def offer(_: Any) -> types.ListRootsResult:
+        uris = [] if folder is None else [(root / folder).resolve().as_uri()]
+        return types.ListRootsResult(roots=[types.Root(uri=uri) for uri in uris])  # type: ignore[arg-type]
+
+    async with connected(root, mode, list_roots_callback=offer) as client:
+        assert len((await client.list_resources()).resources) == listed
+
+
+async def test_roots_that_are_promised_and_not_named_hide_turns(root: Path) -> None:
+    async def silent(_: Any) -> types.ErrorData:
+        return types.ErrorData(code=types.INTERNAL_ERROR, message="no")
+
+    async with connected(root, "legacy", list_roots_callback=silent) as client:
+        assert (await client.list_resources()).resources == []
+
+
 async def test_a_project_without_a_conversation_has_no_turns(tmp_path: Path) -> None:
     (tmp_path / "app").mkdir()
     async with connected(tmp_path / "app", "auto") as client:

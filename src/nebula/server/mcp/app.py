@@ -127,8 +127,20 @@ class _Handlers:
         return _result(await self._tools.run(params.name, arguments, self._tools.within(offered), trace_id))
 
     async def list_resources(self, context: Context, _: Any) -> types.ListResourcesResult:
-        newest = [] if _offers_roots(context) else await asyncio.to_thread(self._turns.list_newest)
-        return types.ListResourcesResult(resources=newest)
+        is_whole = await self._offers_whole_project(context)
+        return types.ListResourcesResult(resources=await asyncio.to_thread(self._turns.list_newest) if is_whole else [])
+
+    async def _offers_whole_project(self, context: Context) -> bool:
+        """Return whether a client may be shown all in a list: not one that cannot be asked for its roots just then."""
+        if not _offers_roots(context):
+            return True
+        if not context.session.can_send_request:
+            return False
+        try:
+            offered = await _asked_for_roots(context)
+        except MCPError:
+            return False
+        return self._tools.within(offered) is self._tools.workspace
 
     async def list_templates(self, _: Context, __: Any) -> types.ListResourceTemplatesResult:
         return types.ListResourceTemplatesResult(resource_templates=TEMPLATES)
@@ -227,8 +239,15 @@ async def _roots(context: Context, params: types.InputResponseRequestParams) -> 
     if not _offers_roots(context):
         return None
     answer = (params.input_responses or {}).get(ROOTS)
-    if answer is None:
-        answer = await context.session.send_request(types.ListRootsRequest(), types.ListRootsResult)
+    return await _asked_for_roots(context) if answer is None else _paths_of(answer)
+
+
+async def _asked_for_roots(context: Context) -> list[str]:
+    """Raises MCPError where the client offers roots and does not say which."""
+    return _paths_of(await context.session.send_request(types.ListRootsRequest(), types.ListRootsResult))
+
+
+def _paths_of(answer: Any) -> list[str]:
     roots = answer.roots if isinstance(answer, types.ListRootsResult) else []
     return [_path_of(str(root.uri)) for root in roots]
 
