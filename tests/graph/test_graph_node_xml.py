@@ -74,13 +74,14 @@ def test_tags_sessions_and_paths_come_back_exactly(tags: list[str], path: str) -
         references=("0198-77", *(f"#{tag}" for tag in tags)),
         agent="codex",
         beginning="0198-66",
+        pinned=True,
+        note=path,
     )
     assert load_node(dump_node(node), "x") == node
     assert decode(encode(node)) == node
-    older = json.loads(encode(node))[:-5]
-    assert Node.from_row(older) == replace(node, references=(), agent="", beginning=""), (
-        "of before there were these fields"
-    )
+    older = json.loads(encode(node))[:-7]
+    bare = replace(node, references=(), agent="", beginning="", pinned=False, note="")
+    assert Node.from_row(older) == bare, "of before there were these fields"
 
 
 def test_an_edit_reaches_every_part_of_the_metadata() -> None:

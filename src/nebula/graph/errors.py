@@ -79,3 +79,13 @@ class BadFile(GraphError, ValueError):
         super().__init__("{path}: {reason}", path=path, reason=reason)
         self.path = path
         self.reason = reason
+
+
+def require_texts(**given: object) -> None:
+    """Raise BadRequest where one is no text: callers without a type checker get one clear sentence, before anything is
+    written."""
+    for name, held in given.items():
+        for each in held if isinstance(held, (list, tuple)) else (held,):
+            if not isinstance(each, str):
+                kind = type(each).__name__
+                raise BadRequest("{name} must be text, not {kind}", name=name, kind=kind)

@@ -10,25 +10,25 @@ Synchronous, safe to use from several threads and processes at once. What a call
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from nebula.attachments import Attachment
 from nebula.graph.commit import Commit
-from nebula.graph.errors import BadFile, BadRequest, NotFound
-from nebula.graph.flows.change import FlowChange, GraphChange, NodeEdit, difference
-from nebula.graph.flows.statistics import FlowStatistics, count_flow
-from nebula.graph.flows.topology import branch_of, new_flow, rebuilt, rewired
+from nebula.graph.derived.search_terms import folded
+from nebula.graph.errors import BadRequest, require_texts
+from nebula.graph.flow_editor import FlowEditor
+from nebula.graph.flows.change import FlowChange, GraphChange, NodeEdit
+from nebula.graph.flows.topology import branch_of
 from nebula.graph.ids import new_id, now
-from nebula.graph.reader import GraphReader
 from nebula.graph.text_figures import measured, with_text
 from nebula.graph.values import (
     DEFAULT_FLOW,
     Connection,
     FileState,
-    Flow,
     Node,
     NodeUsage,
     Problem,
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from nebula.llm.choose import ChosenModel
 
 
-class Graph(GraphReader):
+class Graph(FlowEditor):
     """A data folder in the seed's layout. Opening one reads nothing; a folder that is not there is made by the
     first write."""
 
@@ -71,10 +71,6 @@ class Graph(GraphReader):
             if outer is not None:
                 outer += inverses
 
-    def _change_flow(self, change: FlowChange) -> Flow:
-        Commit(self._store, GraphChange(flows=(change,))).run()
-        return self._store.flows.get(change.flow if change.name is None else change.name).flow
-
     def _refuse_taken(self, node_id: str) -> None:
         if self._store.node_index.is_taken(node_id):
             raise BadRequest("there is a node {node_id} already", node_id=node_id)
@@ -94,7 +90,7 @@ class Graph(GraphReader):
         branch: str | None = None,
     ) -> Node:
         """A new node in a flow (`main` is made when there is none), behind its parents if given."""
-        _require_texts(prompt=prompt, response=response)
+        require_texts(prompt=prompt, response=response)
         texts = (Utterance("user", prompt), Utterance("assistant", response))
         return self.add_turn(
             texts=texts, tags=tags, model=model, summary=summary, flow=flow, parents=parents, branch=branch
@@ -124,8 +120,8 @@ class Graph(GraphReader):
         first try of a prompt that continues nothing and was asked before."""
         tags, parents, references = several(tags), several(parents), several(references)
         said = {text.role: text.text for text in texts}
-        _require_texts(tags=tags, parents=parents, references=references, model=model, summary=summary, **said)
-        _require_texts(beginning=beginning)
+        require_texts(tags=tags, parents=parents, references=references, model=model, summary=summary, **said)
+        require_texts(beginning=beginning)
         moment = timestamp or now()
         node = Node(
             id=node_id or new_id(),
@@ -158,9 +154,14 @@ class Graph(GraphReader):
         response: str | None = None,
         tags: Iterable[str] | None = None,
         summary: str | None = None,
+        *,
+        pinned: bool | None = None,
+        note: str | None = None,
     ) -> Node:
-        """Changes what is given. New text makes the summary due for building, unless one is given with it."""
-        _require_texts(prompt=prompt or "", response=response or "", tags=several(tags), summary=summary or "")
+        """Changes what is given. New text makes the summary due for building, unless one is given with it; a pin and a
+        note are a person's, and change nothing for a model."""
+        require_texts(prompt=prompt or "", response=response or "", tags=several(tags), summary=summary or "")
+        require_texts(note=note or "")
         with self._store.writing():
             old = self._store.read(node_id)
             node = old
@@ -174,8 +175,25 @@ class Graph(GraphReader):
                 node = replace(node, updated=True)
             if summary is not None and summary != old.summary:
                 node = replace(node, summary=summary, updated=not summary)
+            marks = {"pinned": pinned, "note": note}
+            node = replace(node, **{name: mark for name, mark in marks.items() if mark is not None})
             Commit(self._store, GraphChange(edit=(NodeEdit(old, node),))).run()
         return node
+
+    def rename_tag(self, tag: str, name: str) -> list[str]:
+        """Gives a tag another name in every node that has it, in one step: where that is one already, the two become
+        one; an empty name takes the tag away. Returns the ids of the nodes, after reading all there are."""
+        require_texts(tag=tag, name=name)
+        wanted = folded(" ".join(tag.split()))
+        self.search_nodes(tags=[tag], patience=math.inf)  # waits for the index with nothing locked
+        with self._store.writing():
+            edits = []
+            for known in self.search_nodes(tags=[tag]):
+                old = self._store.read(known.id)
+                tags = clean_tags(name if folded(each) == wanted else each for each in old.tags)
+                edits.append(NodeEdit(old, replace(old, tags=tags)))
+            Commit(self._store, GraphChange(edit=tuple(edits))).run()
+        return [edit.after.id for edit in edits if edit.before != edit.after]
 
     def save_summary(
         self, node_id: str, summary: str, tags: Iterable[str] | None = None, *, built_from: Node | None = None
@@ -215,117 +233,11 @@ class Graph(GraphReader):
             self.delete_nodes(ids)
         return ids
 
-    # Flows
-
-    def create_flow(self, name: str, description: str = "") -> Flow:
-        """A new, empty flow; one of that name that is there already is returned as it is."""
-        with self._store.writing():
-            found = self._store.flows.find(name)
-            if found:
-                return found.flow
-            made = new_flow(name, description)
-            Commit(self._store, GraphChange(create_flows=(made,))).run()
-            return self._store.flows.get(made.id).flow
-
-    def update_flow(
-        self,
-        flow: str,
-        *,
-        name: str | None = None,
-        description: str | None = None,
-        nodes: Sequence[str] | None = None,
-        connections: Sequence[Connection] | None = None,
-    ) -> Flow:
-        """Changes what is given, in one step. With `connections` the flow holds exactly `nodes` (None: those it has)
-        and these; `nodes` alone makes it the chain of these, in this order."""
-        with self._store.writing():
-            is_only_named = nodes is None and connections is None
-            before = (self._store.flows.get if is_only_named else self._store.flow_for_writing)(flow).flow
-            after = before
-            if connections is not None:
-                after = rewired(before, nodes, connections)
-            elif nodes is not None:
-                after = rebuilt(before, several(nodes))
-            named = {"name": name, "description": description}
-            after = replace(after, **{key: text for key, text in named.items() if text is not None})
-            return self._change_flow(replace(difference(before, after), flow=flow))
-
-    def delete_flow(self, flow: str) -> None:
-        """Removes a flow; its nodes stay, and `list_nodes_outside` has those that are in no other. Raises NotFound."""
-        with self._store.writing():
-            Commit(self._store, GraphChange(remove_flows=(self._store.flows.get(flow).flow,))).run()
-
-    def move_branch(self, node_id: str, to: str, flow: str = DEFAULT_FLOW, *, copy: bool = False) -> list[str]:
-        """Puts a node and all that follows from it alone into another flow, with the connections between them, in one
-        step; with `copy` they stay in this one, too. Returns their ids; raises NotFound and BadRequest."""
-        with self._store.writing():
-            source, goal = self._store.flows.get(flow).flow, self._store.flows.get(to).flow
-            if source.id == goal.id:
-                raise BadRequest("the branch is in flow {flow} already", flow=repr(goal.name))
-            ids = branch_of(source, node_id)
-            inner = tuple(c for c in source.connections if c.source in ids and c.target in ids)
-            changes = [FlowChange(goal.id, add=tuple(ids), connect=inner)]
-            changes += [] if copy else [FlowChange(source.id, drop=tuple(ids))]
-            Commit(self._store, GraphChange(flows=tuple(changes))).run()
-        return ids
-
-    def name_branch(self, source_id: str, target_id: str, name: str, flow: str = DEFAULT_FLOW) -> Flow:
-        """Names the connection between two nodes; an empty name takes it away. Raises NotFound when there is none."""
-        _require_texts(name=name)
-        with self._store.writing():
-            connections = self._store.flows.get(flow).flow.connections
-            if not any((c.source, c.target) == (source_id, target_id) for c in connections):
-                raise NotFound(
-                    "flow {flow} has no connection from {source} to {target}",
-                    flow=repr(flow),
-                    source=source_id,
-                    target=target_id,
-                )
-            named = Connection(source_id, target_id, name or None)
-            wanted = [named if (c.source, c.target) == (source_id, target_id) else c for c in connections]
-            return self.update_flow(flow, connections=wanted)
-
-    def count_flow(self, flow: str = DEFAULT_FLOW) -> FlowStatistics:
-        """Return what a flow comes to: turns, conversations, tokens, cost, models and tags. Raises NotFound."""
-        found = self.get_flow(flow)
-        return count_flow(found, self._readable(found.nodes))
-
-    def _readable(self, node_ids: Iterable[str]) -> Iterator[Node]:
-        for node_id in node_ids:
-            with suppress(BadFile, NotFound):
-                yield self.get_node(node_id)
-
-    def add_node_to_flow(self, flow: str, node_id: str) -> Flow:
-        """Puts a node into a flow, unconnected; one that is in it already stays as it is."""
-        with self._store.writing():
-            return self._change_flow(FlowChange(flow, add=(node_id,)))
-
-    def remove_node_from_flow(self, flow: str, node_id: str) -> Flow:
-        """Takes a node and its connections out of a flow; the node itself stays. Raises NotFound."""
-        with self._store.writing():
-            return self._change_flow(FlowChange(flow, drop=(node_id,)))
-
-    def connect_nodes(
-        self, source_id: str, target_id: str, branch_name: str | None = None, flow: str = DEFAULT_FLOW
-    ) -> Flow:
-        """Makes the target follow the source. Raises CycleError; a connection already there is left as it is."""
-        with self._store.writing():
-            return self._change_flow(FlowChange(flow, connect=(Connection(source_id, target_id, branch_name),)))
-
-    def disconnect_nodes(self, source_id: str, target_id: str, flow: str = DEFAULT_FLOW) -> Flow:
-        """Takes away that one connection. Raises NotFound when there is none."""
-        with self._store.writing():
-            return self._change_flow(FlowChange(flow, disconnect=(Connection(source_id, target_id),)))
-
     def create_branch(
         self, node_id: str, branch_name: str, prompt: str = "", response: str = "", *, flow: str = DEFAULT_FLOW
     ) -> Node:
         """A new node that follows `node_id` under a branch name."""
         return Graph.create_node(self, prompt, response, flow=flow, parents=[node_id], branch=branch_name)
-
-    def rebuild_flow(self, flow: str, node_ids: Sequence[str]) -> Flow:
-        """Makes the flow the chain of exactly these nodes, in this order."""
-        return self.update_flow(flow, nodes=several(node_ids))
 
     # Health
 
@@ -338,12 +250,3 @@ class Graph(GraphReader):
             return []
         with self._store.writing() if repair else self._store.reading():
             return Check(self._store, repair=repair).run()
-
-
-def _require_texts(**given: object) -> None:
-    """Callers without a type checker get one clear sentence, before anything is written."""
-    for name, held in given.items():
-        for each in held if isinstance(held, (list, tuple)) else (held,):
-            if not isinstance(each, str):
-                kind = type(each).__name__
-                raise BadRequest("{name} must be text, not {kind}", name=name, kind=kind)

@@ -153,7 +153,8 @@ class GraphReader:
         **filters: Any,
     ) -> Found:
         """Nodes that match everything asked, best first; asked nothing, all nodes, newest first. `filters` are those of
-        `Query`: `model`, `since`, `until` (seconds of the epoch), `path` (a part of one that the turn changed).
+        `Query`: `model`, `since`, `until` (seconds of the epoch), `path` (a part of one that the turn changed),
+        `pinned`.
         In a large graph seen for the first time the answer does not wait for the whole index: `unread` says how many
         nodes it left out. With `patience` it waits so many seconds, and nobody else has to meanwhile."""
         query = Query.of(several(tags), several(keywords), text or "", **filters)

@@ -80,6 +80,10 @@ class Node:
     """Another program whose turn this was, where its record was imported."""
     beginning: str = ""
     """Of a first prompt that was asked again, or otherwise: the id of the first try, under which they are siblings."""
+    pinned: bool = False
+    """Marked by a person, to be found again."""
+    note: str = ""
+    """What a person wrote beside it; no model gets to see it."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "tags", list(self.tags))
@@ -126,7 +130,18 @@ class Node:
         return cls(*row)
 
 
-_ADDITIONS = {"session", "usage", "files", "references", "attachments", "verified", "agent", "beginning"}
+_ADDITIONS = {
+    "session",
+    "usage",
+    "files",
+    "references",
+    "attachments",
+    "verified",
+    "agent",
+    "beginning",
+    "pinned",
+    "note",
+}
 _PARTS: dict[int, Callable[[Any], Any]] = {
     Node.__match_args__.index(name): part
     for name, part in {
@@ -178,6 +193,8 @@ class FlowEntry:
 
     index: int
     id: str
+    flow: str = ""
+    """The id of the flow in which it goes on from here: a sub-flow, which this one shows as a single node."""
 
 
 @value
@@ -204,6 +221,8 @@ class Flow:
     description: str = ""
     entries: tuple[FlowEntry, ...] = ()
     edges: tuple[Edge, ...] = ()
+    archived: bool = False
+    """Kept, but left out of lists until it is asked for."""
 
     @property
     def nodes(self) -> list[str]:
@@ -221,7 +240,11 @@ class Flow:
             "created": self.created,
             "updated": self.updated,
             "description": self.description,
-            "nodes": [{"index": entry.index, "id": entry.id} for entry in self.entries],
+            **({"archived": True} if self.archived else {}),
+            "nodes": [
+                {"index": entry.index, "id": entry.id, **({"flow": entry.flow} if entry.flow else {})}
+                for entry in self.entries
+            ],
             "connections": [
                 {"source": c.source, "target": c.target, **({"branch": c.branch} if c.branch else {})}
                 for c in self.connections

@@ -348,3 +348,34 @@ async def test_requests_are_answered_in_order(client):
 async def test_both_paths_speak(server):
     async with server.talk("/ws") as client:
         assert (await client.ask("hello"))["data"]["epoch"]
+
+
+async def test_turns_are_pinned_tags_renamed_and_flows_archived_each_one_step(client):
+    first, second = await chain(client, "one", "two")
+    await client.ask("update_node", node_id=second, pinned=True, note="remember", tags=["bug"])
+    found = (await client.ask("search_nodes", pinned=True, brief=True))["data"]["nodes"]
+    assert [(node["id"], node["pinned"], node["note"]) for node in found] == [(second, True, "remember")]
+    assert (await client.ask("rename_tag", tag="bug", name="defect"))["data"]["node_ids"] == [second]
+    await client.ask("undo")
+    assert (await client.ask("list_tags"))["data"]["tags"] == ["bug"]
+    await client.ask("update_flow", flow_id="main", archived=True)
+    assert (await client.ask("list_flows"))["data"]["flows"][0]["archived"] is True
+    await client.ask("undo")
+    assert "archived" not in (await client.ask("list_flows"))["data"]["flows"][0]
+    assert (await client.ask("list_outside"))["data"] == {"nodes": [], "total": 0}
+    assert first != second
+
+
+async def test_a_branch_becomes_a_flow_that_its_turn_opens(client):
+    first, second, third = await chain(client, "one", "two", "three")
+    made = (await client.ask("nest_branch", node_id=second, name="aside"))["data"]["flow_id"]
+    here = (await client.ask("get_flow", compact=True))["data"]
+    assert (here["ids"], here["opens"]) == ([first, second], {second: made})
+    await client.ask("link_flow", node_id=first, to="aside")
+    assert (await client.ask("get_flow", compact=True))["data"]["opens"] == {first: made, second: made}
+    await client.ask("delete_flow", flow_id=made)
+    assert [node["id"] for node in (await client.ask("list_outside"))["data"]["nodes"]] == [third]
+    await client.ask("add_to_flow", node_id=third)
+    assert third in (await client.ask("get_flow", compact=True))["data"]["ids"]
+    with pytest.raises(Failed):
+        await client.ask("nest_branch", node_id=first, name=" ")

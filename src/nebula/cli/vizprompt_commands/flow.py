@@ -24,11 +24,10 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
 
 
 def _list(graph: Graph, options: argparse.Namespace) -> int:
-    flows = graph.list_flows()
     if options.json:
-        print_json([flow.to_json() for flow in flows])
+        print_json([flow.to_json() for flow in graph.list_flows() if options.archived or not flow.archived])
         return 0
-    print_flows(graph)
+    print_flows(graph, archived=options.archived)
     return 0
 
 
@@ -132,6 +131,7 @@ def _add_commands(parser: Parser) -> None:
         return added
 
     listing = command("list", translate("All flows, with their numbers."), _list)
+    flag(listing, "--archived", translate("those that are archived as well"))
     flag(listing, "--json", translate("print them as one JSON list"))
 
     create = command("create", translate("Makes an empty flow, and prints its id."), _create)

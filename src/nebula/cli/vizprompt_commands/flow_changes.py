@@ -1,4 +1,4 @@
-"""vizprompt flow: rename, delete and count a flow, name a branch, move or copy one to another flow."""
+"""vizprompt flow: rename, archive, delete, count and fill a flow; name, move, copy and nest a branch."""
 
 from __future__ import annotations
 
@@ -45,6 +45,37 @@ def _name(graph: Graph, options: argparse.Namespace) -> int:
     return 0
 
 
+def _archive(graph: Graph, options: argparse.Namespace) -> int:
+    flow = graph.update_flow(find_flow(graph, options.flow).id, archived=True)
+    print_line(translate("Archived flow: {name} (vizprompt flow unarchive brings it back)", name=flow.name))
+    return 0
+
+
+def _unarchive(graph: Graph, options: argparse.Namespace) -> int:
+    flow = graph.update_flow(find_flow(graph, options.flow).id, archived=False)
+    print_line(translate("No longer archived: {name}", name=flow.name))
+    return 0
+
+
+def _nest(graph: Graph, options: argparse.Namespace) -> int:
+    made = graph.nest_branch(graph.resolve_id(options.node), options.name, find_flow(graph, options.flow).id)
+    print_line(translate("Nodes put into {flow}: {count}", flow=made.name, count=len(made.entries)))
+    return 0
+
+
+def _link(graph: Graph, options: argparse.Namespace) -> int:
+    goal = find_flow(graph, options.to) if options.to else None
+    graph.link_flow(graph.resolve_id(options.node), goal.id if goal else "", find_flow(graph, options.flow).id)
+    print_line(translate("Opens flow: {name}", name=goal.name) if goal else translate("Opens no flow any more."))
+    return 0
+
+
+def _add(graph: Graph, options: argparse.Namespace) -> int:
+    flow = graph.add_node_to_flow(find_flow(graph, options.flow).id, graph.resolve_id(options.node))
+    print_line(translate("Nodes put into {flow}: {count}", flow=flow.name, count=1))
+    return 0
+
+
 def _count(graph: Graph, options: argparse.Namespace) -> int:
     counted = graph.count_flow(find_flow(graph, options.flow).id).to_json()
     if options.json:
@@ -65,6 +96,23 @@ def add_changes(command: AddCommand) -> None:
     delete = command("delete", translate("Deletes a flow; its nodes stay."), _delete)
     delete.add_argument("flow", metavar="FLOW", help=translate("name, id or number"))
 
+    archive = command("archive", translate("Keeps a flow, and leaves it out of lists."), _archive)
+    unarchive = command("unarchive", translate("Brings an archived flow back into lists."), _unarchive)
+    for each in (archive, unarchive):
+        each.add_argument("flow", metavar="FLOW", help=translate("name, id or number"))
+
+    about = translate("Puts all that follows from NODE alone into a new flow, which NODE opens from then on.")
+    nest = command("nest", about, _nest)
+    nest.add_argument("node", metavar="NODE", help=translate("id of the node"))
+    nest.add_argument("name", metavar="NAME", help=translate("name of the new flow"))
+
+    link = command("link", translate("Makes NODE open the flow TO; without TO it opens none."), _link)
+    link.add_argument("node", metavar="NODE", help=translate("id of the node"))
+    link.add_argument("to", metavar="TO", nargs="?", default="", help=translate("name, id or number"))
+
+    add = command("add", translate("Puts a node into a flow, unconnected."), _add)
+    add.add_argument("node", metavar="NODE", help=translate("id of the node"))
+
     move = command("move", translate("Puts NODE and all that follows from it alone into the flow TO."), _move)
     move.add_argument("node", metavar="NODE", help=translate("id of the node"))
     move.add_argument("to", metavar="TO", help=translate("name, id or number"))
@@ -78,5 +126,5 @@ def add_changes(command: AddCommand) -> None:
     count = command("count", translate("Turns, conversations, tokens, cost, models and tags of a flow."), _count)
     count.add_argument("flow", metavar="FLOW", nargs="?", default=DEFAULT_FLOW, help=translate("name, id or number"))
     flag(count, "--json", translate("print them as one JSON object"))
-    for each in (move, name):
+    for each in (move, name, nest, link, add):
         each.add_argument("--flow", metavar="F", default=DEFAULT_FLOW, help=translate("the flow (default: main)"))

@@ -1,8 +1,9 @@
-"""vizprompt node: list, show, edit and delete nodes."""
+"""vizprompt node: list, show, edit, mark and delete nodes."""
 
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ from nebula.tools.approval import agrees
 
 if TYPE_CHECKING:
     from nebula.graph.graph import Graph
+    from nebula.graph.values import Node
 
 
 def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
@@ -25,7 +27,10 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
 def _list(graph: Graph, options: argparse.Namespace) -> int:
     if options.limit is not None and options.limit < 1:
         raise UsageError("--limit must be above zero")
-    nodes = graph.list_nodes_outside()[: options.limit] if options.outside else graph.list_nodes(options.limit)
+    if options.pinned:
+        nodes: list[Node] = graph.search_nodes(pinned=True, limit=options.limit, patience=math.inf)
+    else:
+        nodes = graph.list_nodes_outside()[: options.limit] if options.outside else graph.list_nodes(options.limit)
     if options.json:
         print_json([node.to_json() for node in nodes])
         return 0
@@ -56,6 +61,24 @@ def _edit(graph: Graph, options: argparse.Namespace) -> int:
     return 0
 
 
+def _pin(graph: Graph, options: argparse.Namespace) -> int:
+    node = graph.update_node(graph.resolve_id(options.id), pinned=True)
+    print_line(translate("Pinned node: {id} (vizprompt node list --pinned)", id=node.id))
+    return 0
+
+
+def _unpin(graph: Graph, options: argparse.Namespace) -> int:
+    node = graph.update_node(graph.resolve_id(options.id), pinned=False)
+    print_line(translate("No longer pinned: {id}", id=node.id))
+    return 0
+
+
+def _note(graph: Graph, options: argparse.Namespace) -> int:
+    node = graph.update_node(graph.resolve_id(options.id), note=options.text)
+    print_line(translate("Updated node: {id}", id=node.id))
+    return 0
+
+
 def _delete(graph: Graph, options: argparse.Namespace) -> int:
     node = graph.get_node(graph.resolve_id(options.id))
     if not options.yes and not _confirmed(node_line(node)):
@@ -82,11 +105,12 @@ def _confirmed(line: str) -> bool:
 def _parser(prog: str) -> Parser:
     parser = Parser(
         prog,
-        translate("Lists, shows, edits and deletes nodes."),
+        translate("Lists, shows, edits, marks and deletes nodes."),
         examples=(
             "vizprompt node list --outside",
             "vizprompt node show ID --json",
             'vizprompt node edit ID --prompt "asked better" --tags a,b',
+            'vizprompt node note ID "ask again when 2.0 is out"',
             "vizprompt node delete ID --yes",
         ),
     )
@@ -100,7 +124,9 @@ def _parser(prog: str) -> Parser:
         return added
 
     listing = command("list", translate("All nodes, newest first."), _list)
-    flag(listing, "--outside", translate("only those that are in no flow"))
+    chosen = listing.add_mutually_exclusive_group()
+    chosen.add_argument("--outside", action="store_true", help=translate("only those that are in no flow"))
+    chosen.add_argument("--pinned", action="store_true", help=translate("only those that are pinned"))
     listing.add_argument("--limit", metavar="N", type=int, help=translate("at most so many"))
     flag(listing, "--json", translate("print the nodes as one JSON list"))
 
@@ -112,6 +138,11 @@ def _parser(prog: str) -> Parser:
     edit.add_argument("--response", metavar="T", help=translate("the new answer"))
     edit.add_argument("--summary", metavar="T", help=translate("the new summary"))
     edit.add_argument("--tags", metavar="a,b", help=translate("the new tags; an empty text removes all"))
+
+    command("pin", translate("Marks a node, to be found again."), _pin)
+    command("unpin", translate("Takes the mark away."), _unpin)
+    note = command("note", translate("Writes a note beside a node; an empty text takes it away."), _note)
+    note.add_argument("text", metavar="TEXT", help=translate("what to write; no model gets to see it"))
 
     delete = command("delete", translate("Deletes a node and its connections; its neighbours are not joined."), _delete)
     flag(delete, "--branch", translate("with all nodes that follow from it alone"))

@@ -1,4 +1,4 @@
-"""vizprompt search: nodes by tag, keyword and full text."""
+"""vizprompt search: nodes by tag, keyword, full text, time, model, file and pin."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from nebula.cli.arguments import Parser, UsageError, flag
 from nebula.cli.printing import print_json, print_line, print_remark
 from nebula.cli.vizprompt_commands.showing import node_line, split_list, split_tags
 from nebula.graph.graph import Graph
+from nebula.graph.ids import sort_key
 from nebula.language import translate
 
 if TYPE_CHECKING:
@@ -38,11 +39,17 @@ def _read_options(argv: Sequence[str], prog: str) -> argparse.Namespace:
         examples=(
             'vizprompt search --tags "tag1,tag2"',
             'vizprompt search --keywords asyncio --text "event loop" --json',
+            "vizprompt search --since 2026-01-31 --model gpt-5.1 --file src/limits.py",
         ),
     )
     parser.add_argument("--tags", metavar="a,b", help=translate("tags that a node must have"))
     parser.add_argument("--keywords", metavar="x,y", help=translate("keywords that it must have"))
     parser.add_argument("--text", metavar="T", help=translate("words that must occur; quote a run of words"))
+    parser.add_argument("--since", metavar="DATE", help=translate("from this moment on, as 2026-01-31"))
+    parser.add_argument("--until", metavar="DATE", help=translate("up to this moment"))
+    parser.add_argument("--model", metavar="M", default="", help=translate("answered by this model"))
+    parser.add_argument("--file", metavar="PATH", default="", help=translate("changed a file with this in its path"))
+    flag(parser, "--pinned", translate("only those that are pinned"))
     parser.add_argument("--limit", metavar="N", type=int, help=translate("at most so many"))
     flag(parser, "--wait", translate("wait until every node was read, however long (always, unless to a terminal)"))
     flag(parser, "--json", translate("print the nodes as one JSON list"))
@@ -60,6 +67,11 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
             keywords=split_list(options.keywords),
             text=options.text or "",
             limit=options.limit,
+            model=options.model,
+            since=_moment("--since", options.since),
+            until=_moment("--until", options.until),
+            path=options.file,
+            pinned=options.pinned,
             patience=patience_for(sys.stdout, wait=options.wait),
         )
         _tell_what_is_missing(nodes)
@@ -70,6 +82,15 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
     for node in nodes:
         print_line(node_line(node, shown_id=shown[node.id]))
     return 0
+
+
+def _moment(option: str, text: str | None) -> float | None:
+    if text is None:
+        return None
+    known, seconds, _ = sort_key(text)
+    if not known:
+        raise UsageError("{option} takes a date, as 2026-01-31 or 2026-01-31T09:30", option=option)
+    return seconds
 
 
 def _tell_what_is_missing(nodes: Found) -> None:

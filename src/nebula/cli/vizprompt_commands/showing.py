@@ -56,7 +56,7 @@ def one_line(text: str) -> str:
 def node_line(node: Node, columns: int = COLUMNS, shown_id: str = "") -> str:
     """Id, time, what it is about, tags."""
     about = one_line(" ".join((node.summary or node.prompt).split()))
-    tags = one_line(" ".join("#" + tag for tag in node.tags))
+    tags = one_line(" ".join([*(["★"] if node.pinned else []), *("#" + tag for tag in node.tags)]))
     head = one_line(f"{shown_id or node.id}  {node.timestamp[:16]}")
     return f"{head}  {cut(about, columns)}{'  ' + tags if tags else ''}"
 
@@ -73,6 +73,10 @@ def show_node(node: Node) -> None:
         print_line(f"{translate('summary (edited since)') if node.updated else translate('summary')}: {node.summary}")
     if node.tags:
         print_line(translate("tags") + ": " + ", ".join(one_line(tag) for tag in node.tags))
+    if node.pinned:
+        print_line(translate("pinned"))
+    if node.note:
+        print_line(translate("note") + ": " + node.note)
     for file in node.files:
         print_line(f"{translate('file')}: {one_line(file.path)}")
 
@@ -87,9 +91,17 @@ def flow_lines(flows: Sequence[Flow], among: Sequence[Flow] = ()) -> list[str]:
     ]
 
 
-def print_flows(graph: Graph) -> None:
-    for line in flow_lines(graph.list_flows()):
-        print_line(line)
+def print_flows(graph: Graph, *, archived: bool = False) -> None:
+    """Print the flows; those that are archived keep their numbers, and are shown only when asked for."""
+    flows = graph.list_flows()
+    hidden = 0
+    for flow, line in zip(flows, flow_lines(flows), strict=True):
+        if flow.archived and not archived:
+            hidden += 1
+        else:
+            print_line(line + (f"  {translate('archived')}" if flow.archived else ""))
+    if hidden:
+        print_remark(translate("Archived flows: {count} (vizprompt flow list --archived)", count=hidden))
     remark_on_unreadable(graph)
 
 

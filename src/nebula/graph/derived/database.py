@@ -17,7 +17,7 @@ from nebula.files.database import connect, transaction
 from nebula.graph.derived.bodies import holds_all
 
 APPLICATION = 0x4E476E6F  # "NGno"
-VERSION = 5
+VERSION = 6
 _SCHEMA = """
 CREATE TABLE state (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE folders (name TEXT PRIMARY KEY, mtime_ns INTEGER) WITHOUT ROWID;
@@ -38,6 +38,7 @@ CREATE TABLE files (
     model TEXT NOT NULL DEFAULT '',
     touched TEXT NOT NULL DEFAULT '',
     beginning TEXT NOT NULL DEFAULT '',
+    pinned INTEGER NOT NULL DEFAULT 0,
     problem TEXT
 );
 CREATE TABLE bodies (doc INTEGER PRIMARY KEY, body TEXT NOT NULL);
@@ -58,6 +59,7 @@ _INDEXES = {
     "files_by_beginning": "files (beginning) WHERE beginning != ''",
     "files_unread": "files (state) WHERE state = 0",
     "files_bad": "files (state) WHERE state = 2",
+    "files_pinned": "files (pinned) WHERE pinned = 1",
     "files_due": "files (due) WHERE due = 1",
     "files_shadowed": "files (shadowed) WHERE shadowed = 1",
 }

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 _GAP = " \ue000 "
 """A term no text has: keeps a phrase from running from one tag into the next."""
 _FILL = """UPDATE files SET id = ?, timestamp = ?, moment = ?, mtime_ns = ?, size = ?, inode = ?, state = ?,
-           due = ?, summary = ?, tags = ?, model = ?, touched = ?, beginning = ? WHERE doc = ?"""
+           due = ?, summary = ?, tags = ?, model = ?, touched = ?, beginning = ?,
+           pinned = ? WHERE doc = ?"""
 
 
 def read_some(database: NodeDatabase, disk: DataFolder, nodes: NodeFiles, limit: int) -> int:
@@ -84,6 +85,7 @@ def _fill(db: sqlite3.Connection, doc: int, signature: files.Signature, node: No
             node.model,
             "\n".join(file.path for file in node.files),
             node.beginning,
+            node.pinned,
             doc,
         ),
     )
@@ -92,7 +94,7 @@ def _fill(db: sqlite3.Connection, doc: int, signature: files.Signature, node: No
     tag_terms = _GAP.join(map(index_text, node.tags))
     summary = index_text(node.summary)
     db.execute("INSERT INTO keywords (rowid, tags, summary) VALUES (?, ?, ?)", (doc, tag_terms, summary))
-    brief = tag_terms + _GAP + summary
+    brief = _GAP.join((tag_terms, summary, *filter(None, [index_text(node.note)])))
     values = (doc, brief, index_text(node.prompt), index_text(node.response))
     db.execute("INSERT INTO texts (rowid, brief, prompt, response) VALUES (?, ?, ?, ?)", values)
 

@@ -1,7 +1,7 @@
-"""Finding nodes by tag, keyword, full text, model, time and file; whatever is asked together must all match.
+"""Finding nodes by tag, keyword, full text, model, time, file and pin; whatever is asked together must all match.
 
-Keywords are a node's tags and the words of its summary. Text is looked for in prompt, response, summary and tags:
-each word or quoted run must occur. Best matches come first, newer before older.
+Keywords are a node's tags and the words of its summary. Text is looked for in prompt, response, summary, tags and
+note: each word or quoted run must occur. Best matches come first, newer before older.
 """
 
 from __future__ import annotations
@@ -38,6 +38,8 @@ class Query:
     until: float | None = None
     path: str = ""
     """A part of the path of a file that the turn changed."""
+    pinned: bool = False
+    """Only those that a person has marked."""
 
     @classmethod
     def of(cls, tags: Iterable[str], keywords: Iterable[str], text: str, **filters: Any) -> Query:
@@ -184,6 +186,8 @@ def _add_filters(plan: _Plan, query: Query) -> None:
         plan.conditions.append(("files.moment <= ?", query.until))
     if query.path:
         plan.conditions.append(("instr(files.touched, ?)", query.path))
+    if query.pinned:
+        plan.conditions.append(("files.pinned = ?", 1))
 
 
 def _add_match(plan: _Plan, table: str, expression: str) -> None:

@@ -7,12 +7,12 @@ now, it is refused (`ChangedSince`) and everything stays as it is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 from nebula.graph.errors import ChangedSince
 from nebula.graph.flows.topology import Topology, extend, without_connections, without_nodes
-from nebula.graph.values import Connection, Flow, Node
+from nebula.graph.values import Connection, Flow, FlowEntry, Node
 from nebula.value import replace, value
 
 _Item = TypeVar("_Item", str, Connection)
@@ -48,11 +48,14 @@ class FlowChange:
     old_name: str | None = None
     """The name that `name` replaces: ChangedSince where it is another one."""
     old_description: str | None = None
+    opens: tuple[tuple[str, str], ...] = ()
+    """Nodes and the flows that they open; nothing where one opens none any more."""
+    archived: bool | None = None
     like: Flow | None = None
     """Numbering and order to follow, if in the end the flow holds just what this one holds."""
 
     def only_adds(self) -> bool:
-        return not (self.drop or self.leave or self.disconnect or self.like)
+        return not (self.drop or self.leave or self.disconnect or self.opens or self.like)
 
 
 @value
@@ -120,8 +123,9 @@ def changed(flow: Flow, change: FlowChange, topology: Topology | None = None) ->
         after,
         name=flow.name if change.name is None else change.name,
         description=flow.description if change.description is None else change.description,
-        entries=after.entries + tuple(entries),
+        entries=_opening(after.entries + tuple(entries), dict(change.opens)),
         edges=after.edges + tuple(edges),
+        archived=flow.archived if change.archived is None else change.archived,
     )
     like = change.like
     if like and _content(after) == _content(like):
@@ -138,8 +142,14 @@ def _refuse_connected(flow: Flow, leaving: Iterable[str]) -> None:
             raise ChangedSince("node {node_id} was connected meanwhile; it stays as it is", node_id=node)
 
 
-def _content(flow: Flow) -> tuple[list[str], set[Connection]]:
-    return sorted(flow.nodes), set(flow.connections)
+def _opening(entries: tuple[FlowEntry, ...], opens: Mapping[str, str]) -> tuple[FlowEntry, ...]:
+    if not opens:
+        return entries
+    return tuple(replace(entry, flow=opens[entry.id]) if entry.id in opens else entry for entry in entries)
+
+
+def _content(flow: Flow) -> tuple[list[tuple[str, str]], set[Connection]]:
+    return sorted((entry.id, entry.flow) for entry in flow.entries), set(flow.connections)
 
 
 def difference(old: Flow, new: Flow) -> FlowChange:
@@ -157,8 +167,18 @@ def difference(old: Flow, new: Flow) -> FlowChange:
         description=new.description if is_described else None,
         old_name=old.name if is_renamed else None,
         old_description=old.description if is_described else None,
+        opens=_opened(old, new),
+        archived=new.archived if new.archived != old.archived else None,
         like=new,
     )
+
+
+def _opened(old: Flow, new: Flow) -> tuple[tuple[str, str], ...]:
+    count = len(old.entries)
+    if new.entries[:count] == old.entries:
+        return tuple((entry.id, entry.flow) for entry in new.entries[count:] if entry.flow)
+    before = {entry.id: entry.flow for entry in old.entries}
+    return tuple((entry.id, entry.flow) for entry in new.entries if entry.flow != before.get(entry.id, ""))
 
 
 def _apart_from(other: Flow, flow: Flow) -> tuple[list[str], list[Connection]]:

@@ -145,7 +145,8 @@ def rebuilt(flow: Flow, nodes: Sequence[str]) -> Flow:
     if len(set(nodes)) < len(nodes):
         raise BadRequest("a node can stand only once in a flow")
     branches = {(c.source, c.target): c.branch for c in flow.connections}
-    entries = tuple(FlowEntry(index, node) for index, node in enumerate(nodes, 1))
+    opened = {entry.id: entry.flow for entry in flow.entries if entry.flow}
+    entries = tuple(FlowEntry(index, node, opened.get(node, "")) for index, node in enumerate(nodes, 1))
     edges = tuple(
         Edge(index, index + 1, branches.get((nodes[index - 1], nodes[index]))) for index in range(1, len(nodes))
     )

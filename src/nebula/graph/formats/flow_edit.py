@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from nebula.graph.errors import BadFile
 from nebula.graph.formats.flow_yaml import (
+    ARCHIVED,
     FIELDS,
     FlowFile,
     Section,
@@ -33,6 +34,8 @@ def edit(file: FlowFile, flow: Flow) -> FlowFile:
     """
     if file.nodes is None or file.connections is None or _lacks_fields(file, flow):
         return _completed(file, flow)
+    if file.flow.archived != flow.archived:
+        return _marked(file, flow)
     changes = _field_changes(file, flow)
     if file.flow.entries != flow.entries:
         changes += _list_changes(file, "nodes", file.flow.entries, flow.entries, entry_lines, nodes_section)
@@ -72,6 +75,27 @@ def _completed(file: FlowFile, flow: Flow) -> FlowFile:
     return edit(completed, flow) if is_whole else _written_anew(flow)
 
 
+def _marked(file: FlowFile, flow: Flow) -> FlowFile:
+    """The file with the line that says that it is archived, below the other fields, or without it."""
+    text, span = file.text, file.fields.get(ARCHIVED)
+    if span and flow.archived:
+        text = text[: span[0]] + "true" + text[span[1] :]
+    elif span:
+        start = text.rfind("\n", 0, span[0]) + 1
+        line = text[start : text.find("\n", span[1]) + 1]
+        is_all = line == f"{ARCHIVED}: {text[span[0] : span[1]]}\n"
+        text = text[:start] + text[start + len(line) :] if is_all else text[: span[0]] + "false" + text[span[1] :]
+    else:
+        last = max(file.fields[field][1] for field in FIELDS if field in file.fields)
+        below = last if text[last - 1] == "\n" else text.find("\n", last) + 1
+        text = f"{text[:below]}{ARCHIVED}: true\n{text[below:]}"
+    try:
+        marked = load_flow(text.encode("utf-8"), flow.id)
+    except BadFile:
+        return _written_anew(flow)
+    return edit(marked, flow) if marked.flow.archived == flow.archived else _written_anew(flow)
+
+
 def _written_anew(flow: Flow) -> FlowFile:
     return load_flow(dump_flow(flow).encode("utf-8"), flow.id)
 
@@ -101,6 +125,9 @@ def _list_changes(
     if section.by_line and new[: len(old)] == old:
         gone: Sequence[int] = ()
         added = new[len(old) :]
+    elif section.by_line and len(old) == len(new) and all(map(_is_same_item, old, new)):
+        places = zip(_item_spans(file, name), old, new, strict=True)
+        return [(start, end, lines(after, section.indent)) for (start, end), before, after in places if before != after]
     else:
         keep = set(new)
         gone = [number for number, item in enumerate(old) if item not in keep]
@@ -115,6 +142,15 @@ def _list_changes(
         unfinished = section.end > 0 and file.text[section.end - 1] not in "\r\n"
         changes.append((section.end, section.end, "\n" + text if unfinished else text))
     return changes
+
+
+def _is_same_item(one: _Item, other: _Item) -> bool:
+    """Return whether only what an item says beside its place is another: the flow it opens, the name of a branch."""
+    if isinstance(one, Edge) and isinstance(other, Edge):
+        return (one.source, one.target) == (other.source, other.target)
+    if isinstance(one, FlowEntry) and isinstance(other, FlowEntry):
+        return (one.index, one.id) == (other.index, other.id)
+    return False
 
 
 def _item_spans(file: FlowFile, name: str) -> list[Span]:

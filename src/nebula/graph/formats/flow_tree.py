@@ -8,11 +8,12 @@ from __future__ import annotations
 import re
 
 from nebula.graph.errors import BadFile
-from nebula.graph.formats.flow_yaml import FIELDS, FlowFile, Section
+from nebula.graph.formats.flow_yaml import ARCHIVED, FIELDS, FlowFile, Section
 from nebula.graph.formats.yaml_tree import Branch, Leaf, load
 from nebula.graph.values import Edge, Flow, FlowEntry
 from nebula.language import Sentence
 
+_YES = ("true", "yes", "on")
 _LINE_BREAK = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
 
 
@@ -34,10 +35,11 @@ def read_any_shape(text: str, path: str) -> FlowFile:
         root.text("description"),
         tuple(entries),
         tuple(edges),
+        root.text(ARCHIVED).lower() in _YES,
     )
     fields = {}
     for key, item in zip(root.keys, root.items, strict=True):
-        if key.text in FIELDS and isinstance(item, Leaf) and not root.flow_style:
+        if key.text in (*FIELDS, ARCHIVED) and isinstance(item, Leaf) and not root.flow_style:
             fields[key.text] = (offsets[item.line] + item.column, offsets[item.end_line] + item.end_column)
     nodes = _section(root, "nodes", entry_items, offsets)
     connections = _section(root, "connections", edge_items, offsets)
@@ -66,7 +68,7 @@ def _entries(nodes: Leaf | Branch | None, odd: list[_Odd]) -> tuple[list[FlowEnt
             odd.append((item, Sentence(sentence, index=index, node=node_id)))
         else:
             used.add(index)
-            entries.append(FlowEntry(index, node_id))
+            entries.append(FlowEntry(index, node_id, item.text("flow") if isinstance(item, Branch) else ""))
             kept.append(item)
     return entries, kept
 

@@ -20,20 +20,23 @@ from nebula.value import value
 
 MAX_FLOW_BYTES = 256 * 1024 * 1024
 FIELDS = ("id", "name", "created", "updated", "description")
+ARCHIVED = "archived"
 
-_ENTRY = re.compile(r"  - index: (\d{1,9})\n    id: ([0-9a-zA-Z-]+)\n", re.ASCII)
+_ENTRY = re.compile(r"  - index: (\d{1,9})\n    id: ([0-9a-zA-Z-]+)\n(?:    flow: ([0-9a-zA-Z-]+)\n)?", re.ASCII)
 _EDGE = re.compile(r"  - from: (\d{1,9})\n    to: (\d{1,9})\n(?:    branch: ([^\n]+)\n)?", re.ASCII)
 _HEAD = r"""id:\ (?P<id>[0-9a-zA-Z-]+)\n
     name:\ (?P<name>[^\n]+)\n
     created:\ (?P<created>[^\n]+)\n
     updated:\ (?P<updated>[^\n]+)\n
     description:\ (?P<description>[^\n]+)\n
+    (?:archived:\ (?P<archived>true)\n)?
     """
 _OWN_HEAD = re.compile(_HEAD + "nodes:", re.ASCII | re.VERBOSE)
 _OWN_SHAPE = re.compile(
     _HEAD
     + r"""
-    (?P<nodes>nodes:(?:\ \[\]\n|\n(?:\ \ -\ index:\ \d+\n\ \ \ \ id:\ [0-9a-zA-Z-]+\n)+))
+    (?P<nodes>nodes:
+        (?:\ \[\]\n|\n(?:\ \ -\ index:\ \d+\n\ \ \ \ id:\ [0-9a-zA-Z-]+\n(?:\ \ \ \ flow:\ [0-9a-zA-Z-]+\n)?)+))
     (?P<connections>connections:
         (?:\ \[\]\n|\n(?:\ \ -\ from:\ \d+\n\ \ \ \ to:\ \d+\n(?:\ \ \ \ branch:\ [^\n]+\n)?)+))
     """,
@@ -83,6 +86,7 @@ def refuse_bad_text(flow: Flow) -> None:
 def dump_flow(flow: Flow) -> str:
     refuse_bad_text(flow)
     head = [f"{field}: {field_text(flow, field)}\n" for field in FIELDS]
+    head += [f"{ARCHIVED}: true\n"] if flow.archived else []
     return "".join(head) + nodes_section(flow.entries) + connections_section(flow.edges)
 
 
@@ -102,7 +106,8 @@ def connections_section(edges: tuple[Edge, ...]) -> str:
 
 
 def entry_lines(entry: FlowEntry, indent: str = "  ") -> str:
-    return f"{indent}- index: {entry.index}\n{indent}  id: {yaml_text.identifier(entry.id)}\n"
+    lines = f"{indent}- index: {entry.index}\n{indent}  id: {yaml_text.identifier(entry.id)}\n"
+    return lines + f"{indent}  flow: {yaml_text.identifier(entry.flow)}\n" if entry.flow else lines
 
 
 def edge_lines(edge: Edge, indent: str = "  ") -> str:
@@ -143,7 +148,7 @@ def _read_own_shape(text: str) -> FlowFile | None:
     if not found:
         return None
     try:
-        entries = tuple(FlowEntry(int(index), node) for index, node in _ENTRY.findall(found["nodes"]))
+        entries = tuple(FlowEntry(int(index), node, flow) for index, node, flow in _ENTRY.findall(found["nodes"]))
         edges = tuple(
             Edge(int(source), int(target), _plain_or_json(branch) if branch else None)
             for source, target, branch in _EDGE.findall(found["connections"])
@@ -160,7 +165,7 @@ def _read_own_shape(text: str) -> FlowFile | None:
     return FlowFile(
         flow,
         text,
-        {field: found.span(field) for field in FIELDS},
+        {field: found.span(field) for field in (*FIELDS, ARCHIVED) if found[field] is not None},
         Section(*found.span("nodes"), by_line=bool(flow.entries)),
         Section(*found.span("connections"), by_line=bool(flow.edges)),
         own_shape=True,
@@ -169,7 +174,7 @@ def _read_own_shape(text: str) -> FlowFile | None:
 
 def _flow_of(found: re.Match[str], entries: tuple[FlowEntry, ...], edges: tuple[Edge, ...]) -> Flow:
     flow_id, name, created, updated, description = (_plain_or_json(found[field]) for field in FIELDS)
-    return Flow(flow_id, name, created, updated, description, entries, edges)
+    return Flow(flow_id, name, created, updated, description, entries, edges, found[ARCHIVED] is not None)
 
 
 def _plain_or_json(text: str) -> str:

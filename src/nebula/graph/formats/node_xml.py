@@ -328,8 +328,22 @@ def _read_file(element: Element) -> FileState:
     return FileState(path, get("before", ""), get("after", ""), get("wrote", ""), get("removed", ""))
 
 
-def _read_verified(elements: _Elements) -> dict[str, Any]:
-    return {"verified": any(found.text.strip() == "true" for found in _find(elements, "verified"))}
+def _flag(name: str) -> MetadataPart:
+    """A field that is true or, as mostly, not there."""
+
+    def read(elements: _Elements) -> dict[str, Any]:
+        return {name: any(found.text.strip() == "true" for found in _find(elements, name))}
+
+    return MetadataPart(name, (name,), lambda node: f"<{name}>true</{name}>" if getattr(node, name) else "", read)
+
+
+def _write_note(node: Node) -> str:
+    return xml_text.block("note", "", node.note) if node.note else ""
+
+
+def _read_note(elements: _Elements) -> dict[str, Any]:
+    found = _find(elements, "note")
+    return {"note": found[0].text} if found else {}
 
 
 def _write_attachment(each: Attachment) -> str:
@@ -364,10 +378,10 @@ PARTS = (
         lambda node: _listed("attachments", list(map(_write_attachment, node.attachments))),
         lambda elements: {"attachments": tuple(map(_read_attachment, _find(elements, "attachments", "attachment")))},
     ),
-    MetadataPart(
-        "verified", ("verified",), lambda node: "<verified>true</verified>" if node.verified else "", _read_verified
-    ),
+    _flag("verified"),
     _line("agent"),
     _line("beginning"),
+    _flag("pinned"),
+    MetadataPart("note", ("note",), _write_note, _read_note),
 )
 """In the order in which they are written."""

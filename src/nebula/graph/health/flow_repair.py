@@ -96,7 +96,7 @@ def merge(ours: Flow, theirs: Flow) -> Flow:
     for entry in theirs.entries:
         if entry.id not in index:
             index[entry.id] = following
-            entries.append(FlowEntry(following, entry.id))
+            entries.append(FlowEntry(following, entry.id, entry.flow))
             following += 1
     edges = {(edge.source, edge.target): edge for edge in ours.edges}
     for connection in theirs.connections:

@@ -29,6 +29,8 @@ def opening_of(response: str) -> str:
 
 
 def brief_node(node: Node) -> dict[str, Any]:
+    images = sum(each.kind == "image" for each in node.attachments)
+    marks = {"pinned": node.pinned, "note": opening_of(node.note), "images": images}
     return {
         "id": node.id,
         "timestamp": node.timestamp,
@@ -39,6 +41,7 @@ def brief_node(node: Node) -> dict[str, Any]:
         "model": node.model,
         "due": node.due,
         "files": len(node.files),
+        **{name: mark for name, mark in marks.items() if mark},
     }
 
 
@@ -51,6 +54,7 @@ def brief_flow(flow: Flow) -> dict[str, Any]:
         "description": flow.description,
         "node_count": len(flow.entries),
         "connection_count": len(flow.edges),
+        **({"archived": True} if flow.archived else {}),
     }
 
 
@@ -64,6 +68,8 @@ def compact_flow(flow: Flow, tries: Mapping[str, str]) -> dict[str, Any]:
     here = {"tries": {node_id: first for node_id, first in tries.items() if node_id in known}} if tries else {}
     named = {ids[place[edge.target]]: edge.branch for edge in flow.edges if edge.branch and edge.target in place}
     here |= {"branches": named} if named else {}
+    opens = {entry.id: entry.flow for entry in flow.entries if entry.flow}
+    here |= {"opens": opens} if opens else {}
     return {"flow_id": flow.id, "name": flow.name, "ids": ids, "pairs": pairs} | here
 
 

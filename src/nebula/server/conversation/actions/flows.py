@@ -53,14 +53,21 @@ async def update_flow(
     description: str | None = None,
     nodes: Texts | None = None,
     connections: Objects | None = None,
+    archived: bool | None = None,
 ) -> ActionResult:
     """`nodes` alone makes the flow the chain of these; with `connections`, exactly those nodes and connections."""
-    if name is None and description is None and nodes is None and connections is None:
-        raise ActionError("say what to change: 'name', 'description', 'nodes' (ids), 'connections'")
+    if all(each is None for each in (name, description, nodes, connections, archived)):
+        raise ActionError("say what to change: 'name', 'description', 'nodes' (ids), 'connections', 'archived'")
     wanted = [_connection(each) for each in connections] if connections is not None else None
     flow = await in_thread(server.graph.get_flow, flow_id)
     edited = await server.edit(
-        server.graph.update_flow, flow.id, name=name, description=description, nodes=nodes, connections=wanted
+        server.graph.update_flow,
+        flow.id,
+        name=name,
+        description=description,
+        nodes=nodes,
+        connections=wanted,
+        archived=archived,
     )
     return flow_result(edited)
 
@@ -120,6 +127,27 @@ async def move_branch(
     goal = await in_thread(server.graph.get_flow, to)
     moved = await server.edit(server.graph.move_branch, node_id, goal.id, flow_id, copy=copy)
     return ActionResult({"flow_id": goal.id, "node_ids": moved})
+
+
+async def nest_branch(
+    server: ServerContext, _: Client, *, node_id: str, name: str, flow_id: str = DEFAULT_FLOW
+) -> ActionResult:
+    """Put all that follows from a node alone into a new flow, which the node opens from then on."""
+    if not name.strip():
+        raise ActionError("a flow needs a name")
+    return flow_result(await server.edit(server.graph.nest_branch, node_id, name, flow_id))
+
+
+async def link_flow(
+    server: ServerContext, _: Client, *, node_id: str, to: str = "", flow_id: str = DEFAULT_FLOW
+) -> ActionResult:
+    """Make a node open the flow `to`; without one it opens none."""
+    return flow_result(await server.edit(server.graph.link_flow, node_id, to, flow_id))
+
+
+async def add_to_flow(server: ServerContext, _: Client, *, node_id: str, flow_id: str = DEFAULT_FLOW) -> ActionResult:
+    """Put a node into a flow, unconnected."""
+    return flow_result(await server.edit(server.graph.add_node_to_flow, flow_id, node_id))
 
 
 async def name_branch(

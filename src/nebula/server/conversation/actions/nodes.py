@@ -105,11 +105,24 @@ async def update_node(
     response: str | None = None,
     tags: Texts | None = None,
     summary: str | None = None,
+    pinned: bool | None = None,
+    note: str | None = None,
 ) -> ActionResult:
-    node = await server.edit(
-        server.graph.update_node, node_id, prompt=prompt, response=response, tags=tags, summary=summary
+    texts = {"prompt": prompt, "response": response, "summary": summary, "note": note}
+    return ActionResult(
+        node_json(await server.edit(server.graph.update_node, node_id, tags=tags, pinned=pinned, **texts))
     )
-    return ActionResult(node_json(node))
+
+
+async def rename_tag(server: ServerContext, _: Client, *, tag: str, name: str) -> ActionResult:
+    """Give a tag another name in every node; an empty one takes it away. One step of undo."""
+    return ActionResult({"node_ids": await server.edit(server.graph.rename_tag, tag, name)})
+
+
+async def list_outside(server: ServerContext, _: Client) -> ActionResult:
+    """Nodes that are in no flow, newest first."""
+    nodes = await in_thread(server.graph.list_nodes_outside)
+    return ActionResult({"nodes": [brief_node(node) for node in nodes[:MAX_FOUND]], "total": len(nodes)})
 
 
 async def delete_node(server: ServerContext, _: Client, *, node_id: str) -> ActionResult:
@@ -148,13 +161,15 @@ async def search_nodes(
     since: str = "",
     until: str = "",
     path: str = "",
+    pinned: bool = False,
     limit: int = MAX_FOUND,
     brief: bool = False,
     wait: bool = False,
 ) -> ActionResult:
     """`since` and `until` are ISO 8601 moments; `path` is a part of one that the turn changed. With `wait` the answer
     comes when every node was read."""
-    filters = {"model": model, "path": path, "since": _moment("since", since), "until": _moment("until", until)}
+    moments = {"since": _moment("since", since), "until": _moment("until", until)}
+    filters = {"model": model, "path": path, "pinned": pinned, **moments}
 
     def search() -> dict[str, Any]:
         patience = LONGEST_WAIT_S if wait else 0.0

@@ -1,0 +1,55 @@
+"""vizprompt tag: list tags, and give one another name everywhere."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from nebula.cli.arguments import Parser, flag
+from nebula.cli.printing import print_json, print_line
+from nebula.cli.vizprompt_commands.showing import one_line, run_on_graph
+from nebula.language import translate
+
+if TYPE_CHECKING:
+    from nebula.graph.graph import Graph
+
+
+def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
+    return run_on_graph(_parser(prog), data_dir, argv)
+
+
+def _list(graph: Graph, options: argparse.Namespace) -> int:
+    counts = graph.list_tags()
+    if options.json:
+        print_json(counts)
+        return 0
+    for tag, count in counts.items():
+        print_line(f"{count:6}  #{one_line(tag)}")
+    return 0
+
+
+def _rename(graph: Graph, options: argparse.Namespace) -> int:
+    changed = graph.rename_tag(*(tag.lstrip("#＃").strip() for tag in (options.old, options.new)))
+    print_line(translate("Nodes changed: {count}", count=len(changed)))
+    return 0
+
+
+def _parser(prog: str) -> Parser:
+    parser = Parser(
+        prog,
+        translate("Lists tags, and renames or merges them in every node."),
+        examples=("vizprompt tag list", "vizprompt tag rename bug defect", 'vizprompt tag rename "old idea" ""'),
+    )
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=Parser)
+    about = translate("Every tag, and how many nodes have it.")
+    listing = commands.add_parser("list", help=about, description=about)
+    flag(listing, "--json", translate("print them as one JSON object"))
+    listing.set_defaults(run=_list)
+
+    about = translate("Gives OLD the name NEW everywhere; where NEW is a tag already, the two become one.")
+    rename = commands.add_parser("rename", help=about, description=about)
+    rename.add_argument("old", metavar="OLD", help=translate("the tag"))
+    rename.add_argument("new", metavar="NEW", help=translate("its new name; an empty text takes the tag away"))
+    rename.set_defaults(run=_rename)
+    return parser
