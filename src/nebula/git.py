@@ -15,9 +15,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Final
 
 from nebula.errors import NebulaError
+from nebula.files.beneath import FOLDER_FLAGS, open_beneath
 from nebula.files.odd_files import RULES, find_odd_file, is_odd
 from nebula.language import sentence_of
 from nebula.programs import ProgramResult, find_program, run, safe_path
@@ -150,23 +152,63 @@ def is_commit(root: str, ref: str) -> bool:
         return False
 
 
-def add_worktree(root: str, directory: str, ref: str = "HEAD") -> None:
-    """Check a commit of the repository, by default the last one, out into a new `directory`, apart from the user's
-    files. Raises GitFailed.
+def check_out(root: str, ref: str) -> None:
+    """Give the copy of a repository at `root` the files of a commit. What git ignores stays; what else is not in the
+    commit is gone. Raises GitFailed.
 
-    The new work tree has a git directory of its own, and other settings may hold there: it is made empty, and its
-    files are written once the programs of its own settings are known."""
-    _change(root, "worktree", "add", "--detach", "--no-checkout", "--quiet", directory, f"{ref}^{{commit}}")
+    Git is let write files of the commit and nothing else: its own folder may lie outside the copy, or hold links that
+    lead out of it. Where it is a plain folder in the copy, it gets the index and the HEAD of the commit from us."""
+    found = safe_git(root, "rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}")
+    if ref.startswith("-") or not found.ok:
+        raise GitFailed("There is no commit {ref!r}.", ref=ref)
+    commit = found.stdout.decode().strip()
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory(prefix="nebula-index-") as folder:
+        index = {"GIT_INDEX_FILE": os.path.join(folder, "index")}
+        tracked = safe_git(root, "ls-files", "-z", "--cached").stdout
+        _change(root, "clean", "-ffdq", "--", ".")
+        _change(root, "read-tree", commit, more=index)
+        wanted = _read(
+            root, ("ls-files", "-z", "--cached"), {**_environment(root, _OVERRIDES), **index}, DEFAULT_TIMEOUT
+        )
+        _remove_files(root, tracked.split(b"\0"))
+        _change(root, "checkout-index", "--force", "--index", "-z", "--stdin", feed=wanted.stdout, more=index)
+        with open(index["GIT_INDEX_FILE"], "rb") as file:
+            _put_into_git_folder(root, {"index": file.read(), "HEAD": f"{commit}\n".encode()})
+
+
+def _remove_files(root: str, names: Sequence[bytes]) -> None:
+    """Remove files below `root`, and the folders that are empty then; nothing behind a link."""
+    top = os.open(root, FOLDER_FLAGS)
     try:
-        _change(directory, "reset", "--hard", "--quiet", "--no-recurse-submodules")
-    except BaseException:
-        remove_worktree(root, directory)
-        raise
+        for name in filter(None, names):
+            parts = os.fsdecode(name).split("/")
+            with suppress(OSError):  # gone already, another repository, or not to be reached without a link
+                for depth in range(len(parts), 0, -1):
+                    above = open_beneath(top, parts[: depth - 1], FOLDER_FLAGS)
+                    try:
+                        (os.unlink if depth == len(parts) else os.rmdir)(parts[depth - 1], dir_fd=above)
+                    finally:
+                        os.close(above)
+    finally:
+        os.close(top)
 
 
-def remove_worktree(root: str, directory: str) -> None:
-    """Remove a work tree with all that was changed in it. Raises GitFailed."""
-    _change(root, "worktree", "remove", "--force", directory)
+def _put_into_git_folder(root: str, files: Mapping[str, bytes]) -> None:
+    try:
+        folder = os.open(os.path.join(root, ".git"), FOLDER_FLAGS)
+    except OSError:  # a link, or a file that names a folder elsewhere
+        return
+    try:
+        for name, content in files.items():
+            with suppress(FileNotFoundError):
+                os.unlink(name, dir_fd=folder)
+            handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644, dir_fd=folder)
+            with open(handle, "wb") as file:
+                file.write(content)
+    finally:
+        os.close(folder)
 
 
 def add_note(root: str, ref: str, commit: str, text: str, author: tuple[str, str]) -> None:
@@ -187,7 +229,7 @@ def set_merge_driver(root: str, driver: str, name: str, line: str) -> None:
 
 
 def _change(root: str, *args: str, feed: bytes | None = None, more: Mapping[str, str] | None = None) -> None:
-    """Run one of the commands that write: a list of work trees in `.git`, the files of a new one, a note."""
+    """Run one of the commands that write: files of a commit, a note, a setting."""
     env = {**_environment(root, _without_programs(root, DEFAULT_TIMEOUT)), **(more or {})}
     try:
         outcome = _run(root, args, env, CHECKOUT_TIMEOUT, feed)

@@ -20,6 +20,8 @@ import pexpect
 import pytest
 
 from conftest import Bench
+from nebula.files.home import project_id
+from nebula.sandbox.remembered import ON_DISK, remember
 from ports import steady_port
 from scripted_model import Fault, ScriptedModel, Turn
 from scripted_model.batch import batch_model
@@ -69,17 +71,49 @@ def test_every_task_has_a_place_of_its_own_and_no_project_is_touched(batch: Benc
     assert batch.read("repo/app/one.md") == "# one.md\n"
 
 
-def test_what_checks_will_not_find_is_said_before_the_first_task(batch: Bench) -> None:
+def test_a_task_finds_the_project_as_it_is_without_secrets_and_results(batch: Bench) -> None:
     batch.write("repo/.gitignore", "node_modules/\n")
     batch.write("repo/app/node_modules/x.js", "")
+    batch.write("repo/app/a.txt", "not committed\n")
+    batch.write("repo/app/.env", "KEY=secret-of-the-project\n")
+    batch.write("repo/app/out/old/changes.patch", "of another task\n")
     batch.home.joinpath(".nebula").mkdir(exist_ok=True)
-    batch.home.joinpath(".nebula/config.json").write_text(json.dumps({"checks": ["test -d node_modules"]}))
-    tasks(batch, {"task": "write one.md", "root": "repo/app"}, {"task": "write two.md", "root": "plain"})
+    checks = ["test -d node_modules", "grep -q not.committed a.txt", "test ! -s .env", "test ! -e out"]
+    batch.home.joinpath(".nebula/config.json").write_text(json.dumps({"checks": checks}))
+    tasks(batch, {"task": "write one.md", "root": "repo/app"}, {"task": "write two.md", "root": "repo/app"})
     with ScriptedModel(batch_model) as model:
-        ran = batch.run("evercontext", "batch", "tasks.jsonl", **model.env())
-    first, *rest = ran.err.splitlines()
-    assert first.endswith("repo/app: its checks run on the last commit, without what git ignores there: node_modules")
-    assert "what git ignores" not in "\n".join(rest) and ran.code == 1
+        ran = batch.run("evercontext", "batch", "tasks.jsonl", "--out", "repo/app/out", "--json", **model.env())
+    assert [each["verified"] for each in ran.json["tasks"]] == [True, True], ran.err
+
+
+@pytest.mark.parametrize("copies", [False, True])
+def test_a_task_begins_at_a_commit(batch: Bench, copies: bool) -> None:
+    if copies:
+        remember(str(batch.home / ".nebula"), ON_DISK, 0)
+    subprocess.run(["git", "tag", "v1"], cwd=batch.project / "repo", check=True)
+    batch.write("repo/app/a.txt", "changed\n")
+    batch.write("repo/app/new.txt", "new\n")
+    batch.write("repo/.gitignore", "tool\n")
+    batch.write("repo/app/tool", "tool\n")
+    before = files_below(batch.project / "repo")
+    looks = ["grep -qx a a.txt", "test ! -e new.txt", "test -s tool"]
+    line = {"task": "write one.md", "root": "repo/app", "ref": "v1", "checks": looks}
+    tasks(batch, line, line | {"root": "repo", "checks": ["test -s app/a.txt"]})
+    with ScriptedModel(batch_model) as model:
+        ran = batch.run("evercontext", "batch", "tasks.jsonl", "--json", "--keep", **model.env())
+    assert [each["verified"] for each in ran.json["tasks"]] == [True, True], ran.out
+    assert ran.err.count("no overlays") == copies
+    assert files_below(batch.project / "repo") == before and batch.read("repo/app/a.txt") == "changed\n"
+    assert "b/app/one.md" in (batch.project / "tasks.results/001/changes.patch").read_text()
+    assert (
+        batch.read("tasks.results/work/001/one.md") == "# one.md\n"
+        and batch.read("tasks.results/work/001/a.txt") == "a\n"
+    )
+    assert os.listdir(batch.home / ".nebula/projects") in ([], [f"repo-{_id(batch)}"])
+
+
+def _id(batch: Bench) -> str:
+    return project_id(str(batch.project / "repo")).removeprefix("repo-")
 
 
 def test_results_can_be_looked_at_like_any_project(batch: Bench) -> None:

@@ -320,7 +320,7 @@ def inside(bench: Bench) -> list[int]:
             here = os.readlink(f"/proc/{pid}/cwd")
         except OSError:
             continue
-        if b"race.host" in words and here.startswith((str(bench.project), str(bench.home))):
+        if b"places.host" in words and here.startswith((str(bench.project), str(bench.home))):
             found.append(int(pid))
     return found
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import subprocess
 import time
 from collections.abc import Callable
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from nebula.git import READING, GitFailed, add_worktree, find_repository, git_setting, remove_worktree, safe_git
+from nebula.git import READING, GitFailed, check_out, find_repository, git_setting, safe_git
 
 
 def git(root: Path, *args: str) -> None:
@@ -182,12 +183,12 @@ def plant_filter_of_work_trees(repository: Path, evil: str) -> None:
 
 
 def plant_filter_of_a_state(repository: Path, evil: str) -> None:
-    """In force only where no branch is checked out, as in an added work tree."""
+    """In force only in a copy that has a certain name."""
     attributes(repository, "* filter=evil\n")
     git(repository, "add", ".gitattributes")
     git(repository, "commit", "-q", "-m", "attributes")
     (repository / ".git/detached.inc").write_text(f'[filter "evil"]\n\tprocess = {evil}\n\tsmudge = {evil}\n')
-    config(repository, "includeIf.gitdir:**/*task*.path", "detached.inc")
+    config(repository, "includeIf.gitdir:**/task/.git.path", "detached.inc")
 
 
 def plant_hooks_of_work_trees(repository: Path, evil: str) -> None:
@@ -227,44 +228,101 @@ def test_nothing_planted_runs(
 
 
 @pytest.mark.parametrize("plant", PLANTS, ids=lambda plant: plant.__name__.removeprefix("plant_"))
-def test_nothing_planted_runs_in_a_work_tree(
+def test_nothing_planted_runs_when_a_copy_gets_a_commit(
     plant: Callable[[Path, str], None], repository: Path, planted: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plant(repository, str(planted))
     mark, task = repository.parent / "RAN", repository.parent / "task"
+    monkeypatch.setenv("PATH", os.pathsep.join([str(task), ".", os.environ["PATH"]]))
+    shutil.copytree(repository, task, symlinks=True)
+    (task / "a.txt").write_text("one\nchanged\n")
     mark.unlink(missing_ok=True)
-    monkeypatch.setenv("PATH", os.pathsep.join([str(repository), ".", os.environ["PATH"]]))
     with contextlib.suppress(GitFailed):  # a blob that is missing
-        add_worktree(str(repository), str(task))
+        check_out(str(task), "HEAD")
         assert (task / "a.txt").read_text() == "one\n"
-    assert not mark.exists(), "added"
-    if task.exists():
-        (task / "a.txt").write_text("one\nchanged\n")
-        safe_git(str(task), "status", "--porcelain")
-        assert not mark.exists(), "looked at"
-        remove_worktree(str(repository), str(task))
-    assert not mark.exists() and not task.exists()
-    assert not any((repository / ".git/worktrees").glob("*"))
+    assert not mark.exists(), "checked out"
+    (task / "a.txt").write_text("one\nchanged\n")
+    safe_git(str(task), "status", "--porcelain")
+    assert not mark.exists(), "looked at"
 
 
-@pytest.mark.parametrize("plant", [plant_filter_of_work_trees, plant_hooks_of_work_trees, plant_filter_of_a_state])
-def test_plain_git_would_have_run_them_in_a_work_tree(
+@pytest.mark.parametrize("plant", [plant_filter_of_a_state, plant_filter_process, plant_hooks])
+def test_plain_git_would_have_run_them_in_a_copy(
     plant: Callable[[Path, str], None], repository: Path, planted: Path
 ) -> None:
     plant(repository, str(planted))
-    mark = repository.parent / "RAN"
+    mark, task = repository.parent / "RAN", repository.parent / "task"
+    shutil.copytree(repository, task, symlinks=True)
+    (task / "a.txt").unlink()
     mark.unlink(missing_ok=True)
     with contextlib.suppress(subprocess.CalledProcessError):
-        git(repository, "worktree", "add", "-q", "--detach", str(repository.parent / "task"))
+        git(task, "checkout", "--force", "--detach", "HEAD")
     assert mark.exists()
 
 
-def test_a_checkout_that_fails_leaves_no_work_tree(repository: Path) -> None:
-    plant_lazy_fetch(repository, "false")
-    with pytest.raises(GitFailed, match="git failed"):
-        add_worktree(str(repository), str(repository.parent / "task"))
-    assert not (repository.parent / "task").exists()
-    assert not any((repository / ".git/worktrees").glob("*"))
+def later(repository: Path) -> None:
+    """Go on from the first commit: one file changed, one moved, one new; and something that is not committed."""
+    git(repository, "tag", "first")
+    (repository / "a.txt").write_text("later\n")
+    (repository / "deep/er").mkdir(parents=True)
+    (repository / "b.bin").rename(repository / "deep/er/b.bin")
+    (repository / ".gitignore").write_text("ignored/\n")
+    git(repository, "add", "-A")
+    git(repository, "commit", "-q", "-m", "second")
+    (repository / "untracked/x").mkdir(parents=True)
+    (repository / "untracked/x/y.txt").write_text("y\n")
+    (repository / "staged.txt").write_text("s\n")
+    git(repository, "add", "staged.txt")
+    (repository / "ignored").mkdir()
+    (repository / "ignored/tool").write_text("tool\n")
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(str(each.relative_to(folder)) for each in folder.rglob("*") if ".git" not in each.parts)
+
+
+def test_a_copy_gets_the_files_of_a_commit_and_keeps_what_git_ignores(repository: Path) -> None:
+    later(repository)
+    check_out(str(repository), "first")
+    assert names(repository) == ["a.txt", "b.bin", "ignored", "ignored/tool"]
+    assert (repository / "a.txt").read_text() == "one\n"
+    told = safe_git(str(repository), "status", "--porcelain").stdout.decode()
+    assert told.split("\n") == ["?? ignored/", ""]  # the rules of that commit
+    assert (
+        safe_git(str(repository), "rev-parse", "HEAD").stdout == safe_git(str(repository), "rev-parse", "first").stdout
+    )
+    with pytest.raises(GitFailed, match="no commit"):
+        check_out(str(repository), "nothing")
+
+
+def test_of_an_added_work_tree_no_record_is_touched(repository: Path) -> None:
+    tree = repository.parent / "tree"
+    git(repository, "worktree", "add", "-q", "-b", "other", str(tree))
+    later(tree)
+    before = {each: each.read_bytes() for each in (repository / ".git").rglob("*") if each.is_file()}
+    copy = repository.parent / "copy"
+    shutil.copytree(tree, copy, symlinks=True)
+    check_out(str(copy), "first")
+    assert names(copy) == ["a.txt", "b.bin", "ignored", "ignored/tool"]
+    assert {each: each.read_bytes() for each in (repository / ".git").rglob("*") if each.is_file()} == before
+
+
+def test_nothing_behind_a_link_is_touched_when_a_copy_gets_a_commit(repository: Path) -> None:
+    later(repository)
+    outside = repository.parent / "outside"
+    (outside / "er").mkdir(parents=True)
+    (outside / "er/b.bin").write_text("precious\n")
+    shutil.rmtree(repository / "deep")
+    (repository / "deep").symlink_to(outside)
+    (repository / ".git/info").mkdir(exist_ok=True)
+    (repository / ".git/info/exclude").write_text("/deep\n")
+    (repository / ".git/index").rename(outside / "index")
+    (repository / ".git/index").symlink_to(outside / "index")
+    before = {each: each.read_bytes() for each in outside.rglob("*") if each.is_file()}
+    for ref in ("first", "main"):
+        check_out(str(repository), ref)
+        assert {each: each.read_bytes() for each in outside.rglob("*") if each.is_file()} == before
+    assert (repository / "deep/er/b.bin").read_text() == "two\n" and not (repository / "deep").is_symlink()
 
 
 def test_settings_too_long_to_be_overridden_are_a_failure_of_git(repository: Path) -> None:

@@ -79,6 +79,21 @@ def projects_in(home: str) -> list[str]:
     return [place for name, place in found if place and project_id(place) == name and os.path.isdir(place)]
 
 
+def forget_projects_below(home: str, folder: str) -> None:
+    """Remove what this home derived from projects that lay in a folder and are gone."""
+    import shutil
+
+    projects = os.path.join(home, "projects")
+    try:
+        names = os.listdir(projects)
+    except OSError:
+        return
+    for name in names:
+        place = _noted_place(os.path.join(projects, name))
+        if f"{place}/".startswith(f"{folder}/") and not os.path.isdir(place):
+            shutil.rmtree(os.path.join(projects, name), ignore_errors=True)
+
+
 def _noted_place(folder: str) -> str:
     try:
         handle = os.open(os.path.join(folder, _PLACE_NAME), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)

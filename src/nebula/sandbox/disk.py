@@ -17,7 +17,7 @@ from typing import Final
 
 from nebula.files.beneath import FOLDER_FLAGS
 from nebula.files.folder import Folder
-from nebula.files.home import project_id
+from nebula.files.home import forget_projects_below, project_id
 from nebula.sandbox.errors import SandboxError, Unavailable
 
 _PRIVATE: Final = 0o700
@@ -44,7 +44,7 @@ class LayerFolder:
 
     def close(self) -> None:
         with suppress(OSError):  # it is an orphan then, and tried again when the next layer is made
-            _remove(self._layers.fd, self._name)
+            remove_folder(self._layers.fd, self._name)
         os.close(self._handle)
         self._layers.close()
 
@@ -76,6 +76,7 @@ def remove_orphans_of(home: str, root: str) -> None:
         if os.path.isdir(place):
             with Folder.at(place) as layers:
                 _remove_orphans_in(layers)
+            forget_projects_below(home, place)
 
 
 def forget_project(home: str, root: str) -> None:
@@ -116,26 +117,28 @@ def _remove_orphans_in(layers: Folder) -> None:
     fcntl.flock(layers.fd, fcntl.LOCK_UN)
     for name, handle in orphans.items():
         with suppress(OSError):
-            _remove(layers.fd, name)
+            remove_folder(layers.fd, name)
         os.close(handle)
 
 
-def _remove(parent: int, name: str) -> None:
-    """However deep it is and whatever modes are in it. Folders are moved up before they are emptied: two descriptors
-    are enough, and no path gets too long. Nobody else can reach it any more, so nothing is swapped meanwhile."""
+def remove_folder(parent: int, name: str) -> None:
+    """Remove a folder, however deep it is and whatever modes are in it.
+
+    Folders are moved up before they are emptied: two descriptors are enough, and no path gets too long. Nobody else can
+    reach it any more, so nothing is swapped meanwhile."""
     top = os.open(name, FOLDER_FLAGS, dir_fd=parent)
     moved = f"{os.urandom(4).hex()}-"
     number = 0
     try:
         while names := os.listdir(top):
             for each in names:
-                number = _remove_folder(top, each, moved, number)
+                number = _empty_folder(top, each, moved, number)
     finally:
         os.close(top)
     os.rmdir(name, dir_fd=parent)
 
 
-def _remove_folder(top: int, name: str, moved: str, number: int) -> int:
+def _empty_folder(top: int, name: str, moved: str, number: int) -> int:
     os.chmod(name, _PRIVATE, dir_fd=top)
     here = os.open(name, FOLDER_FLAGS, dir_fd=top)
     try:

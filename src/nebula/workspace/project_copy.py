@@ -15,17 +15,20 @@ from nebula.git import find_repository
 from nebula.workspace.search.walk import best_engine
 
 
-def copy_project(root: str, target: str) -> None:
-    """`target` is made; it must not be inside the project."""
-    os.makedirs(target, exist_ok=True)
+def files_to_copy(root: str) -> list[str]:
+    """Return the paths that git tracks or would track, without `.git` and `.nebula`."""
     folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         in_repository = find_repository(root) is not None
-        names = best_engine(root).files(folder, root, use_parents=in_repository).names
+        return [os.fsdecode(name) for name in best_engine(root).files(folder, root, use_parents=in_repository).names]
     finally:
         os.close(folder)
-    for name in names:
-        path = os.fsdecode(name)
+
+
+def copy_project(root: str, target: str) -> None:
+    """`target` is made; it must not be inside the project."""
+    os.makedirs(target, exist_ok=True)
+    for path in files_to_copy(root):
         with suppress(OSError):  # gone meanwhile, or not ours to read
             _copy(os.path.join(root, path), os.path.join(target, path))
 

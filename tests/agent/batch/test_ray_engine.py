@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
+from nebula.agent.batch.places import TaskPlaces
 from nebula.agent.batch.ray_engine import RayEngine, RayMissing
 from nebula.agent.batch.results import Results
-from nebula.config import load_settings
 
 
 @pytest.mark.parametrize("problem", ["Exception", "RuntimeError", "ConnectionError", "OSError"])
@@ -19,6 +19,6 @@ def test_a_cluster_that_cannot_start_is_one_line(tmp_path, monkeypatch, problem)
     monkeypatch.delitem(sys.modules, "ray", raising=False)
     results = Results(str(tmp_path / "out"))
     with pytest.raises(RayMissing) as raised:
-        RayEngine(results, load_settings(str(tmp_path)), {}, "ray")
+        RayEngine(results, TaskPlaces([], results.folder, print), {}, "ray")
     assert str(raised.value) == f"The cluster ray cannot be reached: {said}"
     sys.modules.pop("ray", None)

@@ -1,18 +1,20 @@
-"""A batch in this process: how many at a time, what one failure means for the others, and that nothing stays open."""
+"""A batch on this machine: how many at a time, what one failure means for the others, and that nothing stays open."""
 
 from __future__ import annotations
 
 import asyncio
 import gc
 import os
+from pathlib import Path
 
 import pytest
 
 from nebula.agent.batch.outcome import TaskOutcome
+from nebula.agent.batch.places import TaskPlaces
 from nebula.agent.batch.results import Results
 from nebula.agent.batch.run import LocalEngine, run_batch
 from nebula.agent.batch.task_file import BatchTask
-from nebula.config import load_settings
+from nebula.agent.batch.work import Returned
 from scripted_model import ScriptedModel
 from scripted_model.batch import batch_model
 
@@ -48,15 +50,21 @@ async def test_never_more_at_a_time_than_asked_for(tmp_path):
     assert (most, [each.id for each in outcomes]) == (3, [f"{number:03}" for number in range(20)])
 
 
+async def run_here(folder, lines, parallel, said=None):
+    """Run tasks in places of their own, and return the results as well."""
+    results = Results(str(folder / "out"))
+    places = TaskPlaces(lines, results.folder, print)
+    try:
+        return await run_batch(lines, parallel, LocalEngine(results, places, said or {}), Quiet()), results
+    finally:
+        places.close()
+
+
 async def test_a_place_that_cannot_be_made_is_one_task_s_failure(tmp_path):
-    project = tmp_path / "project"
-    project.mkdir()
-    results = Results(str(tmp_path / "out"))
     gone = BatchTask("gone", "write a.md", str(tmp_path / "gone"))
-    engine = LocalEngine(results, load_settings(str(project)), {})
-    [outcome] = await run_batch([gone], 1, engine, Quiet())
+    [outcome], results = await run_here(tmp_path, [gone], 1)
     assert (outcome.exit_code, str(outcome.remark)) == (1, "No such file or directory")
-    assert results.done([gone]) == {"gone": outcome}
+    assert list(results.done([gone])) == ["gone"]
 
 
 async def test_an_error_that_nobody_expected_is_the_end_of_one_task_alone(tmp_path):
@@ -67,13 +75,13 @@ async def test_an_error_that_nobody_expected_is_the_end_of_one_task_alone(tmp_pa
             if task.id == "001":
                 raise ValueError("two\nlines")
             await asyncio.sleep(0.01)  # still at work when the other one ends
-            return TaskOutcome(task.id, task.digest, task.root, exit_code=0)
+            return Returned(TaskOutcome(task.id, task.digest, task.root, exit_code=0))
 
-    engine = Broken(results, load_settings(str(tmp_path)), {})
-    outcomes = await run_batch(tasks(tmp_path, 3), 3, engine, Quiet())
+    lines = tasks(tmp_path, 3)
+    outcomes = await run_batch(lines, 3, Broken(results, TaskPlaces(lines, results.folder, print), {}), Quiet())
     assert [each.exit_code for each in outcomes] == [0, 1, 0]
     assert str(outcomes[1].remark).startswith("An internal error ended the task: ValueError: two lines (test_run.py:")
-    assert list(results.done(tasks(tmp_path, 3))) == ["001"]
+    assert list(results.done(lines, again=True)) == ["000", "002"]
 
 
 @pytest.mark.slow
@@ -81,23 +89,24 @@ def test_many_tasks_leave_nothing_open(tmp_path, monkeypatch):
     project = tmp_path / "project"
     project.mkdir()
     (project / "a.py").write_text("x = 1\n")
+    monkeypatch.setenv("NEBULA_HOME", str(tmp_path / "home"))
 
-    def open_files():
+    def look():
         gc.collect()
-        return len(os.listdir("/proc/self/fd"))
+        children = Path(f"/proc/self/task/{os.getpid()}/children").read_text("ascii").split()
+        return len(os.listdir("/proc/self/fd")), children
 
     with ScriptedModel(batch_model) as model:
         for name, value in model.env().items():
             monkeypatch.setenv(name, value)
-        results = Results(str(tmp_path / "out"))
-        engine = LocalEngine(results, load_settings(str(project)), {})
 
         async def both():
-            await run_batch(tasks(project, 2), 2, engine, Quiet())
-            before = open_files()
-            outcomes = await run_batch(tasks(project, 20), 4, engine, Quiet())
-            return outcomes, open_files() - before
+            await run_here(tmp_path, tasks(project, 2), 2)
+            files, children = look()
+            outcomes, _ = await run_here(tmp_path / "more", tasks(project, 12), 4)
+            more, left = look()
+            return outcomes, more - files, set(left) - set(children)
 
-        outcomes, more = asyncio.run(both())
-    assert [each.exit_code for each in outcomes] == [0] * 20
-    assert more <= 10
+        outcomes, more, left = asyncio.run(both())
+    assert [each.exit_code for each in outcomes] == [0] * 12
+    assert more <= 10 and not left

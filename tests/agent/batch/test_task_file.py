@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 
 import pytest
 
 from nebula.agent.batch.outcome import TaskOutcome
 from nebula.agent.batch.results import Results
-from nebula.agent.batch.task_file import BadTaskFile, BatchTask, read_task_file
+from nebula.agent.batch.task_file import WORK_FOLDER, BadTaskFile, BatchTask, read_task_file
+from nebula.agent.batch.work import Returned
+from nebula.agent.plan.plan import read_plan
 
 
 def written(folder, *lines):
@@ -59,14 +62,14 @@ def test_a_file_that_is_not_there(tmp_path):
 
 
 def test_a_task_survives_the_way_to_another_machine():
-    step = {"id": "1", "goal": "g", "files": ["a"]}
-    [task] = [BatchTask.from_json({"id": "a", "task": "", "root": "/r", "planner": "p", "plan": {"tasks": [step]}})]
-    assert BatchTask.from_json(json.loads(json.dumps(task.to_json()))) == task
+    plan = read_plan({"tasks": [{"id": "1", "goal": "g", "files": ["a"]}]})
+    task = BatchTask("a", "", "/r", "p", plan=plan, env=(("A", "b"),), checks=("true",))
+    assert pickle.loads(pickle.dumps(task)) == task
 
 
 def kept(results, task, code=0):
     outcome = TaskOutcome(task.id, task.digest, task.root, exit_code=code, status="ok", files=("a",), cost=0.5)
-    results.keep(task, outcome, "--- patch\n", "")
+    results.keep(task, Returned(outcome, "--- patch\n"))
     return outcome
 
 
@@ -99,7 +102,7 @@ def test_no_task_can_have_a_name_of_the_folder_of_results(tmp_path):
     results = Results(str(tmp_path / "out"))
     kept(results, BatchTask("a", "x", str(tmp_path)))
     results.close()
-    os.makedirs(results.place(BatchTask("b", "x", str(tmp_path))))
+    os.makedirs(os.path.join(results.folder, WORK_FOLDER))
     for name in os.listdir(results.folder):
         if name != "a":
             with pytest.raises(BadTaskFile):

@@ -1,4 +1,4 @@
-"""Settings of a task in its own directory: whose checks may run there."""
+"""Settings of a task: whose models, whose checks."""
 
 from __future__ import annotations
 
@@ -8,47 +8,27 @@ import pytest
 
 from nebula.agent.batch.task_file import BatchTask
 from nebula.agent.batch.work import settings_for
-from nebula.config import load_settings
 
 
 @pytest.fixture
 def project(tmp_path, monkeypatch):
     monkeypatch.setenv("NEBULA_HOME", str(tmp_path / "home"))
-
-    def make(name, *checks):
-        folder = tmp_path / name
-        (folder / ".nebula").mkdir(parents=True)
-        (folder / ".nebula" / "config.json").write_text(json.dumps({"checks": checks}))
-        return str(folder)
-
-    return make
+    (tmp_path / "project/.nebula").mkdir(parents=True)
+    (tmp_path / "project/.nebula/config.json").write_text(json.dumps({"checks": ["true"]}))
+    return str(tmp_path / "project")
 
 
-def allowed(root, copy, **said):
-    trusted = load_settings(root, overrides=said)
-    return settings_for(BatchTask("a", "x", root), copy, said, trusted).allowed_checks
+@pytest.mark.parametrize(("said", "allowed"), [({"trust": True}, ("true",)), ({}, ())])
+def test_checks_of_a_project_run_once_it_is_trusted(project, said, allowed):
+    assert settings_for(BatchTask("a", "x", project), project, said).allowed_checks == allowed
 
 
-def test_checks_of_a_trusted_project_run_in_its_copy(project):
-    assert allowed(project("own", "true"), project("copy", "true"), trust=True) == ("true",)
-
-
-def test_checks_of_a_project_that_nobody_trusts_do_not(project):
-    assert allowed(project("own", "true"), project("copy", "true")) == ()
-
-
-def test_checks_of_a_copy_that_say_something_else_do_not(project, tmp_path):
-    """The user trusted what the project says now; the last commit may say something else."""
-    own = project("own", "true")
-    settings = load_settings(own)
-    trusted = settings_for(BatchTask("a", "x", own), own, {"trust": True}, settings)
-    copy = project("copy", "rm -r .")
-    assert trusted.trust
-    assert settings_for(BatchTask("a", "x", own), copy, {}, trusted).allowed_checks == ()
+def test_checks_of_the_task_itself_are_the_user_s_own(project):
+    task = BatchTask("a", "x", project, checks=("make test",))
+    assert settings_for(task, project, {}).allowed_checks == ("make test",)
 
 
 def test_a_task_s_own_models_come_before_those_of_the_command(project):
-    own = project("own")
-    task = BatchTask("a", "x", own, planner="openai/p")
-    settings = settings_for(task, own, {"planner": "openai/q", "executor": "openai/e"}, load_settings(own))
+    task = BatchTask("a", "x", project, planner="openai/p")
+    settings = settings_for(task, project, {"planner": "openai/q", "executor": "openai/e"})
     assert (settings.planner, settings.executor) == ("openai/p", "openai/e")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import traceback
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,9 +11,9 @@ from nebula.agent.batch.setup import SETUP
 from nebula.agent.batch.task_file import BatchTask
 from nebula.agent.figures.gather import gather
 from nebula.agent.figures.kpis import Spending, spending
-from nebula.errors import EXIT_FAILED
+from nebula.errors import EXIT_FAILED, NebulaError
 from nebula.events import Final
-from nebula.language import Sentence
+from nebula.language import Sentence, sentence_of
 from nebula.value import value
 from nebula.workspace.diff import diff_texts
 from nebula.workspace.file_history import ends
@@ -56,6 +58,25 @@ class TaskOutcome:
         said = found.get("remark")
         remark = Sentence("{problem}", problem=said) if said else None
         return cls(**{**known, "files": tuple(found.get("files") or ()), "remark": remark})
+
+
+def failed_outcome(task: BatchTask, problem: Exception) -> TaskOutcome:
+    """Return the outcome of a task that could not be carried out; an error that nobody expected, too."""
+    expected = isinstance(problem, NebulaError | OSError)
+    remark = sentence_of(problem) if expected else _describe_bug(problem)
+    return TaskOutcome(task.id, task.digest, task.root, remark=remark, group=task.group, model=task.executor)
+
+
+def _describe_bug(problem: Exception) -> Sentence:
+    """Name the error and the line of code that it came from."""
+    *_, last = traceback.extract_tb(problem.__traceback__) or [None]
+    where = f"{os.path.basename(last.filename)}:{last.lineno}" if last is not None else "?"
+    said = " ".join(str(problem).split())
+    return Sentence(
+        "An internal error ended the task: {problem} ({where})",
+        problem=f"{type(problem).__name__}: {said}",
+        where=where,
+    )
 
 
 def outcome_of(task: BatchTask, place: str, trace_id: str, final: Final) -> TaskOutcome:

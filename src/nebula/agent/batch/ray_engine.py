@@ -9,22 +9,28 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import shutil
 import tempfile
 import warnings
+from functools import partial
 from typing import Any
 
-from nebula.agent.batch.isolation import clear_place, make_place
-from nebula.agent.batch.outcome import TaskOutcome
-from nebula.agent.batch.packing import Returned, pack, unpack, work_on
+from nebula.agent.batch.outcome import TaskOutcome, failed_outcome
+from nebula.agent.batch.packing import unpack
+from nebula.agent.batch.places import TaskPlaces, prefix_of
 from nebula.agent.batch.results import Results
-from nebula.agent.batch.run import BatchWatch, prefix_of
+from nebula.agent.batch.run import BatchWatch
 from nebula.agent.batch.task_file import BatchTask
-from nebula.agent.batch.work import Said
+from nebula.agent.batch.work import Returned, Said, TaskOrder, carry_out, send_project, settings_for
 from nebula.agent.orchestrator.limits import TaskLimits
-from nebula.config import Settings, load_settings
+from nebula.config import Settings
+from nebula.config.parsing import MAX_CONFIG_BYTES
 from nebula.errors import EXIT_USAGE, NebulaError
+from nebula.files.home import forget_projects_below
+from nebula.files.reading import UnreadableFile, read_below
 
 LOCAL = "ray"
+PROJECT_CONFIG = ".nebula/config.json"
 CPUS_A_TASK = 0.5
 """A task mostly waits for its model."""
 
@@ -41,30 +47,31 @@ class ClusterFailed(NebulaError):
 
 class RayEngine:
     def __init__(
-        self, results: Results, settings: Settings, said: Said, address: str, limits: TaskLimits | None = None
+        self, results: Results, places: TaskPlaces, said: Said, address: str, limits: TaskLimits | None = None
     ) -> None:
         """Raises RayMissing."""
-        self._results, self._settings, self._said, self._limits = results, settings, said, limits or TaskLimits()
+        self._results, self._places, self._said, self._limits = results, places, said, limits or TaskLimits()
         self._ray = _connected(address)
         self._work: Any = self._ray.remote(num_cpus=CPUS_A_TASK, max_retries=1)(work_on)
 
     async def __call__(self, task: BatchTask, _: BatchWatch) -> TaskOutcome:
         try:
             returned = await self._on_the_cluster(task)
-            outcome = TaskOutcome.from_json(returned.outcome)
-            await asyncio.to_thread(self._keep, task, outcome, returned)
         except self._ray.exceptions.RayError as problem:  # with a traceback of another machine; its last line says it
             said = str(problem).strip().splitlines()[-1:] or [type(problem).__name__]
-            return self._results.keep_failure(task, ClusterFailed("{problem}", problem=said[0]))
+            returned = Returned(failed_outcome(task, ClusterFailed("{problem}", problem=said[0])))
         except Exception as problem:  # noqa: BLE001 - whatever it is, it is the end of this task alone
-            return self._results.keep_failure(task, problem)
-        return outcome
+            returned = Returned(failed_outcome(task, problem))
+        await asyncio.to_thread(self._results.keep, task, returned)
+        return returned.outcome
 
     async def _on_the_cluster(self, task: BatchTask) -> Returned:
-        packed = await asyncio.to_thread(self._packed, task)
-        trusted = load_settings(task.root, overrides=self._said).trust
-        said = {name: each for name, each in self._said.items() if each}
-        reference = self._work.remote(packed, task.to_json(), said, prefix_of(task.root), trusted, self._limits)
+        settings = await asyncio.to_thread(settings_for, task, task.root, self._said)
+        prefix = prefix_of(task.root)
+        packed = await self._pack(task, settings, prefix)
+        config = await asyncio.to_thread(_read_config, task.root)
+        said = {name: each for name, each in self._said.items() if each} | {"trust": settings.trust or None}
+        reference = self._work.remote(packed, config, task, said, prefix, self._limits)
         try:
             returned: Returned = await asyncio.wrap_future(reference.future())
         except asyncio.CancelledError:
@@ -72,19 +79,33 @@ class RayEngine:
             raise
         return returned
 
-    def _packed(self, task: BatchTask) -> bytes:
-        place = self._results.place(task)
-        inside = make_place(task.root, place, task.ref)
-        try:
-            return pack(inside)
-        finally:
-            clear_place(task.root, place, inside, self._settings.home)
+    async def _pack(self, task: BatchTask, settings: Settings, prefix: str) -> bytes:
+        async with self._places.begin(task, settings, partial(send_project, task, prefix)) as hear:
+            return bytes(await hear())
 
-    def _keep(self, task: BatchTask, outcome: TaskOutcome, returned: Returned) -> None:
-        with tempfile.TemporaryDirectory(prefix="nebula-records-") as folder:
-            records = os.path.join(folder, "records")
-            unpack(returned.records, records)
-            self._results.keep(task, outcome, returned.patch, records)
+
+def _read_config(root: str) -> bytes:
+    try:
+        return read_below(root, PROJECT_CONFIG, MAX_CONFIG_BYTES) or b""
+    except UnreadableFile:
+        return b""
+
+
+def work_on(packed: bytes, config: bytes, task: BatchTask, said: Said, prefix: str, limits: TaskLimits) -> Returned:
+    """Carry out the whole of a task, in a folder that is gone when it ends. Runs where the archive was sent to."""
+    with tempfile.TemporaryDirectory(prefix="nebula-task-") as folder:
+        root = os.path.join(folder, "project")
+        unpack(packed, root)
+        if config:
+            os.makedirs(os.path.join(root, os.path.dirname(PROJECT_CONFIG)), mode=0o700, exist_ok=True)
+            with open(os.path.join(root, PROJECT_CONFIG), "wb") as file:
+                file.write(config)
+        settings = settings_for(task, root, said)
+        try:
+            return asyncio.run(carry_out(TaskOrder(task, settings, prefix, limits), root))
+        finally:
+            shutil.rmtree(root)
+            forget_projects_below(settings.home, root)
 
 
 def _connected(address: str) -> Any:

@@ -40,7 +40,7 @@ class BatchTask:
     executor: str = ""
     plan: StepPlan | None = None
     ref: str = ""
-    """The commit that it begins at; empty: the last one."""
+    """The commit that it begins at; empty: the project as it is."""
     setup: str = ""
     """A command that is run once in its place before any model is asked."""
     checks: tuple[str, ...] = ()
@@ -62,21 +62,6 @@ class BatchTask:
         body |= {"checks": list(self.checks)} if self.checks else {}
         body |= {"env": dict(self.env)} if self.env else {}
         return body | ({"plan": self.plan.to_json()} if self.plan else {})
-
-    @classmethod
-    def from_json(cls, found: Mapping[str, Any]) -> BatchTask:
-        plan = read_plan(found["plan"]) if found.get("plan") else None
-        texts = {name: found.get(name, "") for name in _OPTIONAL}
-        env = tuple(sorted(found.get("env", {}).items()))
-        return cls(
-            found["id"],
-            found["task"],
-            found["root"],
-            plan=plan,
-            checks=tuple(found.get("checks", ())),
-            env=env,
-            **texts,
-        )
 
 
 def read_task_file(path: str, root: str | None = None, models: Sequence[str] = ()) -> list[BatchTask]:

@@ -2,44 +2,104 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+import socket
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from nebula.agent.batch.outcome import TaskOutcome, outcome_of
+from nebula.agent.batch.outcome import TaskOutcome, failed_outcome, outcome_of, patch_of
+from nebula.agent.batch.packing import pack, pack_project
 from nebula.agent.batch.setup import set_up
 from nebula.agent.batch.task_file import BatchTask
 from nebula.agent.orchestrator.limits import TaskLimits
 from nebula.agent.orchestrator.run import run_task
 from nebula.agent.orchestrator.task import TaskRequest
+from nebula.agent.places.wire import interrupted_by, send
 from nebula.config import Settings, load_settings
 from nebula.events import Reader
-from nebula.value import replace
+from nebula.git import check_out
+from nebula.value import replace, value
+
+if TYPE_CHECKING:
+    from nebula.sandbox.tries.places import TryPlace
 
 Said = Mapping[str, Any]
 """What the command line says of settings."""
 
 
-def settings_for(task: BatchTask, place: str, said: Said, trusted: Settings) -> Settings:
-    """Return the project's settings for a task. Its checks are trusted where the project's are and say the same."""
+@value
+class TaskOrder:
+    """A task with all that is to be known where it is carried out."""
+
+    task: BatchTask
+    settings: Settings
+    prefix: str = ""
+    """The path of the project in its repository, with a "/"."""
+    limits: TaskLimits = TaskLimits()
+    keep: bool = False
+    """Send the project back as the task left it."""
+
+
+@value
+class Returned:
+    """What comes back of a task."""
+
+    outcome: TaskOutcome
+    patch: str = ""
+    records: bytes = b""
+    """What the task wrote down, as an archive."""
+    project: bytes = b""
+    """The project as the task left it, as an archive; where it was asked for."""
+
+
+def settings_for(task: BatchTask, root: str, said: Said) -> Settings:
+    """Return the settings of a project for a task."""
     own = {name: getattr(task, name) or said.get(name) for name in ("planner", "executor")}
-    settings = load_settings(place, overrides={**said, **own})
-    if task.checks:  # they stand in the user's own file of tasks
-        return replace(settings, checks=task.checks, trust=True)
-    return replace(settings, trust=True) if trusted.trust and settings.checks == trusted.checks else settings
+    settings = load_settings(root, overrides={**said, **own})
+    # Checks of the task stand in the user's own file of tasks.
+    return replace(settings, checks=task.checks, trust=True) if task.checks else settings
 
 
-async def carry_out(
-    task: BatchTask,
-    place: str,
-    said: Said,
-    trusted: Settings,
-    audience: Sequence[Reader],
-    limits: TaskLimits = TaskLimits(),  # noqa: B008 - a frozen value
-) -> TaskOutcome:
-    """Carry out a task in its place, after its own set-up. Raises SetupFailed, before any model is asked."""
-    settings = settings_for(task, place, said, trusted)
+def work_in_place(order: TaskOrder, place: TryPlace, line: socket.socket) -> None:
+    """Carry out a task in the place that this process has entered, and tell of it over the line."""
+    asyncio.run(_work_in_place(order, place, line))
+
+
+async def _work_in_place(order: TaskOrder, place: TryPlace, line: socket.socket) -> None:
+    try:
+        root = find_project(order.task, order.prefix, place)
+        with interrupted_by(line):
+            returned = await carry_out(order, root, [lambda stamped: send(line, stamped)])
+    except Exception as problem:  # noqa: BLE001 - whatever it is, it is the end of this task alone
+        returned = Returned(failed_outcome(order.task, problem))
+    send(line, returned)
+
+
+def find_project(task: BatchTask, prefix: str, place: TryPlace) -> str:
+    """Return the folder of the project in a place, at the commit that the task names: then the place is that of the
+    whole repository. Raises GitFailed."""
+    if not task.ref:
+        return place.root
+    check_out(place.root, task.ref)
+    root = os.path.join(place.root, prefix.rstrip("/"))
+    os.makedirs(root, exist_ok=True)  # a folder that this commit does not have
+    return os.path.normpath(root)
+
+
+def send_project(task: BatchTask, prefix: str, place: TryPlace, line: socket.socket) -> None:
+    """Send the project as a task finds it, for another machine."""
+    send(line, pack_project(find_project(task, prefix, place)))
+
+
+async def carry_out(order: TaskOrder, root: str, audience: Sequence[Reader] = ()) -> Returned:
+    """Carry out a task in a folder that is its own, after its own set-up. Raises SetupFailed, before any model is
+    asked."""
+    task, settings = order.task, replace(order.settings, root=root)
     if task.setup:
         await set_up(task, settings)
-    request = TaskRequest(task.prompt or "Carry out the plan.", plan=task.plan, limits=limits, env=task.env)
+    request = TaskRequest(task.prompt or "Carry out the plan.", plan=task.plan, limits=order.limits, env=task.env)
     result = await run_task(settings, request, audience)
-    return outcome_of(task, place, result.trace_id, result.final)
+    outcome = outcome_of(task, root, result.trace_id, result.final)
+    records = pack(os.path.join(root, ".nebula"))
+    return Returned(outcome, patch_of(root, order.prefix), records, pack_project(root) if order.keep else b"")

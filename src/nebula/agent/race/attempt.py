@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from nebula.agent.assembly import open_workbench
 from nebula.agent.past.background import BackgroundSummaries
-from nebula.agent.race.wire import KeptChange, RaceOrder, TryChanges, TryContent, send
+from nebula.agent.places.wire import interrupted_by, send
+from nebula.agent.race.wire import KeptChange, RaceOrder, TryChanges, TryContent
 from nebula.agent.recording.turn_archive import TurnArchive
 from nebula.agent.session import Session
 from nebula.config import Settings
@@ -32,15 +33,12 @@ if TYPE_CHECKING:
 
 def run_attempt(order: RaceOrder, number: int, settings: Settings, place: TryPlace, line: socket.socket) -> None:
     """Run the turn of one try; whatever comes on `line`, and its end, interrupts it."""
-    asyncio.run(_run(order, number, settings, place, line))
+    asyncio.run(_run(order, number, replace(settings, root=place.root), place, line))
 
 
 async def _run(order: RaceOrder, number: int, settings: Settings, place: TryPlace, line: socket.socket) -> None:
     rounds = settings.repair_rounds if settings.repair else 0
     settings = replace(settings, repair=True, repair_rounds=rounds)
-    task = asyncio.current_task()
-    assert task is not None  # noqa: S101 - asyncio.run made it
-    asyncio.get_running_loop().add_reader(line.fileno(), _stop, line, task)
     last: list[Stamped] = []
 
     def tell(stamped: Stamped) -> None:
@@ -49,18 +47,13 @@ async def _run(order: RaceOrder, number: int, settings: Settings, place: TryPlac
         else:
             send(line, stamped)
 
-    session = await open_try(settings, order, place, tell)
-    await session.turn(order.prompt, parents=order.parents, trace_id=order.trace_ids[number - 1])
-    asyncio.get_running_loop().remove_reader(line.fileno())
+    with interrupted_by(line):
+        session = await open_try(settings, order, place, tell)
+        await session.turn(order.prompt, parents=order.parents, trace_id=order.trace_ids[number - 1])
     await session.close()
     for said in read_kept_changes(place):
         send(line, said)
     send(line, last[0])
-
-
-def _stop(line: socket.socket, task: asyncio.Task[None]) -> None:
-    asyncio.get_running_loop().remove_reader(line.fileno())
-    task.cancel()
 
 
 async def open_try(settings: Settings, order: RaceOrder, place: TryPlace, tell: Reader) -> Session:

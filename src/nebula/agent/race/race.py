@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import pickle
 import socket
-import subprocess
-import sys
 from collections.abc import Callable
-from typing import Any, Final
+from functools import partial
+from typing import Any
 
-import nebula
+from nebula.agent.places.start import PlaceHost, modules_ahead
+from nebula.agent.places.wire import HeldStill, PlaceFailed, PlaceOrder, receive
 from nebula.agent.race.outcome import TryOutcome
-from nebula.agent.race.wire import HeldStill, RaceOrder, TryChanges, TryContent, TryEvent, TryFailed, receive
+from nebula.agent.race.wire import RaceOrder, TryChanges, TryContent, TryEvent
 from nebula.agent.recording.turn_archive import NodeWriter, TurnArchive
+from nebula.config import load_settings
 from nebula.errors import EXIT_FAILED
 from nebula.events import Error, Message, Reader, RecordingFailed, Stamped, Task, TurnNotKept, now
 from nebula.events import Final as LastEvent
@@ -24,9 +23,7 @@ from nebula.value import field, record, replace
 from nebula.workspace.local import LocalWorkspace
 
 FEWEST, MOST = 2, 8
-_START: Final = "import sys; sys.path.append(sys.argv[1]); from nebula.agent.race.host import main; main()"
-_SOURCE: Final = os.path.dirname(os.path.dirname(os.path.abspath(nebula.__file__)))
-_END_TIMEOUT_S: Final = 10.0
+_ATTEMPT = "nebula.agent.race.attempt"
 
 Hear = Callable[[int, Stamped], None]
 """(number of the try, event)."""
@@ -69,7 +66,7 @@ class Race:
 
     async def run(self) -> list[TryOutcome]:
         """Run all tries; cancelled, it stops them, and they still become nodes as far as they came."""
-        process = self._start()
+        host = await asyncio.to_thread(self._start)
         hearing = asyncio.gather(*(self._follow(each) for each in self._tries))
         try:
             try:
@@ -78,7 +75,7 @@ class Race:
                 self.stop()
                 await hearing
         finally:
-            await asyncio.to_thread(_end, process)
+            await asyncio.to_thread(host.close)
         return [self._outcome(each) for each in self._tries]
 
     def stop(self, number: int | None = None) -> None:
@@ -87,26 +84,19 @@ class Race:
             if number in (None, each.number) and each.writer is not None and each.final is None:
                 each.writer.write(b"x")
 
-    def _start(self) -> subprocess.Popen[bytes]:
-        theirs = []
-        for number, (model, trace_id) in enumerate(zip(self.order.models, self.order.trace_ids, strict=True), 1):
-            ours, other = socket.socketpair()
-            self._tries.append(self._new_try(number, trace_id, model, ours))
-            theirs.append(other)
-        numbers = [each.fileno() for each in theirs]
-        process = subprocess.Popen(
-            [sys.executable, "-I", "-c", _START, _SOURCE, ",".join(map(str, numbers))],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            pass_fds=numbers,
-            cwd=self.order.root,
-        )
-        for each in theirs:
-            each.close()
-        assert process.stdin is not None  # noqa: S101 - it was opened as a pipe
-        process.stdin.write(pickle.dumps(self.order))
-        process.stdin.flush()  # and it stays open: its end is ours
-        return process
+    def _start(self) -> PlaceHost:
+        order, said = self.order, dict(self.order.overrides)
+        settings = [
+            load_settings(order.root, overrides=said | ({"model": name} if name else {})) for name in order.models
+        ]
+        modules = modules_ahead(_ATTEMPT, settings)
+        host = PlaceHost(PlaceOrder(settings[0], order.allow, modules))
+        from nebula.agent.race.attempt import run_attempt  # while the other process loads it, too
+
+        for number, (model, trace_id) in enumerate(zip(order.models, order.trace_ids, strict=True), 1):
+            line = host.begin(partial(run_attempt, order, number, settings[number - 1]))
+            self._tries.append(self._new_try(number, trace_id, model, line))
+        return host
 
     def _new_try(self, number: int, trace_id: str, model: str, line: socket.socket) -> _Running:
         def files() -> list[FileState]:
@@ -133,7 +123,7 @@ class Race:
                         each.changes = said
                     case HeldStill():
                         self._tell_place(said)
-                    case TryFailed():
+                    case PlaceFailed():
                         problem = Sentence("{problem}", problem=said.problem)
         except RecordingFailed as failure:
             problem = sentence_of(failure)
@@ -147,15 +137,9 @@ class Race:
             await asyncio.to_thread(self.workspace.keep_content, content)
 
     def _tell_place(self, said: HeldStill) -> None:
-        if self._place_told:
-            return
-        self._place_told = True
-        if said.copies:
-            self.remark(Sentence("This machine has no overlays: each try works in a copy of the project."))
-        elif not said.held_still:
-            self.remark(
-                Sentence("The project is too large to be held still: what you change meanwhile may be seen by a try.")
-            )
+        if said.remark is not None and not self._place_told:
+            self._place_told = True
+            self.remark(said.remark)
 
     async def _take_in(self, each: _Running, stamped: Stamped) -> None:
         event = stamped.event
@@ -209,13 +193,3 @@ class Race:
     def _outcome(self, each: _Running) -> TryOutcome:
         assert each.final is not None  # noqa: S101 - whatever happened, it was given one
         return TryOutcome(each.number, each.trace_id, each.model, each.final, each.changes.changes, each.rounds)
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    assert process.stdin is not None  # noqa: S101 - it was opened as a pipe
-    process.stdin.close()
-    try:
-        process.wait(_END_TIMEOUT_S)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()

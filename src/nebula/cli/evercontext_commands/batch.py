@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from nebula.agent.batch.isolation import left_out_of, uncommitted_in
+from nebula.agent.batch.places import TaskPlaces
 from nebula.agent.batch.ray_engine import RayEngine
 from nebula.agent.batch.reports import format_junit, format_predictions, score_models
 from nebula.agent.batch.results import Results
-from nebula.agent.batch.run import LocalEngine, clear_left_behind, run_batch
+from nebula.agent.batch.run import LocalEngine, run_batch
 from nebula.agent.batch.task_file import read_task_file
 from nebula.agent.orchestrator.limits import TaskLimits
 from nebula.cli.arguments import (
@@ -32,19 +32,15 @@ from nebula.cli.evercontext_commands.batch_compare import compare_results
 from nebula.cli.evercontext_commands.batch_view import BatchView, print_scores, print_table
 from nebula.cli.printing import print_json, print_remark
 from nebula.cli.settings import open_settings
-from nebula.config import load_settings
 from nebula.errors import EXIT_FAILED, EXIT_INTERRUPTED
 from nebula.language import translate
-from nebula.stage import one_line
 
 if TYPE_CHECKING:
     from nebula.agent.batch.outcome import TaskOutcome
     from nebula.agent.batch.run import Engine
     from nebula.agent.batch.task_file import BatchTask
-    from nebula.config import Settings
 
 MOST_PARALLEL = 1_000
-MOST_NAMED = 5
 _FORM = '{"task": "…", "root"?: "…", "id"?: "…", "planner"?: "…", "executor"?: "…", "plan"?: {…}}'
 _FORM += '\n  {"task": "…", "ref"?: "…", "checks"?: […], "setup"?: "…", "env"?: {…}, "tries"?: N, "models"?: […]}'
 
@@ -58,29 +54,25 @@ def main(argv: Sequence[str]) -> int:
     root = checked_root(options.root) if options.root else None
     said = {"planner": options.planner, "executor": options.executor, "trust": options.trust or None}
     said["allow_network"] = options.allow_network or None
-    settings = open_settings("evercontext", root, said)
-
+    open_settings("evercontext", root, said)
     models = _read_models(options.models)
     tasks = read_task_file(options.tasks, root, models)
     results = Results(options.out or os.path.splitext(options.tasks)[0] + ".results")
     try:
-        return asyncio.run(_run(tasks, results, settings, said, options))
+        return asyncio.run(_run(tasks, results, said, options))
     finally:
         results.close()
 
 
-async def _run(
-    tasks: list[BatchTask], results: Results, settings: Settings, said: dict[str, Any], options: argparse.Namespace
-) -> int:
+async def _run(tasks: list[BatchTask], results: Results, said: dict[str, Any], options: argparse.Namespace) -> int:
     done = results.done(tasks, again=options.again)
     waiting = [task for task in tasks if task.id not in done]
-    clear_left_behind(results, tasks, settings.home)
     if done:
         print_remark(translate("{count} tasks were done before; their results stand.", count=len(done)))
-    await asyncio.to_thread(_say_what_tasks_lack, waiting, said, options.tasks)
     view = BatchView(len(tasks), len(done))
     started = time.monotonic()
-    engine = _engine(results, settings, said, options)
+    places = TaskPlaces(waiting, results.folder, lambda said: print_remark(str(said)))
+    engine = _engine(results, places, said, options)
     work = asyncio.create_task(run_batch(waiting, options.parallel, engine, view, options.max_total_cost))
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -91,6 +83,8 @@ async def _run(
         view.close()
         print_remark(translate("Interrupted: what has ended is kept, the same command goes on with the rest."))
         return EXIT_INTERRUPTED
+    finally:
+        await asyncio.to_thread(places.close)
     view.close()
     outcomes = [fresh.get(task.id) or done[task.id] for task in tasks]
     _write_reports(outcomes, results, options)
@@ -102,33 +96,6 @@ async def _run(
             print_scores(score_models(outcomes))
         print_remark(translate("Patches and traces: {folder}", folder=results.folder))
     return 0 if all(outcome.exit_code == 0 for outcome in outcomes) else EXIT_FAILED
-
-
-def _say_what_tasks_lack(tasks: Sequence[BatchTask], said: dict[str, Any], task_file: str) -> None:
-    """Say before anything begins what is in a project and not in what its tasks see."""
-    for root in dict.fromkeys(task.root for task in tasks):
-        given = os.path.relpath(os.path.realpath(task_file), os.path.realpath(root))
-        if names := [name for name in uncommitted_in(root) if name != given]:
-            print_remark(
-                translate(
-                    "{root}: its tasks begin at the last commit, without what is not committed: {names}",
-                    root=one_line(root),
-                    names=_few(names),
-                )
-            )
-        settings = load_settings(root, overrides=said)
-        if names := left_out_of(root) if settings.checks and not settings.checks_need_trust else []:
-            print_remark(
-                translate(
-                    "{root}: its checks run on the last commit, without what git ignores there: {names}",
-                    root=one_line(root),
-                    names=_few(names),
-                )
-            )
-
-
-def _few(names: Sequence[str]) -> str:
-    return one_line(", ".join(names[:MOST_NAMED]) + (" …" if len(names) > MOST_NAMED else ""))
 
 
 def _report(outcomes: Sequence[TaskOutcome], results: Results) -> dict[str, Any]:
@@ -156,20 +123,21 @@ def _read_models(text: str | None) -> list[str]:
     return models
 
 
-def _engine(results: Results, settings: Settings, said: dict[str, Any], options: argparse.Namespace) -> Engine:
+def _engine(results: Results, places: TaskPlaces, said: dict[str, Any], options: argparse.Namespace) -> Engine:
     limits = TaskLimits(options.max_rounds, options.timeout, options.max_cost)
     if options.on:
-        return RayEngine(results, settings, said, options.on, limits)
-    return LocalEngine(results, settings, said, options.keep, limits)
+        return RayEngine(results, places, said, options.on, limits)
+    return LocalEngine(results, places, said, options.keep, limits)
 
 
 def _parser() -> Parser:
     parser = Parser(
         "evercontext batch",
         translate(
-            "Carries out many tasks, each in a place of its own: a git work tree of the last commit, or a copy. No\n"
-            "project is changed: what each task did is a patch in the folder of results. Started again after it was\n"
-            "stopped or killed, it goes on with what is left. The file has one JSON object a line:"
+            "Carries out many tasks, each in a place of its own over its project as it is at the start, or as it was\n"
+            "at the commit `ref`. No project is changed: what each task did is a patch in the folder of results.\n"
+            "Started again after it was stopped or killed, it goes on with what is left. The file has one JSON\n"
+            "object a line:"
         )
         + f"\n\n  {_FORM}",
         examples=("evercontext batch tasks.jsonl --parallel 8", "evercontext batch tasks.jsonl --on ray://head:10001"),
@@ -204,7 +172,7 @@ def _parser() -> Parser:
         "--compare", nargs=2, metavar="DIR", help=translate("print what differs between two folders of results")
     )
     flag(parser, "--again", translate("do tasks that failed once more"))
-    flag(parser, "--keep", translate("leave the places of the tasks to look at"))
+    flag(parser, "--keep", translate("keep the projects as the tasks left them in work/ of the results"))
     flag(parser, "--trust", translate("let the projects' own checks run"))
     flag(parser, "--json", translate("print JSON"))
     return parser

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Final, Protocol
 
 from nebula.files.beneath import FOLDER_FLAGS
+from nebula.files.folder import Folder
+from nebula.files.home import forget_projects_below
 from nebula.files.system.machine import free_memory
 from nebula.sandbox.changes.reader import read_changes
 from nebula.sandbox.contract import MIB, ChangeSet
-from nebula.sandbox.disk import forget_project, make_layer_folder
+from nebula.sandbox.disk import make_layer_folder, remove_folder
 from nebula.sandbox.errors import Unavailable
 from nebula.sandbox.inside import masks, mounts, namespaces
 from nebula.sandbox.inside.kernel import StepFailed
@@ -72,16 +75,31 @@ class Places(Protocol):
     def enter(self, number: int) -> TryPlace:
         """Make the place of a try and enter it, in the try's own process."""
 
+    def remove(self, number: int) -> None:
+        """Remove the place of a try that has ended."""
+
     def close(self) -> None: ...
 
 
 class Overlays:
-    """Overlays over one copy in memory. Made by a process with one thread, whose mounts they change. Raises
-    Unavailable."""
+    """Overlays over one copy in memory. Made by a process with one thread, whose mounts they change. A folder that is
+    `covered` is empty in every place, and whatever is put there is gone with it. Raises Unavailable."""
 
-    def __init__(self, root: str, shown: Mapping[str, bytes], project: int) -> None:
+    def __init__(
+        self,
+        root: str,
+        shown: Mapping[str, bytes],
+        project: int,
+        hidden: Sequence[str] = HIDDEN,
+        covered: str = "",
+        *,
+        shows_graph: bool = True,
+    ) -> None:
         self._root = root
         self._shown = shown
+        self._hidden = hidden
+        self._covered = covered
+        self._shows_graph = shows_graph
         self.held_still = True
         try:
             namespaces.enter_for_mounts()
@@ -92,7 +110,7 @@ class Overlays:
 
     def _build(self, project: int) -> None:
         root, room = self._root, free_memory()
-        has_graph = all(_is_folder(f"{root}/{path}") for path in (*HIDDEN, GRAPH))
+        has_graph = self._shows_graph and all(_is_folder(f"{root}/{path}") for path in (*HIDDEN, GRAPH))
         graph = mounts.clone_tree(f"{root}/{GRAPH}") if has_graph else None
         live = mounts.clone_tree(root)
         mounts.mount("tmpfs", root, f"mode=700,size={max(room // 2, 64 * MIB)}", _SAFE)
@@ -102,7 +120,7 @@ class Overlays:
             mounts.attach(graph, f"{root}/graph", READ_ONLY | _SAFE)
         lower = os.open(f"{root}/lower", FOLDER_FLAGS)
         try:
-            FrozenCopy(lower, self._shown, HIDDEN, min(room // _SHARE_OF_MEMORY, _MOST_FROZEN)).take(project)
+            FrozenCopy(lower, self._shown, self._hidden, min(room // _SHARE_OF_MEMORY, _MOST_FROZEN)).take(project)
             os.close(live)
         except TooLargeToFreeze:
             self.held_still = False
@@ -130,7 +148,7 @@ class Overlays:
         lower_fd = os.open(lower, FOLDER_FLAGS & ~os.O_NOFOLLOW)
         masks.copy_attributes(f"/proc/self/fd/{upper}", os.fstat(lower_fd))
         if not self.held_still:
-            hidden = [path for path in HIDDEN if os.path.lexists(f"{lower}/{path}")]
+            hidden = [path for path in self._hidden if os.path.lexists(f"{lower}/{path}")]
             masks.put_masks(upper, lower, dict(self._shown), hidden)
         graph = mounts.clone_tree(f"{below}/graph") if self._has_graph else None
         options = "userxattr,xino=off,index=off,volatile"
@@ -140,10 +158,16 @@ class Overlays:
         if graph is not None:
             os.makedirs(f"{root}/{GRAPH}", 0o700)
             mounts.attach(graph, f"{root}/{GRAPH}", READ_ONLY | _SAFE)
+        if self._covered:
+            mounts.mount("tmpfs", self._covered, "mode=700", _SAFE)
         os.chdir(root)
         layer = Layer(lower_fd)
         layer.descriptors = [upper]
         return TryPlace(root, f"{root}/{GRAPH}", layer, {} if self.held_still else self._shown)
+
+    def remove(self, number: int) -> None:
+        with suppress(OSError), Folder.at(self._root) as places:  # it never came to that, or its memory is freed later
+            remove_folder(places.fd, str(number))
 
     def close(self) -> None:
         """Nothing: the kernel removes it with the last process."""
@@ -154,7 +178,9 @@ class Copies:
 
     held_still = True
 
-    def __init__(self, root: str, shown: Mapping[str, bytes], project: int, home: str) -> None:
+    def __init__(
+        self, root: str, shown: Mapping[str, bytes], project: int, home: str, hidden: Sequence[str] = HIDDEN
+    ) -> None:
         self._root = root
         self._home = home
         self._folder = folder = make_layer_folder(home, root)
@@ -162,7 +188,7 @@ class Copies:
         os.mkdir(self._lower, 0o700)
         lower = os.open(self._lower, FOLDER_FLAGS)
         try:
-            FrozenCopy(lower, shown, HIDDEN, _free_disk(lower)).take(project)
+            FrozenCopy(lower, shown, hidden, _free_disk(lower)).take(project)
         finally:
             os.close(lower)
 
@@ -177,12 +203,14 @@ class Copies:
         layer.descriptors = [upper]
         return TryPlace(place, f"{self._root}/{GRAPH}", layer, {}, whole=True)
 
+    def remove(self, number: int) -> None:
+        place = f"{self._folder.path}/{number}/{os.path.basename(self._root)}"
+        with suppress(OSError), Folder.at(self._folder.path) as places:  # it never came to that, or goes with the rest
+            remove_folder(places.fd, str(number))
+        forget_projects_below(self._home, place)
+
     def close(self) -> None:
-        with os.scandir(self._folder.path) as entries:
-            places = [f"{each.path}/{os.path.basename(self._root)}" for each in entries if each.name != "lower"]
         self._folder.close()
-        for place in places:
-            forget_project(self._home, place)
 
 
 def _is_folder(path: str) -> bool:

@@ -13,9 +13,12 @@ pytestmark = pytest.mark.slow
 def test_the_modules_of_a_turn_are_there_before_the_fork(tmp_path) -> None:
     look = """
 import os, sys
-from nebula.agent.race.host import load_ahead
+from importlib import import_module
+import nebula.agent.places.host
+from nebula.agent.places.start import modules_ahead
 from nebula.config import load_settings
-load_ahead([load_settings(os.getcwd())])
+for name in modules_ahead("nebula.agent.race.attempt", [load_settings(os.getcwd())]):
+    import_module(name)
 loaded = set(sys.modules)
 from nebula.graph.graph import Graph
 from nebula.llm.catalog import connect

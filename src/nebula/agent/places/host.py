@@ -1,0 +1,154 @@
+"""The process that makes the places over one project, and forks into whoever works in them.
+
+It has one thread, and has loaded whatever the work needs before it forks: so work begins in milliseconds. It ends when
+the socket that its orders come through is closed, as it is when nebula is killed, and all work ends with it.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import select
+import signal
+import socket
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from importlib import import_module
+from typing import Final
+
+from nebula.agent.places.wire import HeldStill, PlaceFailed, PlaceOrder, receive_now, send
+from nebula.files.beneath import FOLDER_FLAGS
+from nebula.files.home import make_private
+from nebula.files.system.machine import end_with_parent
+from nebula.sandbox.errors import SandboxError
+from nebula.sandbox.git_settings import settings_of_copies
+from nebula.sandbox.remembered import AVAILABLE, recall
+from nebula.sandbox.tries.places import Copies, Overlays, Places, TryPlace
+from nebula.tools.commands.layers import CommandLayers
+
+_TICK_MS: Final = 200
+
+Work = Callable[[TryPlace, socket.socket], None]
+"""Works in a place, and tells of it over the socket; the end of the other side is its own."""
+
+
+def main() -> None:
+    """Carry out the order that comes through the socket of the second argument, and then work for each socket that
+    comes."""
+    control = socket.socket(fileno=int(sys.argv[2]))
+    try:
+        order: PlaceOrder = receive_now(control)
+    except EOFError:  # nebula ended before it had said anything
+        return
+    for name in order.modules:
+        import_module(name)
+    root = os.path.realpath(order.settings.root)
+    places, problem = None, ""
+    try:
+        places = _make_places(root, order)
+    except (SandboxError, OSError) as failed:
+        problem = str(failed)
+    gc.freeze()  # what is loaded stays shared with every child
+    if places is None:
+        _refuse(control, problem)
+    else:
+        _Host(control, places).serve()
+
+
+def _refuse(control: socket.socket, problem: str) -> None:
+    while line := _next_line(control):
+        send(line, PlaceFailed(problem))
+        line.close()
+
+
+def _make_places(root: str, order: PlaceOrder) -> Places:
+    settings = order.settings
+    layers = CommandLayers(settings, order.allow)
+    found = layers.secret_finder.find(root, order.hidden)
+    project = os.open(root, FOLDER_FLAGS)
+    try:
+        shown = dict.fromkeys(found.masked, b"") | settings_of_copies(project, found.settings)
+        known = recall(settings.home)
+        if layers.available and (known is None or known[0] == AVAILABLE):
+            covered = _derived_from_projects(settings.home) if order.own_records else ""
+            return Overlays(root, shown, project, order.hidden, covered, shows_graph=order.shows_graph)
+        return Copies(root, shown, project, settings.home, order.hidden)
+    finally:
+        os.close(project)
+
+
+def _derived_from_projects(home: str) -> str:
+    """Return the folder with all that is derived from projects; empty where the home cannot be written, and so what is
+    derived lies elsewhere in each process."""
+    folder = os.path.join(os.path.realpath(home), "projects")
+    try:
+        make_private(folder)
+    except OSError:
+        return ""
+    return folder
+
+
+def _next_line(control: socket.socket) -> socket.socket | None:
+    """Return the socket of the next work; None where there is none to come."""
+    _, handles, _, _ = socket.recv_fds(control, 1, 1)
+    return socket.socket(fileno=handles[0]) if handles else None
+
+
+class _Host:
+    def __init__(self, control: socket.socket, places: Places) -> None:
+        self._control = control
+        self._places = places
+        self._running: dict[int, int] = {}
+        """Numbers of places by process."""
+        self._count = 0
+
+    def serve(self) -> None:
+        """Fork for each socket that comes, until no more can come; then end what still runs."""
+        waiting = select.poll()
+        waiting.register(self._control, select.POLLIN)
+        while True:
+            if waiting.poll(_TICK_MS if self._running else None):
+                line = _next_line(self._control)
+                if line is None:
+                    break
+                self._begin(line)
+            self._clear(os.WNOHANG)
+        for child in self._running:
+            os.kill(child, signal.SIGKILL)
+        self._clear(0)
+        self._places.close()
+
+    def _begin(self, line: socket.socket) -> None:
+        self._count += 1
+        child = os.fork()
+        if child == 0:
+            self._control.close()
+            _work(self._places, self._count, line)
+        self._running[child] = self._count
+        line.close()
+
+    def _clear(self, how: int) -> None:
+        """Remove the places of those that have ended."""
+        while self._running:
+            child, _ = os.waitpid(-1, how)
+            if not child:
+                return
+            self._places.remove(self._running.pop(child))
+
+
+def _work(places: Places, number: int, line: socket.socket) -> None:
+    """Enter a place, do what the socket says in this process, and end it."""
+    try:
+        end_with_parent()
+        os.setpgid(0, 0)  # a Ctrl-C at the terminal is nebula's to hear
+        place = places.enter(number)
+        send(line, HeldStill(places.held_still, place.whole))
+        work: Work = receive_now(line)
+        work(place, line)
+    except BaseException as problem:  # noqa: BLE001 - this process ends here, and whoever began it is told why
+        with suppress(OSError):  # they have gone
+            send(line, PlaceFailed(f"{type(problem).__name__}: {problem}"))
+    finally:
+        line.close()
+        os._exit(0)
