@@ -209,7 +209,7 @@ def test_nobody_gets_a_line_of_somebody_else(
 
 
 @pytest.mark.slow
-@settings(max_examples=60, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@settings(max_examples=25, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(st.randoms(use_true_random=False), st.integers(1, 20))
 def test_nobody_gets_a_line_of_somebody_else_in_long_histories(
     tmp_path_factory: pytest.TempPathFactory, random: Random, steps: int
