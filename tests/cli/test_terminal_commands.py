@@ -5,11 +5,12 @@ from datetime import datetime
 import pytest
 
 from nebula.cli.refusals import Refusals
-from nebula.cli.terminal.commands.table import TABLE, find, is_slash_word
+from nebula.cli.terminal.commands.table import TABLE, find
 from nebula.cli.terminal.dialogs.approval import pattern_for
 from nebula.cli.terminal.dialogs.session_choice import Choice, read_choice, session_line
 from nebula.cli.terminal.output.width import display_width
 from nebula.events import Step, ToolResult
+from nebula.extensions.commands import is_command_word
 from nebula.language import use_language
 from nebula.memory.sessions import SessionInfo
 from nebula.messages import Json, ToolResultStatus, ToolUseResult
@@ -70,19 +71,19 @@ def test_a_sentence_that_begins_with_a_word_is_a_prompt(text):
         assert find(text) is not None
     else:
         assert find(text) is None
-        assert not is_slash_word(text)
+        assert not is_command_word(text)
 
 
 @pytest.mark.parametrize("text", ["/nosuch", "/nosuch thing", "/", "/星雲", "/etc", "/no-such_1"])
 def test_an_unknown_slash_word_is_no_prompt(text):
     assert find(text) is None
-    assert is_slash_word(text)
+    assert is_command_word(text)
 
 
 @pytest.mark.parametrize("text", ["/usr/bin/env: not found", "/* comment */", " /help is a word", "//x"])
 def test_a_path_or_an_escaped_slash_is_a_prompt(text):
     assert find(text) is None
-    assert not is_slash_word(text)
+    assert not is_command_word(text)
 
 
 def test_no_name_is_given_twice():

@@ -213,7 +213,7 @@ def open_project_access(
     commands = None if settings.mcp_url else CommandLayers(settings, tuple(allow), folders)
     hooks = _hooks(settings, commands, approvals)
     audit, code = open_audit_log(settings, state or StateFolder()), code_search(settings)
-    external = _external(settings)
+    external = external_servers(settings)
     if settings.allow_network:
         approvals.permissions.give(NETWORK)
     return ProjectAccess(
@@ -253,7 +253,7 @@ def _skills(settings: Settings) -> FoundSkills | None:
     return found if found.skills else None
 
 
-def _external(settings: Settings) -> ExternalServers | None:
+def external_servers(settings: Settings) -> ExternalServers | None:
     """Loads nothing where no server is configured."""
     if not settings.mcp_servers and not settings.overruled.get("mcp_servers"):
         return None

@@ -22,6 +22,7 @@ MOST_COMMANDS: Final = 500
 LONGEST_DESCRIPTION: Final = 200
 _NAME: Final = re.compile(r"\w[\w-]{0,63}(?::\w[\w-]{0,63})*")
 _PLACEHOLDER: Final = re.compile(r"\$(ARGUMENTS\b|[1-9]\d?(?!\d))")
+_WORD: Final = re.compile(r"/(\?|\w[\w-]*)?$")
 _TYPED: Final = re.compile(r"/(\w[\w:-]*)(?:\s+(.*))?", re.DOTALL)
 
 
@@ -80,6 +81,11 @@ def expand_typed(settings: Settings, text: str) -> str | None:
         return None
     command = find_commands(settings).get(typed[1])
     return None if command is None else command.expand((typed[2] or "").strip())
+
+
+def is_command_word(text: str) -> bool:
+    """Return whether a line begins like a command; a path does not."""
+    return text.startswith("/") and _WORD.match(text.split(None, 1)[0]) is not None
 
 
 def split_arguments(arguments: str) -> list[str]:

@@ -73,15 +73,15 @@ def expand_command(text: str, settings: Settings) -> str:
     UsageError for a name that nothing has."""
     if not text.startswith("/"):
         return text
-    from nebula.cli.terminal.commands.table import find, is_slash_word
-    from nebula.extensions.commands import expand_typed
+    from nebula.cli.terminal.commands.table import find
+    from nebula.extensions.commands import expand_typed, is_command_word
 
     if find(text) is not None:
         return text
     expanded = expand_typed(settings, text)
     if expanded is not None:
         return expanded
-    if not is_slash_word(text):
+    if not is_command_word(text):
         return text
     raise UsageError(
         "there is no command {word} (to send text that begins with a slash, put a space in front)",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING
 
 from nebula.cli.terminal.commands.command import SessionCommand
@@ -14,7 +13,6 @@ from nebula.stage import neutralise, one_line
 if TYPE_CHECKING:
     from nebula.cli.terminal.terminal_session import TerminalSession
     from nebula.tools.external.connection import ServerConnection
-    from nebula.tools.external.prompts import ServerPrompt
     from nebula.tools.external.servers import ExternalServers
 
 MOST_LINES = 20
@@ -77,7 +75,7 @@ async def send_server_prompt(terminal: TerminalSession, text: str) -> bool:
     prompt = servers.prompts().get(word)
     if prompt is None:
         return False
-    args = _read_arguments(prompt, rest)
+    args = prompt.read_arguments(rest)
     if args is None:
         terminal.screen.line(translate("Say it as: {line}", line=one_line(f"/{word} {prompt.usage}")), "yellow")
         return True
@@ -87,24 +85,6 @@ async def send_server_prompt(terminal: TerminalSession, text: str) -> bool:
         terminal.screen.line(f"  {line}", "dim")
     await take_turn(terminal, said)
     return True
-
-
-def _read_arguments(prompt: ServerPrompt, text: str) -> dict[str, str] | None:
-    """Return the arguments in `text`, by name or in their order, the last one with all that is left; None if it does
-    not fit."""
-    try:
-        words = shlex.split(text)
-    except ValueError:
-        words = text.split()
-    pairs = (word.partition("=") for word in words)
-    given = {name: said for name, sign, said in pairs if sign and name in prompt.names}
-    rest = [word for word in words if word.partition("=")[0] not in given]
-    free = [name for name in prompt.names if name not in given]
-    for number, name in enumerate(free):
-        if rest:
-            given[name] = rest.pop(0) if number < len(free) - 1 else " ".join(rest)
-            rest = [] if number == len(free) - 1 else rest
-    return None if rest or any(name not in given for name in prompt.required) else given
 
 
 MCP = SessionCommand(

@@ -9,7 +9,7 @@ Files of the page are open to whoever passes Host and Origin: they hold nothing.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager, suppress
 from typing import Final
 
@@ -29,6 +29,7 @@ from nebula.server.conversation.hub import Hub
 from nebula.server.conversation.pages import Pages
 from nebula.server.conversation.socket import serve_socket
 from nebula.server.conversation.turns.turns import Runner, Turns
+from nebula.server.conversation.typed_commands import TypedCommands
 from nebula.server.gate import Gate, Rules
 from nebula.value import replace
 
@@ -39,11 +40,20 @@ CHAT_MODES: Final = ("chat", "plan", "agent")
 GOODBYE_S: Final = 5.0
 
 
-def create_conversation(graph: Graph, settings: Settings, rules: Rules, runner: Runner, modes: tuple[str, ...]) -> App:
+def create_conversation(
+    graph: Graph,
+    settings: Settings,
+    rules: Rules,
+    runner: Runner,
+    modes: tuple[str, ...],
+    words: Callable[[], Collection[str]] = frozenset,
+) -> App:
+    """`words` are the commands of the terminal, which no file replaces."""
     hub = Hub()
     watch = GraphWatch(graph, hub)
     turns = Turns(runner, hub, watch, settings.curtain)
-    server = ServerContext(graph, EditHistory(graph), hub, turns, runner, settings, modes)
+    commands = TypedCommands(settings, words, has_servers=runner.has_files)
+    server = ServerContext(graph, EditHistory(graph), hub, turns, runner, settings, commands, modes)
     pages = Pages()
 
     async def socket(websocket: WebSocket) -> None:
@@ -56,6 +66,7 @@ def create_conversation(graph: Graph, settings: Settings, rules: Rules, runner: 
             yield
         finally:
             await turns.close()
+            await commands.close()
             watching.cancel()
             with suppress(asyncio.CancelledError):
                 await watching

@@ -12,6 +12,7 @@ from nebula.graph.undo import EditHistory
 from nebula.server.conversation.briefs import CompactFlows
 from nebula.server.conversation.hub import Hub, Subscriber
 from nebula.server.conversation.turns.turns import Runner, Turns
+from nebula.server.conversation.typed_commands import TypedCommands
 from nebula.value import field, record, value
 
 P = ParamSpec("P")
@@ -29,6 +30,7 @@ class ServerContext:
     turns: Turns
     runner: Runner
     settings: Settings
+    commands: TypedCommands
     modes: tuple[str, ...]
     """What `send_prompt` may ask for; the first is the default."""
     compact_flows: CompactFlows = field(default_factory=CompactFlows)

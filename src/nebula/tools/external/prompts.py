@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Any
 
 from nebula.messages import MAX_USER_MESSAGE_SIZE, truncate_safe
@@ -31,6 +32,23 @@ class ServerPrompt:
     def usage(self) -> str:
         """Return what is typed behind its name."""
         return " ".join(name if name in self.required else f"[{name}]" for name in self.names)
+
+    def read_arguments(self, text: str) -> dict[str, str] | None:
+        """Return the arguments in `text`, by name or in their order, the last one with all that is left; None if it
+        does not fit."""
+        try:
+            words = shlex.split(text)
+        except ValueError:
+            words = text.split()
+        pairs = (word.partition("=") for word in words)
+        given = {name: said for name, sign, said in pairs if sign and name in self.names}
+        rest = [word for word in words if word.partition("=")[0] not in given]
+        free = [name for name in self.names if name not in given]
+        for number, name in enumerate(free):
+            if rest:
+                given[name] = rest.pop(0) if number < len(free) - 1 else " ".join(rest)
+                rest = [] if number == len(free) - 1 else rest
+        return None if rest or any(name not in given for name in self.required) else given
 
     async def ask(self, args: dict[str, str]) -> str:
         """Return the text that the server makes of the prompt. Raises ServerFailed."""

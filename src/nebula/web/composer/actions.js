@@ -35,6 +35,21 @@ export function createComposing(store, { ask, attempt, tellAll }) {
       keepModel(model);
       store.change("model", { model });
     },
+    // Those of files at once; the prompts of MCP servers when these have started.
+    loadCommands: () =>
+      attempt(async () => {
+        store.change("commands", await ask("list_commands"));
+        store.change("commands", await ask("list_commands", { servers: true }));
+      }),
+    /** @param {string} text @returns {Promise<string | null>} The prompt that it stands for; null where it stands for none. */
+    async expand(text) {
+      /** @type {string | null} */
+      let prompt = null;
+      await attempt(async () => {
+        ({ prompt } = await ask("expand_command", { text }));
+      });
+      return prompt;
+    },
     loadModels: () => attempt(async () => store.change("models", await ask("list_models"))),
     switchMode: () => store.change("view", { to: { mode: store.state.view.mode === "plan" ? "agent" : "plan" } }),
     // The prompt is shown at once; where it could not be sent, it goes back to the box.

@@ -10,6 +10,8 @@ import { fits, read } from "./attachments.js";
 import { chips } from "./chips.js";
 import { namedModels } from "./composing.js";
 import { preview } from "./preview.js";
+import { createSlash } from "./slash.js";
+import { isTypedCommand } from "./typed.js";
 
 /** @import { Say } from "../lib/words.js" */
 /** @import { State } from "../state/state.js" */
@@ -25,7 +27,16 @@ export function createComposer(form, actions, store) {
   const box = () => /** @type {HTMLTextAreaElement} */ (form.querySelector("#prompt"));
   /** @type {Say} */
   let say;
+  const slash = createSlash(box, () => store.state.commands, {
+    load: composing.loadCommands,
+    changed: () => draw(store.state, say),
+  });
+  const oninput = () => {
+    keepDraft(box().value);
+    slash.typed();
+  };
   const onkeydown = (/** @type {KeyboardEvent} */ event) => {
+    if (slash.pressed(event)) return;
     // While an input method is composing, Enter belongs to it.
     if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return;
     event.preventDefault();
@@ -34,13 +45,15 @@ export function createComposer(form, actions, store) {
   const attach = (/** @type {Iterable<File>} */ files) => attachAll(files, composing, say);
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
-    const prompt = box().value;
+    const typed = box().value;
     const button = /** @type {HTMLButtonElement} */ (form.querySelector("[type=submit]"));
-    if (!prompt.trim() || button.disabled) return;
+    if (!typed.trim() || button.disabled) return;
+    const prompt = isTypedCommand(typed) ? await composing.expand(typed) : typed;
+    if (prompt === null || box().value !== typed) return; // it was told why, or is typed on
     const turn = steerable(store.state);
     if (!turn) box().value = ""; // it stands in the conversation at once; the draft is kept until the server has it
     if (!(await (turn ? turns.steer(turn.traceId, prompt) : composing.send(prompt)))) return;
-    if (box().value === prompt) box().value = "";
+    if (box().value === typed) box().value = "";
     keepDraft(box().value);
   });
   followDrops(form, composing, attach);
@@ -57,34 +70,33 @@ export function createComposer(form, actions, store) {
       keepDraft("");
     });
 
-  return {
-    focus: () => box().focus(),
-    prompt: () => box().value,
-    race,
-    /** @param {State} state @param {Say} words */
-    draw(state, words) {
-      say = words;
-      render(
-        html`${preview(state, words, composing, actions.loading)}
-          <div class="chips ${isPlain(state) ? "plainly" : ""}">${chips(state, words, actions)}</div>
-          <div class="box">
-            <textarea rows="1" id="prompt" placeholder=${words(steerable(state) ? "prompt_steer" : "prompt")} aria-label=${words("prompt")} @input=${() => keepDraft(box().value)} @keydown=${onkeydown}></textarea>
-            ${controls(state, words, actions, attach, () => box().value, race)}
-          </div>`,
-        form,
-      );
-      // A question has a field of its own; what is being written here stays in sight.
-      form.hidden = Boolean(turnHere(state)?.ask) && !box().value;
-      if (first && !form.dataset.filled) box().value = first;
-      form.dataset.filled = "true";
-      if (state.returned) {
-        // Nothing typed meanwhile is lost either.
-        box().value = [state.returned.prompt, box().value].filter((each) => each.trim()).join("\n\n");
-        keepDraft(box().value);
-        composing.takenBack();
-      }
-    },
-  };
+  /** @param {State} state @param {Say} words */
+  function draw(state, words) {
+    say = words;
+    const isThere = form.querySelector("#prompt") !== null;
+    const active = state.commands.length && isThere ? slash.active() : null; // those that come later are drawn, too
+    render(
+      html`${preview(state, words, composing, actions.loading)}
+        <div class="chips ${isPlain(state) ? "plainly" : ""}">${chips(state, words, actions)}</div>
+        <div class="box">
+          ${isThere ? slash.draw(words) : nothing}
+          <textarea rows="1" id="prompt" placeholder=${words(steerable(state) ? "prompt_steer" : "prompt")} aria-label=${words("prompt")} aria-autocomplete="list" aria-controls=${active ? "slash-list" : nothing} aria-activedescendant=${active ?? nothing} @input=${oninput} @keydown=${onkeydown}></textarea>
+          ${controls(state, words, actions, attach, () => box().value, race)}
+        </div>`,
+      form,
+    );
+    // A question has a field of its own; what is being written here stays in sight.
+    form.hidden = Boolean(turnHere(state)?.ask) && !box().value;
+    if (first && !form.dataset.filled) box().value = first;
+    form.dataset.filled = "true";
+    if (state.returned) {
+      // Nothing typed meanwhile is lost either.
+      box().value = [state.returned.prompt, box().value].filter((each) => each.trim()).join("\n\n");
+      keepDraft(box().value);
+      composing.takenBack();
+    }
+  }
+  return { focus: () => box().focus(), prompt: () => box().value, race, draw };
 }
 
 /** @param {Iterable<File>} files @param {ComposingActions} composing @param {Say} say */

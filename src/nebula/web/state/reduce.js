@@ -40,6 +40,7 @@ const CHANGES = {
     search: { text, filters, hits, total, unread },
   }),
   choices: (state, { choices }) => ({ ...state, choices }),
+  commands: (state, { commands }) => ({ ...state, commands }),
   models: (state, { models, current = "" }) => ({ ...state, models, current }),
   files: (state, { files }) => ({ ...state, files }),
   lines: (state, { lines }) => ({ ...state, lines }),
@@ -170,8 +171,18 @@ function withFlow(state, flow, place) {
 /** @param {State} state */
 function kept(state) {
   const { status, modes, flows, briefs, bodies, turns, sent, steered, returned, building } = state;
-  const { composing, project, models, current, choices, race, tried, view } = state;
-  const ours = { composing, project, models, current, choices, race, tried, view: { ...view, viewport: null } };
+  const { composing, project, commands, models, current, choices, race, tried, view } = state;
+  const ours = {
+    composing,
+    project,
+    commands,
+    models,
+    current,
+    choices,
+    race,
+    tried,
+    view: { ...view, viewport: null },
+  };
   return { status, modes, flows, briefs, bodies, turns, sent, steered, returned, building, ...ours };
 }
 

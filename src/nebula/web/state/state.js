@@ -56,6 +56,7 @@ import { NO_TURNS } from "./turns.js";
  * @property {Preview | null} preview
  * @property {Composing} composing
  * @property {{ root: string, editorUrl: string, model: string }} project Where the server is at home.
+ * @property {SlashCommand[]} commands Those that can be typed after a slash.
  * @property {string[]} models Those that can be chosen, as `provider/name`.
  * @property {string} current The one among them that answers where none is chosen.
  * @property {{ nodeId: string, changed: FileDifference[], back: FileDifference[], plan: string, written: number, alive: number } | null} files
@@ -68,6 +69,7 @@ import { NO_TURNS } from "./turns.js";
  * @property {Tried | null} tried Turns that are compared.
  * @property {View} view
  */
+/** @typedef {{ name: string, about: string, usage: string, owner: string }} SlashCommand */
 /** @typedef {{ action: string, data: Record<string, any> }} Step Something asked of the server. */
 /** @typedef {{ steps: Step[], done: string }} Offer What takes a change back, and the word that is said then. */
 /** @typedef {{ steps: Step[], done: string, undo?: Offer }} Edit */
@@ -129,6 +131,7 @@ export const EMPTY = {
   preview: null,
   composing: FRESH,
   project: { root: "", editorUrl: "", model: "" },
+  commands: [],
   models: [],
   current: "",
   files: null,

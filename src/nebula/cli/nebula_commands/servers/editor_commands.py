@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
-from nebula.cli.terminal.commands.table import TABLE, file_commands, find, is_slash_word, obey, prompt_of_file, unknown
+from nebula.cli.terminal.commands.table import TABLE, file_commands, find, obey, prompt_of_file, unknown
 from nebula.cli.terminal.input.contract import EndOfInput, Watch
 from nebula.cli.terminal.output.screen import Screen
 from nebula.cli.terminal.servers import send_server_prompt
 from nebula.cli.terminal.terminal_session import TerminalSession
 from nebula.cli.terminal.turns import take_turn
+from nebula.extensions.commands import is_command_word
 from nebula.language import translate
 from nebula.server.acp.commands import ListedCommand
 from nebula.server.acp.peer import RpcError
@@ -55,7 +56,7 @@ class TerminalCommands:
         try:
             if find(text) is None and (prompt := prompt_of_file(terminal, text)) is not None:
                 await take_turn(terminal, prompt, attachments)
-            elif is_slash_word(text):
+            elif is_command_word(text):
                 await self._obey_slash(text)
             elif not attachments and (terminal.plan_offered or text.startswith(("#", "!"))):
                 await obey(terminal, text)

@@ -92,9 +92,15 @@ def serve_conversation(
 
     listener = listen(options.host, options.port)
     rules = rules_for(listener, *options.allow_host, token=token)
-    app = create_conversation(graph, settings, rules, runner, modes)
+    app = create_conversation(graph, settings, rules, runner, modes, _session_words)
     address = f"{listener.url}/#token={quote(token, safe='')}" if token else listener.url
     return serve(app, listener, announce=address, websocket_bytes=MAX_RECEIVED)
+
+
+def _session_words() -> frozenset[str]:
+    from nebula.cli.terminal.commands.table import command_words  # it loads the terminal
+
+    return command_words()
 
 
 def serve_parser(prog: str, description: str) -> argparse.ArgumentParser:

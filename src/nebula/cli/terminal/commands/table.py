@@ -6,7 +6,6 @@ Whatever begins with a slash never reaches the model unless it is plainly not a 
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -31,7 +30,7 @@ from nebula.cli.terminal.own_command import run_own_command, wanted_command
 from nebula.cli.terminal.servers import MCP, send_server_prompt
 from nebula.cli.terminal.turns import take_turn
 from nebula.errors import NebulaError
-from nebula.extensions.commands import expand_typed, find_commands
+from nebula.extensions.commands import expand_typed, find_commands, is_command_word
 from nebula.language import explain, translate
 from nebula.stage import one_line
 from nebula.tools.approval import agrees
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
     from nebula.cli.terminal.terminal_session import TerminalSession
     from nebula.config import Settings
 
-_SLASH_WORD = re.compile(r"/(\?|\w[\w-]*)?$")
 _HELP_COLUMN = 18
 
 
@@ -121,8 +119,9 @@ def find(text: str) -> tuple[SessionCommand, str] | None:
     return command, rest
 
 
-def is_slash_word(text: str) -> bool:
-    return text.startswith("/") and _SLASH_WORD.match(text.split(None, 1)[0]) is not None
+def command_words() -> frozenset[str]:
+    """Return every word that is a command of ours, which no file replaces."""
+    return frozenset(_COMMANDS)
 
 
 async def obey(terminal: TerminalSession, text: str) -> None:
@@ -145,7 +144,7 @@ async def obey(terminal: TerminalSession, text: str) -> None:
             terminal.screen.line(one_line(explain(problem)), "yellow")
     elif (prompt := prompt_of_file(terminal, text)) is not None:
         await take_turn(terminal, prompt)
-    elif is_slash_word(text):
+    elif is_command_word(text):
         if not await _is_server_prompt(terminal, text):
             terminal.screen.line(unknown(text.split(None, 1)[0]), "yellow")
     elif terminal.plan_offered and (agrees(text) or text.strip().lower() == "accept"):

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from nebula.server.conversation.actions import (
+    commands,
     context_preview,
     figures,
     files,
@@ -62,6 +63,8 @@ _ACTIONS = (
     Action.of(subscriptions.hello),
     Action.of(subscriptions.subscribe),
     Action.of(subscriptions.unsubscribe),
+    Action.of(commands.list_commands, takes_long=True),
+    Action.of(commands.expand_command, takes_long=True),
     Action.of(turns.list_models, takes_long=True),
     Action.of(turns.send_prompt),
     Action.of(turns.approve),

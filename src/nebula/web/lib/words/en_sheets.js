@@ -10,4 +10,8 @@ export const EN_SHEETS = {
   lane_pick: "Compare with another",
   lane_picked: "Now choose the other",
   lane_did: "What try {number} did",
+  slash_list: "Commands",
+  owner_user: "yours",
+  owner_project: "of the project",
+  owner_server: "MCP server",
 };

@@ -9,4 +9,8 @@ export const JA_SHEETS = {
   lane_pick: "ほかと比べる",
   lane_picked: "もう一つを選んでください",
   lane_did: "試行 {number} がしたこと",
+  slash_list: "コマンド",
+  owner_user: "自分",
+  owner_project: "プロジェクト",
+  owner_server: "MCP サーバー",
 };
