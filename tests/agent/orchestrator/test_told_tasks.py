@@ -22,7 +22,7 @@ from nebula.graph.graph import Graph
 from nebula.language import Sentence
 from nebula.llm.choose import ChosenModel
 from nebula.testing import ScriptedConnector
-from scripted_model import Fault, ScriptedModel
+from scripted_model import Fault, ScriptedModel, refused_url
 from scripted_model.planned import HERMES, Call, Turn, hermes, plan, say, step, write
 
 AGAIN = "A step failed for good; the planner is asked once more."
@@ -221,6 +221,14 @@ async def test_without_one_plan_that_can_be_used_it_fails(asked: Asked) -> None:
     assert (result.plans, result.reproducibility) == ((), 0.0)
 
 
+async def test_without_its_code_index_a_plan_is_made_all_the_same(asked: Asked) -> None:
+    (asked.root / "a.py").write_text("x = 1\n")
+    elsewhere = {"rag_url": refused_url()}
+    result = await asked([plan(step("1")), say("Done.")], settings=elsewhere)
+    [told] = [each for each in asked.notices() if each.startswith("The plan is made without the code index: ")]
+    assert elsewhere["rag_url"].partition("//")[2] in told and result.final.exit_code == EXIT_OK
+
+
 # --- what it leaves
 
 
@@ -294,6 +302,40 @@ async def test_a_repair_that_fails_is_not_gone_on_with(carry_out: Any) -> None:
     settings = {"checks": ("pytest() { date +%N; false; }; pytest",), "trust": True, "repair_rounds": 3}
     done = await carry_out([Turn("", fault=Fault.status_code(400))], step("1", tool="run.test"), settings=settings)
     assert (done.code, done.states, done.final.repairs) == (EXIT_FAILED, ["failed"], 1)
+
+
+# --- tools that a plan names
+
+
+async def test_what_a_tool_answers_is_why_its_step_failed(carry_out: Any, root: Path) -> None:
+    for parameters in ({"path": "a.py", "content": 5}, {"path": "a.py"}):
+        done = await carry_out([], step("1", tool="write_file", parameters=parameters))
+        assert (done.code, done.states) == (EXIT_FAILED, ["failed"])
+        assert done.remark.startswith("write_file answered: ") and "content" in done.remark
+    done = await carry_out([], step("1", tool="fly", parameters={"to": "the moon"}))
+    assert (done.code, done.states) == (EXIT_FAILED, ["failed"]) and "fly" in done.remark
+    assert not (root / "a.py").exists()
+
+
+async def test_a_planned_call_is_told_as_a_call_of_its_step(carry_out: Any) -> None:
+    planned = {"path": "a.py", "content": "x = 1\n"}
+    done = await carry_out([], step("7", tool="write_file", parameters=planned))
+    calls = [each for each in done.events if each.type in ("step", "diff", "tool_result")]
+    assert [(each.type, each.task_id) for each in calls] == [("step", "7"), ("diff", "7"), ("tool_result", "7")]
+
+
+async def test_a_planned_command_that_is_interrupted_ends_the_task(root: Path, tmp_path: Path) -> None:
+    begun = asyncio.Event()
+    planned = step("1", tool="runCommand", parameters={"command": "sleep 60"}, on_error="skip"), step("2")
+    wanted = TaskRequest("x", plan=read_plan({"tasks": list(planned)}))
+    loaded = load_settings(str(root), {"NEBULA_HOME": str(tmp_path / "home")})
+    models = TaskModels(*[ChosenModel(ScriptedConnector([]), "m")] * 2)
+    hear = lambda stamped: begun.set() if stamped.event.type == "step" else None  # noqa: E731
+    task = asyncio.create_task(run_task(loaded, wanted, [hear], models))
+    await begun.wait()
+    task.cancel()
+    result = await task
+    assert (result.final.exit_code, states(result)) == (EXIT_INTERRUPTED, [("1", "failed"), ("2", "not_run")])
 
 
 # --- ended from outside
