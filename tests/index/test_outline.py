@@ -88,6 +88,25 @@ def test_references_question_and_reading_are_added_up(tmp_path: Path) -> None:
             assert paths(index.outline(question, recent)) == sorted(worth, key=lambda path: (-worth[path], path))
 
 
+def test_a_file_with_nothing_in_it_is_told_by_its_name(project: Project) -> None:
+    project.write("pkg/__init__.py", "")
+    with project.index() as index:
+        index.sync()
+        assert OutlinedFile("pkg/__init__.py", "") in index.outline(limit=100)
+
+
+def test_only_the_best_hits_of_a_question_bring_files_forward(tmp_path: Path) -> None:
+    made = Project(tmp_path)
+    for number in range(OUTLINE_HITS + 10):
+        made.write(f"m{number:02}.py", f"def name{number}():\n    return 'harbour'\n")
+    with made.index() as index:
+        index.sync()
+        best = [hit.path for _, hit in rank(index.store, "harbour", OUTLINE_HITS)]
+        assert sorted(paths(index.outline("harbour", limit=OUTLINE_HITS))) == sorted(best)
+        rest = paths(index.outline("harbour", limit=100))[OUTLINE_HITS:]
+        assert rest == sorted(rest) and not set(rest) & set(best)
+
+
 def test_an_empty_project_has_none(tmp_path: Path) -> None:
     with Project(tmp_path).index() as index:
         index.sync()

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from index.project import Project, function
+from nebula.index.constants import NEAREST
 from nebula.index.ranking import scoring
 from nebula.index.ranking.kinds import CODE, DATA, DECLARATION, EXAMPLE, GENERATED, PROSE, TEST, VENDORED, kind_of
 from nebula.index.ranking.meaning import Meaning
@@ -198,3 +199,29 @@ def test_nearness_is_stretched_from_the_farthest_to_the_nearest(tmp_path: Path) 
         assert found == pytest.approx({"near": 1.0, "between": 0.8536, "far": 0.0, "like far": 0.0}, abs=0.01)
         assert meaning.similarity(chunks[2:]) == {"far": 0.0, "like far": 0.0}, "there is no nearest among equals"
         assert meaning.similarity([]) == Meaning(index.store, "another", (2.0, 0.0)).similarity(chunks) == {}
+
+
+def test_the_nearest_in_meaning_join_what_words_found_once_each_and_not_without_end(tmp_path: Path) -> None:
+    made = Project(tmp_path)
+    for number in range(NEAREST + 5):
+        made.write(f"lib/m{number:03}.py", function(f"name{number}"))
+    made.write("lib/notes.md", "# Notes\n\nwords\n")
+    made.write("other.py", function("other"))
+    with made.index() as index:
+        index.sync()
+        shape = index.store.shape()
+        every = list(index.store.candidates({each: list(range(size)) for each, (size, _) in shape.segments.items()}))
+        near = [(each.digest, pack((1.0, 0.0 if each.path == "other.py" else 0.5))) for each in every]
+        index.store.add_vectors("m", near)
+        meaning, [known] = Meaning(index.store, "m", (2.0, 0.0)), [each for each in every if each.path == "other.py"]
+
+        def paths(path_prefix: str, language: str) -> list[str]:
+            places: dict[int, list[int]] = {known.segment: [known.place]}
+            meaning.add_nearest(places, path_prefix, language)
+            assert all(len(set(each)) == len(each) for each in places.values()), "once each"
+            return [each.path for each in index.store.candidates(places)]
+
+        assert len(paths("", "")) == NEAREST, "the one that words found is among them"
+        assert set(paths("lib/", "markdown")) == {"other.py", "lib/notes.md"}
+        assert len(paths("lib/", "python")) == NEAREST + 1 and "lib/notes.md" not in paths("lib/", "python")
+        assert paths("nowhere/", "") == ["other.py"]

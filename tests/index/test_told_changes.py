@@ -91,3 +91,50 @@ def test_a_file_that_is_gone_is_taken_out_when_it_is_told(project: Project) -> N
         report = index.ingest(["a.py", "never.py"])
         assert (report.ingested, report.deleted) == (0, 1)
         assert (found(index, "lighthouse"), found(index, "beacon")) == ([], ["b.py"])
+
+
+def test_a_content_that_is_now_another_languages_is_read_again(project: Project) -> None:
+    with project.index() as index:
+        index.sync()
+        (project.root / "a.py").rename(project.root / "a.md")
+        report = index.rename([("a.py", "a.md")])
+        assert (report.ingested, report.deleted, report.renamed) == (1, 1, 0)
+        [hit] = index.search("lighthouse")
+        assert (hit.path, hit.language) == ("a.md", "markdown")
+
+
+def test_of_two_that_moved_with_one_content_each_keeps_its_name(project: Project) -> None:
+    for folder in ("one", "two"):
+        for name in ("x.py", "y.py"):
+            project.write(f"{folder}/{name}", function("harbour"))
+    with project.index() as index:
+        index.sync()
+        (project.root / "one").rename(project.root / "three")
+        report = index.sync()
+        assert (report.ingested, report.deleted, report.renamed) == (0, 0, 2)
+        assert sorted(index.store.states()) == ["a.py", "b.py", "three/x.py", "three/y.py", "two/x.py", "two/y.py"]
+
+
+def test_how_far_it_is_is_told_while_it_reads(project: Project) -> None:
+    told: list[tuple[int, int]] = []
+    with project.index() as index:
+        index.sync(lambda done, of: told.append((done, of)))
+        assert told and told[-1] == (2, 2)
+        told.clear()
+        index.sync()
+        assert told == [], "to whom nobody listens any more"
+
+
+def test_what_is_hidden_is_neither_found_nor_taken_when_it_is_named(project: Project) -> None:
+    asked: list[str] = []
+
+    def hides(path: str) -> bool:
+        asked.append(path)
+        return path.endswith(".env")
+
+    project.write("secret.env", "lighthouse = 1\n")
+    with Index.open(str(project.root), home=str(project.home), hides=hides) as index:
+        for report in (index.sync(), index.ingest(["secret.env"]), index.rename([("gone.py", "secret.env")])):
+            assert report.skipped == ()
+        assert sorted(index.store.states()) == ["a.py", "b.py"]
+        assert set(asked) == {"a.py", "b.py", "secret.env"}
