@@ -14,6 +14,7 @@ from nebula.agent.orchestrator.run import run_task
 from nebula.agent.orchestrator.task import TaskRequest, TaskResult
 from nebula.agent.plan.kept_plans import NoSuchPlan, find_plan
 from nebula.agent.plan.plan import read_plan
+from nebula.agent.plan.planner import SEED
 from nebula.config import load_settings
 from nebula.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK
 from nebula.events import Error, Event, Notice, Plan, StepProgress, Task
@@ -140,6 +141,44 @@ async def test_the_answer_is_what_the_steps_said(asked: Asked) -> None:
         "ok",
         [("1", "done"), ("2", "done")],
     )
+
+
+async def test_what_goes_wrong_in_a_step_is_told_as_its_own(carry_out: Any) -> None:
+    done = await carry_out([Turn("", fault=Fault.status_code(401))], step("7"), step("8"))
+    [problem] = [each for each in done.events if isinstance(each, Error)]
+    assert (problem.task_id, done.states) == ("7", ["failed", "not_run"])
+    assert done.remark == str(problem.sentence)
+
+
+# --- what the model is asked
+
+
+async def test_a_step_is_asked_with_the_whole_task_and_its_place_in_the_plan(asked: Asked) -> None:
+    steps = [step("1", "Look around."), step("2", "Write it.", files=["a.md", "b.md"]), step("3", "Say so.")]
+    turns = [plan(*steps), say("I looked."), write("a.md", "a\n"), write("b.md", "b\n"), say("Written."), say("Said.")]
+    result = await asked(turns)
+    assert result.final.exit_code == EXIT_OK
+    second = asked.requests[2]
+    system, goal = (str(each["content"]) for each in second["messages"][:2])
+    assert "# The task that the plan serves\n\nthe task\n" in system and goal.startswith("Write it.")
+    assert "- [done] Step 1: I looked.\n- [now] Step 2\n- [not yet] Step 3" in system
+    assert "Files of this step: a.md, b.md" in system
+    assert {(each["options"]["temperature"], each["options"]["seed"]) for each in asked.requests[1:]} == {(0.0, SEED)}
+
+
+async def test_a_step_that_reads_much_is_asked_in_the_room_of_its_model(carry_out: Any, root: Path) -> None:
+    for number in range(8):
+        (root / f"long{number}.py").write_text("".join(f"x{number}_{line} = {line}\n" for line in range(2_000)))
+    reads = [hermes(Turn("", [Call("read_file", {"path": f"long{number}.py"})])) for number in range(8)]
+    sizes: list[int] = []
+
+    def model(request: Any) -> Turn:
+        sizes.append(sum(len(str(each["content"])) for each in request.json["messages"]))
+        return reads.pop(0) if reads else say("Read.")
+
+    done = await carry_out(model, step("1"), settings={"context_tokens": 8_000})
+    assert (done.code, len(sizes)) == (EXIT_OK, 9)
+    assert max(sizes) < 8_000 * 4, sizes
 
 
 # --- another plan
