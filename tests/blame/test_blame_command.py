@@ -138,7 +138,11 @@ def test_a_file_as_it_was_in_a_commit(bench: Bench) -> None:
     second = turn(bench, "change", *edit("a.py", "first line", "another line"))
     assert who(blame(bench, "a.py")) == [first, second]
     assert who(blame(bench, "a.py", "--rev", "HEAD")) == [first, first]
-    assert run_here(bench, "nebula", "blame", "a.py", "--rev", "nowhere").code == 64
+    nowhere = run_here(bench, "nebula", "blame", "a.py", "--rev", "nowhere")
+    assert (nowhere.code, nowhere.err) == (64, "nebula: There is no revision nowhere here.\n")
+    bench.write("b.py", "new\n")
+    missing = run_here(bench, "nebula", "blame", "b.py", "--rev", "HEAD")
+    assert (missing.code, missing.err) == (1, "nebula: b.py: is not in HEAD.\n")
 
 
 def test_people_read_columns_and_colours_only_on_a_terminal(bench: Bench) -> None:

@@ -40,6 +40,17 @@ class LineOrigin:
     line: int
 
 
+def is_revision(root: str, revision: str) -> bool:
+    """Return whether git knows a commit by this name."""
+    if not revision or revision.startswith("-") or ":" in revision:
+        return False
+    try:
+        found = safe_git(root, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}", timeout=_TIMEOUT)
+    except GitFailed:
+        return False
+    return found.ok
+
+
 def content_at(root: str, revision: str, path: str) -> bytes | None:
     """Return a file as it is in a revision; None where it is not, or there is no such revision."""
     if not revision or revision.startswith("-") or ":" in revision:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self
 
 from nebula.blame import text
 from nebula.blame.authors import BEFORE, YOU, Author, pack_authors, unpack_authors
-from nebula.blame.commits import LineCommit, LineOrigin, content_at, find_origins, own_email
+from nebula.blame.commits import LineCommit, LineOrigin, content_at, find_origins, is_revision, own_email
 from nebula.blame.exchange.other_agents import OtherAgents
 from nebula.blame.fold import Fold
 from nebula.blame.journal_history import MOST_OF_FILE, JournalHistory
@@ -76,9 +76,11 @@ class ProjectBlame:
         Raises BlameRefused, and WorkspaceError for what the guard refuses."""
         real = self._workspace.resolve(path)
         if revision:
+            if not is_revision(self._root, revision):
+                raise BadTarget("There is no revision {revision} here.", revision=revision)
             content = content_at(self._root, revision, real)
             if content is None:
-                raise BadTarget("{path}: is not in {revision}.", path=real, revision=revision)
+                raise BlameRefused("{path}: is not in {revision}.", path=real, revision=revision)
         else:
             kind = self._workspace.probe(real).kind
             if kind == "directory":
