@@ -299,3 +299,15 @@ def test_of_a_command_that_was_run_several_times_the_last_run_counts() -> None:
         {"command": "pytest", "exit_code": 0},
     ]
     assert [each.failed for each in final.commands or ()] == [True, False]
+
+
+@pytest.mark.parametrize("problem", [Sentence("{path}: the disk is full.", path="big.txt"), None])
+def test_what_was_not_written_is_said_with_the_reason(problem: Sentence | None) -> None:
+    result = TurnResult()
+    result.read(Message(AssistantMessage.new_response(None, "Filled."), Usage()))
+    result.read(Step("1", "runCommand", {"command": "fill"}))
+    failed = ToolUseResult("1", (Json({"error": "no"}),), ToolResultStatus.Error)
+    result.read(ToolResult("runCommand", failed, problem=problem))
+    final = result.final(Ending("ok"), None)
+    reason = ". big.txt: the disk is full." if problem is not None else ""
+    assert (final.status, str(final.remark)) == ("error", f"What was to be written was not: runCommand{reason}")

@@ -177,6 +177,27 @@ def test_the_diff_and_all_of_a_message(bench: Bench) -> None:
     assert "All 2 writes of this message are allowed." in ran.out and ran.out.count(ASK) == 2
 
 
+def test_a_yes_to_the_whole_message_is_not_offered_for_the_last_of_it(bench: Bench) -> None:
+    second = Call("writeFile", {"path": "more.txt", "content": "x\n"})
+    with ScriptedModel([Turn("", [CREATE, second]), Turn("Both.")]) as server:
+        ran = run_here(bench, "nebula", stdin="write\ny\ny\nexit\n", **server.env())
+    assert ran.out.count(ASK) == 2 and ran.out.count("m yes to all 2 of this message") == 1
+
+
+def test_one_key_answers_a_plain_question(bench: Bench) -> None:
+    def person(seen: Person) -> None:
+        seen.wait("You:")
+        seen.line("# remember use tabs")
+        seen.wait("Add this to AGENTS.md? (y/N):")
+        seen.send("y")
+        seen.wait("Written to AGENTS.md")
+        seen.send("\x04")
+
+    with ScriptedModel([]) as server:
+        sit_down_here(bench, person, **server.env())
+    assert bench.read("AGENTS.md") == "- use tabs\n"
+
+
 def asked_about(bench: Bench, call: Call, answers: str = "n\n") -> str:
     """What is printed when the model wants to do this, and it is refused."""
     with ScriptedModel([Turn("", [call]), Turn("No.")]) as server:

@@ -14,8 +14,9 @@ from nebula.messages import AssistantToolUse
 from nebula.sandbox.contract import CommandResult
 from nebula.tools.commands.layers import CommandLayers
 from nebula.tools.commands.run_command import RunCommand
-from nebula.tools.contract import Call, CancelledLate, Outcome, to_the_end
+from nebula.tools.contract import Call, CancelledLate, Outcome, ToolFailure, to_the_end
 from nebula.value import replace
+from nebula.workspace.errors import DiskFull
 
 
 class AnsweringLayers(CommandLayers):
@@ -40,6 +41,17 @@ def test_output_that_may_show_an_allowed_secret_is_marked(
     settings: Settings, allowed: tuple[str, ...], is_secret: bool
 ) -> None:
     assert outcome(AnsweringLayers(settings, allowed)).secret is is_secret
+
+
+class FullDisk(AnsweringLayers):
+    async def run(self, line: str, **_: Any) -> CommandResult:
+        raise DiskFull("{path}: the disk is full; make room and try again.", path="big.txt")
+
+
+def test_what_went_wrong_is_said_to_a_person_too(settings: Settings) -> None:
+    with pytest.raises(ToolFailure) as failed:
+        outcome(FullDisk(settings))
+    assert str(Outcome.failed(failed.value).problem) == "big.txt: the disk is full; make room and try again."
 
 
 @pytest.mark.parametrize(("wanted", "granted"), [(5.0, 5.0), (30.0, 30.0), (31.0, 30.0), (9999.0, 30.0)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nebula.agent.past.decisions import PersonDecision, decision_of
@@ -118,7 +118,8 @@ class TurnResult:
     _checks: dict[str, CheckRun] = field(default_factory=dict)
     _refused: dict[str, RefusedChange] = field(default_factory=dict)
     """By path, or by the name of a tool of somebody else's server."""
-    _failed: set[str] = field(default_factory=set)
+    _failed: dict[str, Sentence | None] = field(default_factory=dict)
+    """What was to be written and was not, and why, where it can be said to a person."""
 
     def __call__(self, stamped: Stamped) -> None:
         self.read(stamped.event)
@@ -177,7 +178,9 @@ class TurnResult:
             for path, refusal in self._refused.items()
             if refusal.round >= len(self.rounds) and not f"/{path}".endswith(f"/{diff.path}")
         }
-        self._failed = {each for each in self._failed if each not in WRITERS and not _same_file(each, diff.path)}
+        self._failed = {
+            each: why for each, why in self._failed.items() if each not in WRITERS and not _same_file(each, diff.path)
+        }
 
     def _read_result(self, event: ToolResult) -> None:
         if event.usage is not None:
@@ -201,7 +204,9 @@ class TurnResult:
             self._refused[_path_of(step.args)] = RefusedChange(len(self.rounds), event.problem)
         elif step is not None and name in WRITERS and event.result.status is ToolResultStatus.Error:
             target = _path_of(step.args) or name
-            self._failed = self._failed - {target} if event.unchanged else self._failed | {target}
+            self._failed.pop(target, None)
+            if not event.unchanged:
+                self._failed[target] = event.problem
         elif name and name not in BY_NAME:  # a tool of somebody else's server: what it does, it does elsewhere
             self._refused.pop(name, None)
             if event.refused:
@@ -293,10 +298,16 @@ class TurnResult:
             return replace(ending, status="refused")
         if self._failed and not self._changes:
             paths = ", ".join(sorted(self._failed))
-            return Ending("error", Sentence("What was to be written was not: {paths}", paths=paths))
+            return Ending("error", _say_not_written(paths, [why for why in self._failed.values() if why is not None]))
         if self.repairs is not None and not self._is_verified():
             return Ending("error", Sentence("The checks still fail."))
         return ending
+
+
+def _say_not_written(paths: str, reasons: Sequence[Sentence]) -> Sentence:
+    if not reasons:
+        return Sentence("What was to be written was not: {paths}", paths=paths)
+    return Sentence("What was to be written was not: {paths}. {reason}", paths=paths, reason=reasons[-1])
 
 
 def _same_file(one: str, other: str) -> bool:

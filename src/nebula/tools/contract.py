@@ -28,6 +28,7 @@ class ToolFailure(Exception):
         policy: bool = False,
         decision: str | None = None,
         unchanged: bool = False,
+        problem: Sentence | None = None,
     ) -> None:
         super().__init__(sentence)
         self.code = code
@@ -37,6 +38,8 @@ class ToolFailure(Exception):
         self.decision = decision
         self.unchanged = unchanged
         """The file is already as the call wants it."""
+        self.problem = problem
+        """The same for a person, where there is more to say than that it failed."""
 
 
 @value
@@ -84,6 +87,7 @@ class Outcome:
             refused=failure.policy,
             code=failure.code,
             unchanged=failure.unchanged,
+            problem=failure.problem,
         )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from nebula.errors import NebulaError
 from nebula.events import Approval, Output, new_trace_id
-from nebula.language import Sentence
+from nebula.language import Sentence, sentence_of
 from nebula.messages import DeclaredSpec, DialectForm, Json, ToolResultStatus
 from nebula.tools.approval import Approvals, Decision
 from nebula.tools.commands.show_folder import NOT_STARTED, ask_to_show
@@ -84,7 +84,7 @@ class RunCommand:
                 outcome = await self._outcome(line, result, call)
                 return replace(outcome, secret=bool(self._layers.allowed_secrets), seconds=result.duration_s)
         except (NebulaError, OSError) as error:
-            raise ToolFailure(str(error), code=500) from None
+            raise ToolFailure(str(error), code=500, problem=sentence_of(error)) from None
 
     @property
     def _hosts(self) -> tuple[str, ...]:

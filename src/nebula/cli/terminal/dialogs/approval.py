@@ -125,13 +125,21 @@ class _WriteDialog:
     def _show_keys(self) -> None:
         self._terminal.screen.parts(self._keys(), "dim")
 
+    @property
+    def _is_followed(self) -> bool:
+        """Whether more writes of the same message will be asked about."""
+        together = [(each.path, each.added, each.removed) for each in self._shown.together]
+        own = self._shown.changes[0]
+        here = (own.path, own.added, own.removed)
+        return len(together) > 1 and (here not in together or together.index(here) < len(together) - 1)
+
     def _keys(self) -> list[str]:
         shown = self._shown
         keys = [translate("y yes · n no") if self._seen else translate("y yes · n no · d show the diff")]
         if shown.hunks > 1:
             keys.append(translate("h choose hunk by hunk"))
         if not shown.once:
-            if len(shown.together) > 1:
+            if self._is_followed:
                 keys.append(translate("m yes to all {count} of this message", count=len(shown.together)))
             keys.append(translate("a yes to all in this session"))
             keys.append(translate("p always for {pattern} in this session", pattern=one_line(pattern_for(self._path))))

@@ -66,7 +66,7 @@ class TerminalInput(Protocol):
 async def agreed(terminal_input: TerminalInput, question: str) -> bool:
     """Ask, and return whether somebody says yes; going away is a no."""
     try:
-        return agrees(await terminal_input.ask(question, is_agreement=True))
+        return agrees(await terminal_input.ask(question, fresh=True, keys="yn", is_agreement=True))
     except (Interrupted, EndOfInput):
         return False
 
