@@ -73,12 +73,17 @@ def flood(asked):
             note = {"progressToken": token, "progress": number, "message": "\\x1b[2J" + "p" * 1_000}
             say({"method": "notifications/progress", "params": note})
             say({"method": "notifications/message", "params": {"level": "error", "data": "l" * 1_000}})
+    if name == "endless":
+        with open(os.path.join(sys.argv[1], "pid"), "w") as file:
+            file.write(str(os.getpid()))
+        while True:
+            sys.stdout.write("x" * 65_536)
     if name == "forever":
         threading.Thread(target=progress, daemon=True).start()
         return None
     return text("well")
 
-serve(lambda: [tool("huge"), tool("stderr"), tool("forever"), tool("next")], flood)
+serve(lambda: [tool("huge"), tool("stderr"), tool("forever"), tool("endless"), tool("next")], flood)
 """
 PRETENDS = """
 count = os.path.join(sys.argv[1], "starts")
@@ -111,6 +116,60 @@ def die(asked):
     return text("well")
 
 serve(lambda: [tool("half"), tool("closed"), tool("wrong"), tool("next")], die)
+"""
+
+BY_HTTP = """
+import gzip, json, sys
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+class Answers(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self):
+        asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        method, kind = asked.get("method"), "application/json"
+        self.close_connection = True
+        if method == "tools/call" and asked["params"]["name"] == "endless":
+            return self.endless()
+        said = {
+            "initialize": {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
+                           "serverInfo": {"name": "h", "version": "1"}},
+            "tools/list": {"tools": [{"name": name, "inputSchema": {"type": "object"}} for name in ("endless", "next")]},
+            "tools/call": {"content": [{"type": "text", "text": "well"}]},
+        }.get(method)
+        answer = {"result": said} if said else {"error": {"code": -32601, "message": "no"}}
+        body = json.dumps({"jsonrpc": "2.0", "id": asked.get("id"), **answer}).encode() if "id" in asked else b""
+        self.send_response(200 if body else 202)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def endless(self):
+        kind = sys.argv[1]
+        self.send_response(200)
+        self.send_header("content-type", "application/json" if kind == "packed" else kind)
+        if kind == "packed":
+            self.send_header("content-encoding", "gzip")
+        self.send_header("connection", "close")
+        self.end_headers()
+        piece = gzip.compress(b"x" * 1_000_000) if kind == "packed" else b"x" * 65_536
+        try:
+            self.wfile.write(b"" if kind != "text/event-stream" else b"data: ")
+            while True:
+                self.wfile.write(piece)
+        except OSError:
+            pass
+
+    def do_GET(self):
+        self.send_error(405)
+
+    def log_message(self, *_):
+        pass
+
+server = ThreadingHTTPServer(("127.0.0.1", 0), Answers)
+print(server.server_port, flush=True)
+server.serve_forever()
 """
 
 
@@ -185,6 +244,63 @@ async def test_endless_progress_ends_with_the_time_limit(tmp_path: Path) -> None
         assert "no answer within 15 s" in await hostile.said("forever")
         assert time.monotonic() - begun < 60
         assert 0 < len(hostile.shown) < 100 and all(len(each) < 150 and "\x1b" not in each for each in hostile.shown)
+
+
+async def test_an_endless_line_ends_its_server_and_costs_little_memory(tmp_path: Path) -> None:
+    async with against(tmp_path, FLOODS) as hostile:
+        tools, before = hostile.tools(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        said = await hostile.said("endless", tools)
+        assert "it sent a message of more than 32 MB and was ended" in said
+        assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 250_000, "kilobytes"
+        pid = int((tmp_path / "pid").read_text())
+        async with asyncio.timeout(10):  # it does not go on until the next call
+            while not _is_gone(pid):  # noqa: ASYNC110 - it is another process that ends
+                await asyncio.sleep(0.01)
+        assert await hostile.said("next", tools) == "well", "it is started again"
+
+
+async def test_an_endless_line_instead_of_a_greeting_is_said_at_the_start(tmp_path: Path) -> None:
+    (tmp_path / "server.py").write_text("import sys\nwhile True:\n    sys.stdout.write('x' * 65536)\n")
+    servers = ExternalServers([ExternalServer("h", sys.executable, (str(tmp_path / "server.py"),))])
+    (remark,) = await servers.open()
+    assert str(remark) == "The MCP server h cannot be used: it sent a message of more than 32 MB and was ended"
+    await servers.close()
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason"),
+    [
+        ("application/json", "it sent a message of more than 32 MB, which was not read"),
+        ("text/event-stream", "exceeded the"),
+        ("packed", "a packed answer, which was not asked for"),
+    ],
+)
+async def test_an_endless_answer_by_http_is_not_read_to_its_end(tmp_path: Path, kind: str, reason: str) -> None:
+    (tmp_path / "server.py").write_text(BY_HTTP)
+    process = await asyncio.create_subprocess_exec(sys.executable, str(tmp_path / "server.py"), kind, stdout=-1)
+    assert process.stdout is not None
+    port = int(await process.stdout.readline())
+    servers = ExternalServers([ExternalServer("h", url=f"http://127.0.0.1:{port}/mcp")])
+    hostile = Hostile(tmp_path, "", 30.0)
+    hostile.servers = servers
+    try:
+        assert [str(each) for each in await servers.open()] == []
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        assert reason in await hostile.said("endless")
+        assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 250_000, "kilobytes"
+        assert await hostile.said("next") == "well"
+    finally:
+        await servers.close()
+        process.kill()
+        await process.wait()
+
+
+def _is_gone(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return True
+    return state == "Z"
 
 
 async def test_a_name_shadows_nothing_and_reaches_no_terminal(tmp_path: Path) -> None:

@@ -28,6 +28,8 @@ class Border:
     """Names of tools that cannot be offered."""
     ended: bool = False
     """The server has closed its side."""
+    overrun: bool = False
+    """It was ended, because one of its messages had no end."""
     _schema_bytes: int = 0
 
     @asynccontextmanager
@@ -38,6 +40,9 @@ class Border:
         transport itself reports, such as a connection that was refused."""
         async with transport as (incoming, outgoing):
             yield FitStream(incoming, self, keep_problems), outgoing
+
+    def note_overrun(self) -> None:
+        self.overrun = True
 
     def make_fit(self, message: Any) -> None:
         """Mend the result in `message`, where it holds one."""

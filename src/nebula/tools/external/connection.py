@@ -14,12 +14,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from nebula.errors import NebulaError
 from nebula.language import Sentence, sentence_of
+from nebula.tools.external.body_limit import PLAIN, limit_body
 from nebula.tools.external.border import Border
 from nebula.tools.external.last_words import LastWords
+from nebula.tools.external.process import MAX_MESSAGE, started
 from nebula.tools.external.resources import READ_RESOURCE, has_resources, read_resource, resource_tool
 from nebula.tools.external.sign_in import SignInNeeded, signed_in
 
 if TYPE_CHECKING:
+    import httpx2
     from mcp import Client
     from mcp.shared.dispatcher import ProgressFnT
     from mcp.types import CallToolResult, GetPromptResult, Prompt, Tool
@@ -113,6 +116,7 @@ class ServerConnection:
 
         await self.open()
         assert self._client is not None  # noqa: S101 - it was opened
+        self._border.overrun = False
         try:
             # The client's own limit comes first, where it has one.
             async with asyncio.timeout(self.server.timeout_s + 1):
@@ -121,17 +125,29 @@ class ServerConnection:
             raise self._failed(self._too_late()) from None
         except MCPError as problem:
             if self._border.ended:
-                raise self._failed(Sentence("it ended during the call, and is started again at the next one")) from None
+                ended = Sentence("it ended during the call, and is started again at the next one")
+                raise self._failed(self._overrun() or ended) from None
             is_late = problem.code == REQUEST_TIMEOUT
-            raise self._failed(self._too_late() if is_late else self._refusal() or problem.message) from None
+            reason = self._overrun() or self._refusal() or problem.message
+            raise self._failed(self._too_late() if is_late else reason) from None
         except Exception as problem:  # noqa: BLE001 - a stranger's answer, in any of the ways it can be wrong
-            raise self._failed(self._refusal() or _reason(problem)) from None
+            raise self._failed(self._overrun() or self._refusal() or _reason(problem)) from None
 
     def _too_late(self) -> Sentence:
         return Sentence("no answer within {seconds:g} s (its timeout_s in mcp_servers)", seconds=self.server.timeout_s)
 
-    def _note_status(self, status: int) -> None:
-        self._status = status
+    def _overrun(self) -> Sentence | None:
+        """Return what became of a server whose message had no end."""
+        if not self._border.overrun:
+            return None
+        much = MAX_MESSAGE >> 20
+        if self.server.url:
+            return Sentence("it sent a message of more than {megabytes} MB, which was not read", megabytes=much)
+        return Sentence("it sent a message of more than {megabytes} MB and was ended", megabytes=much)
+
+    def _note_answer(self, response: httpx2.Response) -> None:
+        self._status = response.status_code
+        limit_body(response, MAX_MESSAGE, self._border.note_overrun)
 
     def _refusal(self) -> Sentence | None:
         """Return what the last status of a server with an address means, where it is one of a failure."""
@@ -163,8 +179,8 @@ class ServerConnection:
                     await self._stop.wait()
             except Exception as problem:  # noqa: BLE001 - a stranger's server, in any of the ways it can fail
                 if not ready.done():
-                    reason = await asyncio.to_thread(said.last_line) or self._refusal() or _reason(problem)
-                    ready.set_exception(self._failed(reason))
+                    last = await asyncio.to_thread(said.last_line)
+                    ready.set_exception(self._failed(self._overrun() or last or self._refusal() or _reason(problem)))
 
     async def _learn_offers(self, client: Client) -> None:
         """Ask the server what it has: tools, resources, prompts."""
@@ -178,13 +194,8 @@ class ServerConnection:
     def _transport(self, said: Any) -> AbstractAsyncContextManager[Any]:
         server = self.server
         if server.url:
-            return _over_http(server, self._note_status)
-        from mcp.client.stdio import StdioServerParameters, stdio_client
-
-        wanted = StdioServerParameters(
-            command=server.command, args=list(server.args), env=dict(server.env), cwd=server.cwd or None
-        )
-        return stdio_client(wanted, errlog=said)
+            return _over_http(server, self._note_answer)
+        return started(server, said, self._border.note_overrun)
 
     def _failed(self, reason: str | Sentence) -> ServerFailed:
         short = reason[:MAX_REASON] if isinstance(reason, str) else reason
@@ -192,16 +203,17 @@ class ServerConnection:
 
 
 @asynccontextmanager
-async def _over_http(server: ExternalServer, note_status: Callable[[int], None]) -> AsyncIterator[Any]:
+async def _over_http(server: ExternalServer, note: Callable[[httpx2.Response], None]) -> AsyncIterator[Any]:
     import httpx2
     from mcp.client.streamable_http import streamable_http_client
 
     async def look_at(response: httpx2.Response) -> None:
-        note_status(response.status_code)
+        note(response)
 
+    headers = PLAIN | dict(server.headers)
     auth, hooks = signed_in(server.home, server.url, server.name), {"response": [look_at]}
     async with (
-        httpx2.AsyncClient(headers=dict(server.headers), auth=auth, event_hooks=hooks) as http,
+        httpx2.AsyncClient(headers=headers, auth=auth, event_hooks=hooks) as http,
         streamable_http_client(server.url, http_client=http) as streams,
     ):
         yield streams

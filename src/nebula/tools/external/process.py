@@ -1,0 +1,163 @@
+"""An MCP server that is a process: a message a line, on its standard input and output.
+
+The official client starts one, too, and keeps a line until it ends; a server need not end it. Here a line has a limit,
+and a server that goes beyond it is ended at once. What the streams are asked for is the client's contract.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from asyncio.subprocess import PIPE, SubprocessStreamProtocol
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import IO, TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from nebula.tools.external.configured import ExternalServer
+
+MAX_MESSAGE = 32 * 1024 * 1024
+"""Bytes of one message of a server. A result is cut to far less, and an image has 10 MB."""
+GRACE_S = 2.0
+"""How long a server may take to end by itself once its input has ended, and again once it was asked to."""
+LOOK_EVERY_S = 0.01
+
+
+@asynccontextmanager
+async def started(
+    server: ExternalServer, errors: IO[str], on_overrun: Callable[[], None]
+) -> AsyncIterator[tuple[MessageReader, MessageWriter]]:
+    """Start the server and yield what it says and what is said to it; in the end it is gone.
+
+    `on_overrun` is told of a message beyond the limit. Raises OSError.
+    """
+    from mcp.client.stdio import get_default_environment
+
+    loop = asyncio.get_running_loop()
+    transport, streams = await loop.subprocess_exec(
+        lambda: SubprocessStreamProtocol(limit=MAX_MESSAGE, loop=loop),
+        server.command,
+        *server.args,
+        stdin=PIPE,
+        stdout=PIPE,
+        stderr=errors,
+        env=get_default_environment() | dict(server.env),
+        cwd=server.cwd or None,
+        start_new_session=True,
+    )
+
+    def end_now() -> None:
+        on_overrun()
+        _signal_all(transport, signal.SIGKILL)
+
+    assert streams.stdin is not None and streams.stdout is not None  # noqa: S101 - both are pipes
+    try:
+        yield MessageReader(streams.stdout, end_now), MessageWriter(streams.stdin)
+    finally:
+        try:
+            await _end(transport, streams.stdin, streams.stdout)
+        finally:
+            _signal_all(transport, signal.SIGKILL)
+            transport.close()  # also where a child of the server still holds the other ends
+
+
+class MessageReader:
+    """The messages of a server, in order; a line that is none is handed over as the problem that it is."""
+
+    def __init__(self, lines: asyncio.StreamReader, end_now: Callable[[], None]) -> None:
+        self._lines = lines
+        self._end_now = end_now
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Any:
+        from mcp.shared.message import SessionMessage
+        from mcp_types import jsonrpc_message_adapter
+
+        try:
+            line = await self._lines.readuntil(b"\n")
+        except asyncio.LimitOverrunError as problem:
+            self._end_now()
+            await self._lines.readexactly(problem.consumed)  # nobody needs it, and it is large
+            raise StopAsyncIteration from None
+        except (asyncio.IncompleteReadError, ConnectionError):
+            raise StopAsyncIteration from None
+        try:
+            return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
+        except ValueError as problem:
+            return problem
+
+    receive = __anext__
+
+    async def aclose(self) -> None:
+        return
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        return
+
+
+class MessageWriter:
+    """What is said to a server."""
+
+    def __init__(self, pipe: asyncio.StreamWriter) -> None:
+        self._pipe = pipe
+
+    async def send(self, item: Any, /) -> None:
+        """Raise anyio.BrokenResourceError where nobody listens any more."""
+        import anyio
+
+        said = item.message.model_dump_json(by_alias=True, exclude_unset=True)
+        try:
+            self._pipe.write(said.encode() + b"\n")
+            await self._pipe.drain()
+        except (OSError, RuntimeError):
+            raise anyio.BrokenResourceError from None
+
+    async def aclose(self) -> None:
+        self._pipe.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+
+async def _end(transport: asyncio.SubprocessTransport, pipe: asyncio.StreamWriter, lines: asyncio.StreamReader) -> None:
+    """End the server: first by the end of its input, then by a signal."""
+    pipe.close()
+    # One that is stuck in writing would never read that its input has ended.
+    reading_on = asyncio.ensure_future(_drain(lines))
+    try:
+        if not await _has_ended(transport):
+            _signal_all(transport, signal.SIGTERM)
+            await _has_ended(transport)
+    finally:
+        reading_on.cancel()
+
+
+async def _drain(lines: asyncio.StreamReader) -> None:
+    with suppress(ConnectionError):
+        while await lines.read(65_536):
+            pass
+
+
+async def _has_ended(transport: asyncio.SubprocessTransport) -> bool:
+    """Return whether the process ends in time. A child of it may hold its output open, so that is not waited for."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(GRACE_S):
+            while transport.get_returncode() is None:  # noqa: ASYNC110 - only the end of the output could be awaited
+                await asyncio.sleep(LOOK_EVERY_S)
+    return transport.get_returncode() is not None
+
+
+def _signal_all(transport: asyncio.SubprocessTransport, number: signal.Signals) -> None:
+    """Signal the server, unless it has ended, and its children, which are a group of their own."""
+    if transport.get_returncode() is None:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(transport.get_pid(), number)
