@@ -16,7 +16,7 @@ from nebula.agent.orchestrator.existing_files import CONFLICT, ShowsExisting
 from nebula.agent.orchestrator.step_files import missing_files, not_there
 from nebula.agent.orchestrator.step_prompt import step_prompt
 from nebula.agent.orchestrator.tool_steps import conflict_goal, error_of, prepared_call, problem_of
-from nebula.agent.plan.plan import PlanStep
+from nebula.agent.plan.plan import CHECK_TOOLS, PlanStep
 from nebula.agent.plan.planner import SEED
 from nebula.agent.turn_result import TurnResult
 from nebula.config import Settings
@@ -34,8 +34,6 @@ from nebula.workspace.contract import Workspace
 SHARE_FOR_STEP = 0.8
 """Of the model's context; the rest is for the system prompt and the answer."""
 BYTES_PER_TOKEN = 2
-CHECK_TOOLS = "run."
-"""How a plan names checks as tools: `run.lint`, `run.test`, `run.format`, `run.http`."""
 
 
 @value
@@ -67,12 +65,14 @@ class Executor:
     steps: Sequence[PlanStep]
     done: dict[str, str] = field(default_factory=dict)
     """What the steps that are done came to, by id."""
+    at_work: set[str] = field(default_factory=set)
+    """The steps that are being carried out."""
     repairer: Repairer | None = None
     """Runs the checks that a step names; None where there are none to run."""
 
     async def carry_out(self, step: PlanStep) -> StepEnd:
         """Carry out a step once. It has failed where a file that it declares is not there afterwards."""
-        if step.tool.startswith(CHECK_TOOLS):
+        if step.is_check:
             end = await self._check(step)
         elif step.tool:
             end = await self._call(step)
@@ -112,7 +112,7 @@ class Executor:
             stream=self.stream,
             model=self.chosen.connector,
             model_name=self.chosen.name,
-            system=step_prompt(self.task, self.steps, step, self.done, self.settings.home),
+            system=step_prompt(self.task, self.steps, step, self.done, self.settings.home, self.at_work),
             history=[],
             tools=ShowsExisting(self.tools, self.files, self.ledger),
             max_rounds=self.settings.max_rounds,

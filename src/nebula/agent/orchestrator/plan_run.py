@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Sequence
 from typing import Literal
@@ -24,22 +25,64 @@ class PlanRun:
     """In the order in which they are carried out."""
     keep: Callable[[str, str], None]
     """Hears of each step that is done, with what it came to."""
+    parallel: int = 1
+    """How many steps may be at work at a time."""
     outcomes: dict[str, StepOutcome] = field(default_factory=dict)
     exit_code: int = EXIT_OK
     remark: Sentence | None = None
     """Why the first step that failed did so."""
     stopped: bool = False
+    _alone: bool = False
+    """The step at work is one that suffers no other beside it."""
 
     async def carry_out(self) -> None:
-        for step in self.steps:
+        """Carry out all steps, a step as soon as those that it depends on have ended; cancelled, those at work end as
+        interrupted and no other begins."""
+        waiting, running = list(self.steps), set[asyncio.Task[None]]()
+        try:
+            while waiting or running:
+                self._begin(waiting, running)
+                if running:
+                    await self._wait(running)
+        finally:
+            for each in running:
+                each.cancel()
+        self.outcomes = {step.id: self.outcomes[step.id] for step in self.steps}
+
+    def _begin(self, waiting: list[PlanStep], running: set[asyncio.Task[None]]) -> None:
+        """Begin what can begin now, in the order of the steps, and say what becomes of those that never will."""
+        for step in list(waiting):
             if self.stopped:
                 self.outcomes[step.id] = StepOutcome(step.id, "not_run", title_of(step))
+            elif len(running) >= self.parallel or self._alone or (running and step.is_check):
+                return
             elif step.id in self.executor.done:
                 self._record(StepOutcome(step.id, "done", title_of(step), KEPT, attempts=0))
+            elif not all(each in self.outcomes for each in step.depends_on):
+                continue
             elif waits := [each for each in step.depends_on if self.outcomes[each].state != "done"]:
                 self._record(StepOutcome(step.id, "skipped", title_of(step), _waits_for(waits)))
             else:
-                await self._attempt(step)
+                self._alone = step.is_check
+                self.executor.at_work.add(step.id)
+                running.add(asyncio.create_task(self._attempt(step)))
+            waiting.remove(step)
+
+    async def _wait(self, running: set[asyncio.Task[None]]) -> None:
+        """Wait until a step has ended."""
+        try:
+            ended, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            for each in running:
+                each.cancel()
+            ended, _ = await asyncio.wait(running)
+            if not self.stopped:  # they had just come to their ends
+                raise
+        finally:
+            self._alone = self._alone and not all(each.done() for each in running)
+        running -= ended
+        for each in ended:
+            each.result()
 
     async def _attempt(self, step: PlanStep) -> None:
         started = time.monotonic()
@@ -50,6 +93,7 @@ class PlanRun:
             if end.ok or end.exit_code == EXIT_INTERRUPTED:
                 break
         seconds = round(time.monotonic() - started, 3)
+        self.executor.at_work.discard(step.id)
         state = self._ended(step, end)
         self._record(StepOutcome(step.id, state, title_of(step), end.remark, seconds, attempt))
 
@@ -59,8 +103,10 @@ class PlanRun:
             self.keep(step.id, end.answer)
             return "done"
         self.remark = self.remark or end.remark
-        self.stopped = step.on_error != "skip" or end.exit_code == EXIT_INTERRUPTED
-        self.exit_code = end.exit_code if self.stopped else EXIT_FAILED
+        stops = step.on_error != "skip" or end.exit_code == EXIT_INTERRUPTED
+        if not self.stopped or end.exit_code == EXIT_INTERRUPTED:
+            self.exit_code = end.exit_code if stops else EXIT_FAILED
+        self.stopped = self.stopped or stops
         return "failed"
 
     def _record(self, outcome: StepOutcome) -> None:

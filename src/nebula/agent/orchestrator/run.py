@@ -148,7 +148,7 @@ class TaskRun:
             self.stream.emit(Plan(self.plan.to_json(), given=True))
         self._begin_plan(self.plan)
         executor = self._executor(access, self.plan, tools)
-        self._steps = PlanRun(executor, self.stream, self.plan.in_order(), self._done)
+        self._steps = self._plan_run(executor, self.plan)
         await self._steps.carry_out()
         if self._may_replan(self._steps):
             executor = await self._replan(access, self.plan, tools) or executor
@@ -178,10 +178,14 @@ class TaskRun:
             return None
         self._begin_plan(self.plan)
         executor = self._executor(access, self.plan, tools)
-        self._steps = PlanRun(executor, self.stream, self.plan.in_order(), self._done)
+        self._steps = self._plan_run(executor, self.plan)
         await self._steps.carry_out()
         keep_outcomes(first, self._steps)
         return executor
+
+    def _plan_run(self, executor: Executor, plan: StepPlan) -> PlanRun:
+        parallel = 1 if self.request.dry_run else self.request.parallel
+        return PlanRun(executor, self.stream, plan.in_order(), self._done, parallel)
 
     def _finish_what_was_cut_short(self, access: TaskAccess) -> list[Sentence]:
         """Take back what earlier processes left half done; a dry run touches nothing."""

@@ -32,6 +32,8 @@ class TaskRequest:
     limits: TaskLimits = TaskLimits()
     replan: bool = False
     """The planner is asked once more where a step of its plan failed for good."""
+    parallel: int = 1
+    """How many steps that do not depend on each other may be at work at a time; in a dry run always one."""
     env: tuple[tuple[str, str], ...] = ()
     """Variables for its commands and checks."""
 

@@ -33,6 +33,10 @@ class BadPlan(NebulaError):
     kind = "plan"
 
 
+CHECK_TOOLS = "run."
+"""How a plan names checks as tools: `run.lint`, `run.test`, `run.format`, `run.http`."""
+
+
 @value
 class PlanStep:
     """One step: a goal in words for the executor, or a tool with its parameters."""
@@ -45,6 +49,11 @@ class PlanStep:
     files: tuple[str, ...] = ()
     depends_on: tuple[str, ...] = ()
     on_error: OnError = "stop"
+
+    @property
+    def is_check(self) -> bool:
+        """Return whether the step runs checks: they judge all files, so that nobody changes any meanwhile."""
+        return self.tool.startswith(CHECK_TOOLS)
 
     def to_json(self) -> dict[str, Any]:
         action = {"tool": self.tool, "parameters": dict(self.parameters)} if self.tool else {"goal": self.goal}

@@ -21,6 +21,7 @@ from nebula.cli.arguments import (
     check_allowed,
     flag,
     limit_options,
+    number_up_to,
 )
 from nebula.cli.evercontext_commands.checks import confirmed_checks
 from nebula.cli.evercontext_commands.plan_file import read_plan_file
@@ -36,6 +37,8 @@ from nebula.value import replace
 
 if TYPE_CHECKING:
     from nebula.config import Settings
+
+MOST_PARALLEL = 8
 
 
 def main(argv: Sequence[str]) -> int:
@@ -86,6 +89,7 @@ def _request(options: argparse.Namespace, settings: Settings) -> TaskRequest:
         allow=tuple(options.allow),
         limits=TaskLimits(options.max_rounds, options.timeout, options.max_cost),
         replan=options.replan,
+        parallel=options.parallel,
     )
     if options.resume_plan is not None:
         return _resumed(request, options.resume_plan, settings)
@@ -122,6 +126,13 @@ def _parser() -> argparse.ArgumentParser:
     flag(parser, "--dry-run", translate("write nothing; show the plan and the changes it would make"))
     flag(parser, "--rollback", translate("if the task fails, put every file back as it was"))
     flag(parser, "--replan", translate("if a step fails for good, ask the planner once more with what happened"))
+    parser.add_argument(
+        "--parallel",
+        type=number_up_to(MOST_PARALLEL),
+        default=1,
+        metavar="N",
+        help=translate("so many steps at a time that do not depend on each other (default: one after the other)"),
+    )
     flag(parser, "--trust", translate("let the project's own checks run"))
     parser.add_argument("--output-last-message", metavar="FILE", help=translate("write the answer into this file, too"))
     allow_option(parser)
