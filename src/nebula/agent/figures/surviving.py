@@ -44,11 +44,19 @@ def count_lines(projects: Iterable[str], since: datetime | None = None) -> list[
 
 def count_lines_of(root: str, node: Node) -> tuple[int, int]:
     """Return how many lines one turn added or changed, and how many of them stand now."""
-    written = sum(count_written(file.wrote) for file in node.files)
-    if not written:
-        return 0, 0
+    counts = count_lines_by_path(root, node).values()
+    return sum(written for written, _ in counts), sum(alive for _, alive in counts)
+
+
+def count_lines_by_path(root: str, node: Node) -> dict[str, tuple[int, int]]:
+    """Return the same for each file in which it wrote any."""
+    written = {file.path: count_written(file.wrote) for file in node.files}
+    standing = {file.path for file in node.files if file.after}
+    if not any(written.values()):
+        return {}
     with ProjectBlame(root) as blame:
-        return written, _count_alive(blame, {file.path for file in node.files if file.after})[node.id]
+        alive = {path: _count_alive(blame, [path])[node.id] if path in standing else 0 for path in written}
+    return {path: (count, alive[path]) for path, count in written.items() if count or alive[path]}
 
 
 def surviving_json(counts: Iterable[TurnLinesCount]) -> dict[str, Any]:

@@ -26,6 +26,13 @@ export function createFileActions(store, { ask, attempt, notice }, { open }, tak
         keep(await ask("node_files", { node_id: id }));
         store.change("view", { to: { dialog: "files" } });
       }),
+    // How many of its lines are left; nobody waits for it.
+    /** @param {string} id */
+    countLines: (id) =>
+      attempt(async () => {
+        const { files } = await ask("node_lines", { node_id: id });
+        store.change("alive", { nodeId: id, files });
+      }),
     // A file as it is now, with the turn of each line.
     /** @param {string} path */
     lookAtLines: (path) =>

@@ -43,6 +43,7 @@ const CHANGES = {
   commands: (state, { commands }) => ({ ...state, commands }),
   models: (state, { models, current = "" }) => ({ ...state, models, current }),
   files: (state, { files }) => ({ ...state, files }),
+  alive: (state, { nodeId, files }) => ({ ...state, alive: { nodeId, files } }),
   lines: (state, { lines }) => ({ ...state, lines }),
   compared: (state, { compared }) => ({ ...state, compared }),
   counted: (state, { counted }) => ({ ...state, counted }),

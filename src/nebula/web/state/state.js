@@ -60,6 +60,7 @@ import { NO_TURNS } from "./turns.js";
  * @property {string[]} models Those that can be chosen, as `provider/name`.
  * @property {string} current The one among them that answers where none is chosen.
  * @property {{ nodeId: string, changed: FileDifference[], back: FileDifference[], plan: string, written: number, alive: number } | null} files
+ * @property {{ nodeId: string, files: { path: string, written: number, alive: number }[] } | null} alive Of the turn that was asked about last.
  * @property {{ path: string, lines: string[], runs: LineRun[], total: number } | null} lines
  * @property {{ ids: string[], files: FileDifference[] } | null} compared
  * @property {any} figures
@@ -135,6 +136,7 @@ export const EMPTY = {
   models: [],
   current: "",
   files: null,
+  alive: null,
   lines: null,
   compared: null,
   figures: null,

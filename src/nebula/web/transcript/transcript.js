@@ -26,7 +26,7 @@ import { answerOf, attachments, changedFiles, fork, plain, said, spoken } from "
 /** @import { Topology } from "../state/topology.js" */
 /** @import { Turn } from "../state/turn.js" */
 /** @import { ReadingActions } from "./turn_parts.js" */
-/** @typedef {{ more: number, selected: string | null | undefined, turn: string | null, asked: string, askedAt: number, wanted: string | null, settled: number }} Aim */
+/** @typedef {{ more: number, selected: string | null | undefined, turn: string | null, asked: string, askedAt: number, wanted: string | null, settled: number, counted: string | null }} Aim */
 
 const TURNS_AT_FIRST = 12;
 const MARGIN = 12;
@@ -43,7 +43,16 @@ const SCROLLING = new Set(["ArrowUp", "ArrowDown", "PageUp", "PageDown", "Home",
  */
 export function createTranscript(root, actions, loading, selectors, working) {
   /** @type {Aim} */
-  const view = { more: 0, selected: undefined, turn: null, asked: "", askedAt: 0, wanted: null, settled: 0 };
+  const view = {
+    more: 0,
+    selected: undefined,
+    turn: null,
+    asked: "",
+    askedAt: 0,
+    wanted: null,
+    settled: 0,
+    counted: null,
+  };
   // Bodies and their Markdown come later: what the reader was taken to must not slip away below them.
   const turns = root.appendChild(element("div", { class: "turns" }));
   new ResizeObserver(() => settle(root, view)).observe(turns);
@@ -80,6 +89,7 @@ export function createTranscript(root, actions, loading, selectors, working) {
     );
     settle(root, view);
     focusQuestion(root, view, turn);
+    count(state, view, actions);
   }
   return {
     /** @param {string} act To the question before the reader: `agree`, `refuse`, or the number of a change. */
@@ -93,6 +103,15 @@ export function createTranscript(root, actions, loading, selectors, working) {
     focusTags: () => /** @type {HTMLElement | null} */ (root.querySelector(".selected .tags input"))?.focus(),
     draw,
   };
+}
+
+// How many lines of a turn are left is asked each time that it is chosen, and not before it is drawn.
+/** @param {State} state @param {Aim} view @param {Pick<ReadingActions, "files">} actions */
+function count({ selected, bodies, project }, view, { files }) {
+  const body = selected === null ? undefined : bodies.get(selected);
+  if (view.counted === selected || (selected !== null && !body)) return;
+  view.counted = selected;
+  if (selected !== null && body?.files?.length && project.root) files.countLines(selected);
 }
 
 // Where the reader should be taken: to the turn they chose, or to the one that has just begun.
@@ -171,7 +190,8 @@ function drawNode(state, id, topology, say, labels, actions, loading) {
   loading.briefs(merged.filter((each) => !state.briefs.has(each)));
   const titles = merged.map((each) => state.briefs.get(each)?.title ?? "…");
   const { project } = state;
-  return guard([body, title, selected, say, beside.length, titles.join(), project], () => {
+  const alive = state.alive?.nodeId === id ? state.alive : null;
+  return guard([body, title, selected, say, beside.length, titles.join(), project, alive], () => {
     if (!body) return html`<article class="turn waiting" data-id=${id}>${title ?? "…"}</article>`;
     const kind = selected ? "turn selected" : "turn";
     if (body.problem)
@@ -184,7 +204,7 @@ function drawNode(state, id, topology, say, labels, actions, loading) {
       ${checklist(stepsOf(body.texts ?? []), say)}
       ${said("response", say("answer"), answerOf(body, body.response, labels))}
       ${decided(body.texts ?? []).map((each) => decisionLine(each, say))}
-      ${changedFiles(body, say, project, actions.files)}
+      ${changedFiles(body, say, project, alive, actions.files)}
       ${body.summary ? html`<p class="summary"><b>${say("summary")}</b> ${body.summary}</p>` : nothing}
       ${acts(body, hasFiles, say, labels, actions)}
     </article>`;

@@ -73,14 +73,20 @@ export function fork(id, topology, beside, say, { select }) {
 }
 
 // The files that a turn changed, each with the way to its lines and to the editor.
-/** @param {Body} body @param {Say} say @param {State["project"]} project @param {Pick<FileActions, "lookAtLines" | "lookAtFiles">} files */
-export function changedFiles(body, say, project, { lookAtLines, lookAtFiles }) {
+/** @param {Body} body @param {Say} say @param {State["project"]} project @param {State["alive"]} alive @param {Pick<FileActions, "lookAtLines" | "lookAtFiles">} files */
+export function changedFiles(body, say, project, alive, { lookAtLines, lookAtFiles }) {
   const changed = /** @type {{ path: string }[]} */ (body.files ?? []);
   if (!changed.length) return nothing;
+  const living = (/** @type {string} */ path) => {
+    const found = alive?.files.find((each) => each.path === path);
+    return found
+      ? html`<button type="button" class="quiet alive" data-tip=${say("lines_of", { path })} @click=${() => lookAtLines(path)}>${say("lines_live", found)}</button>`
+      : nothing;
+  };
   const one = ({ path = "" }) => html`<li class="file">
     ${
       project.root
-        ? html`<button type="button" class="quiet" @click=${() => lookAtFiles(body.id)}>${icon("file-diff")}${pathOf(path)}</button>${linesButton(path, say, lookAtLines)}${openLink(project, path, say)}`
+        ? html`<button type="button" class="quiet" @click=${() => lookAtFiles(body.id)}>${icon("file-diff")}${pathOf(path)}</button>${linesButton(path, say, lookAtLines)}${openLink(project, path, say)}${living(path)}`
         : html`${icon("file-diff")}${pathOf(path)}`
     }
   </li>`;

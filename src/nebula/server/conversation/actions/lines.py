@@ -1,9 +1,10 @@
-"""The action behind the page's view of a file: each line with who wrote it."""
+"""The actions behind the page's view of lines: who wrote each of a file, and how many of a turn's are left."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
+from nebula.agent.figures.surviving import count_lines_by_path
 from nebula.agent.undo import NoJournalHere
 from nebula.blame import text
 from nebula.blame.project import ProjectBlame
@@ -18,8 +19,23 @@ MOST_LINES: Final = 5_000
 async def file_lines(server: ServerContext, _: Client, *, path: str) -> ActionResult:
     """`lines` of a file of the project, and `runs` of them, as `nebula blame --json` tells them."""
     if server.runner.files() is None:
-        raise NoJournalHere("This server has no files: `nebula serve` has those of the project.")
+        raise _no_files()
     return ActionResult(await in_thread(_tell_lines, server.settings.root, path))
+
+
+async def node_lines(server: ServerContext, _: Client, *, node_id: str) -> ActionResult:
+    """Of each of its `files` in which a turn wrote lines: how many it had `written`, and how many of them are
+    `alive`."""
+    if server.runner.files() is None:
+        raise _no_files()
+    node = await in_thread(server.graph.get_node, node_id)
+    found = await in_thread(count_lines_by_path, server.settings.root, node)
+    files = [{"path": path, "written": written, "alive": alive} for path, (written, alive) in sorted(found.items())]
+    return ActionResult({"node_id": node.id, "files": files})
+
+
+def _no_files() -> NoJournalHere:
+    return NoJournalHere("This server has no files: `nebula serve` has those of the project.")
 
 
 def _tell_lines(root: str, path: str) -> dict[str, Any]:

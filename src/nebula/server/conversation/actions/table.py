@@ -59,6 +59,7 @@ _ACTIONS = (
     Action.of(files.give_files_back),
     Action.of(files.compare_files, takes_long=True),
     Action.of(lines.file_lines, takes_long=True),
+    Action.of(lines.node_lines, takes_long=True),
     Action.of(figures.get_figures, takes_long=True),
     Action.of(subscriptions.hello),
     Action.of(subscriptions.subscribe),

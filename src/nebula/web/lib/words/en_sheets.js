@@ -14,4 +14,5 @@ export const EN_SHEETS = {
   owner_user: "yours",
   owner_project: "of the project",
   owner_server: "MCP server",
+  lines_live: "{alive} of {written} {written|line|lines} live",
 };

@@ -13,4 +13,5 @@ export const JA_SHEETS = {
   owner_user: "自分",
   owner_project: "プロジェクト",
   owner_server: "MCP サーバー",
+  lines_live: "{written} 行中 {alive} 行が残存",
 };
