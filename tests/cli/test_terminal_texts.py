@@ -11,7 +11,6 @@ from nebula.agent.context.tokens import TOKENS_PER_IMAGE
 from nebula.cli import nebula as umbrella
 from nebula.cli.terminal.commands.elsewhere import ELSEWHERE
 from nebula.cli.terminal.commands.table import KEYS, TABLE
-from nebula.cli.terminal.input.completion import best_matches
 from nebula.cli.terminal.input.paste import FOLD_LINES, Pastes
 from nebula.cli.terminal.input.typed_ahead import TypedAhead
 from nebula.cli.terminal.output.live_line import LiveLine
@@ -21,6 +20,7 @@ from nebula.cli.vizprompt_commands.chat_session import COMMANDS
 from nebula.events import Retry
 from nebula.graph.tokens import estimate_tokens
 from nebula.language import Sentence, translate_to, use_language
+from nebula.workspace.search.file_names import best_matches
 
 WIDE = "星雲はコーディングエージェントです"
 

@@ -110,3 +110,34 @@ async def test_the_palette_finds_turns_and_has_few_rows(bench):
             await expect(rows.first).to_contain_text("about graphs 3")
             await page.keyboard.press("Enter")
             await expect(page.locator("#transcript .selected")).to_contain_text("answer to about graphs 3")
+
+
+async def test_the_palette_finds_files_and_what_was_used_last(bench):
+    bench.write("src/limits.py", OLD)
+    bench.write("docs/limits.md", "text\n")
+    with (
+        ScriptedModel([Turn("It counts tokens in a **bucket**.")]) as model,
+        serving(bench, "nebula", **model.env()) as server,
+    ):
+        async with browsing(server, viewport=WIDE) as page:
+            await send(page, "how")
+            await answered(page, "bucket")
+            await page.evaluate("document.activeElement.blur()")
+            rows = page.locator("#palette-list li")
+            await page.keyboard.press("Control+k")
+            await page.keyboard.type("bucket")  # said in the answer, in no title
+            await expect(rows.filter(has_text="how")).to_contain_text("Turn")
+            await page.keyboard.press("Control+A")
+            await page.keyboard.type("limits")
+            await expect(rows.filter(has_text="File")).to_contain_text(["src/limits.py", "docs/limits.md"])
+            await rows.filter(has_text="src/limits.py").click()
+            await expect(page.locator("#dialog-title")).to_have_text("Lines of src/limits.py")
+            await page.keyboard.press("Escape")
+            await page.keyboard.press("Control+k")
+            await page.keyboard.type("backstage")
+            await page.keyboard.press("Enter")
+            await expect(page.locator("#backstage")).to_be_visible()
+            await page.keyboard.press("Control+k")
+            await expect(rows).to_have_count(10)
+            await expect(rows.first).to_contain_text("Recent")
+            await expect(rows.first).to_contain_text(re.compile("backstage", re.IGNORECASE))

@@ -6,7 +6,11 @@
 // `keys` are those of KeyboardEvent.key, with "Ctrl+" in front where that (or Command) is held. The words are `cmd_<name>`.
 
 /** @import { State } from "./state/state.js" */
-/** @typedef {{ name: string, keys: string[], run: (state: State, key?: string) => void, when?: (state: State) => boolean, byKeyOnly?: boolean }} Command */
+/** @typedef {{ name: string, keys: string[], run: (state: State, key?: string) => void, when?: (state: State) => boolean, byKeyOnly?: boolean, group?: string }} Command */
+
+// Commands that belong together, as the palette names them.
+/** @param {string} group @param {Command[]} commands @returns {Command[]} */
+export const inGroup = (group, commands) => commands.map((command) => ({ ...command, group }));
 
 export const isChosen = (/** @type {State} */ state) => state.selected !== null;
 

@@ -17,7 +17,7 @@ import { createRemembering } from "./app/remembering.js";
 import { createStore } from "./app/store.js";
 import { createTooltip } from "./app/tooltip.js";
 import { createBackstage } from "./backstage/backstage.js";
-import { commandFor } from "./commands.js";
+import { commandFor, inGroup } from "./commands.js";
 import { createComposing } from "./composer/actions.js";
 import { createComposer } from "./composer/composer.js";
 import { composerKeys } from "./composer/keys.js";
@@ -100,16 +100,21 @@ const composer = createComposer(
 const commands = [
   ...questionKeys(transcript.answer),
   ...sheetKeys(looking),
-  ...composerKeys(composing, focusPrompt, start),
-  ...turnKeys(turns, () => shown("talk", transcript.focusTags)),
-  ...fileKeys(files),
-  ...raceKeys(races, () => composer.race()),
-  ...flowKeys(choosing, edits, looking, selectors),
-  ...outlineKeys(searching, summaries, {
-    focusSearch: () => shown("outline", outline.focusSearch),
-    clearSearch: outline.clearSearch,
-  }),
-  ...pictureKeys(graph, looking),
+  ...inGroup("conversation", [
+    ...composerKeys(composing, focusPrompt, start),
+    ...turnKeys(turns, () => shown("talk", transcript.focusTags)),
+    ...fileKeys(files),
+    ...raceKeys(races, () => composer.race()),
+  ]),
+  ...inGroup("graph", flowKeys(choosing, edits, looking, selectors)),
+  ...inGroup(
+    "outline",
+    outlineKeys(searching, summaries, {
+      focusSearch: () => shown("outline", outline.focusSearch),
+      clearSearch: outline.clearSearch,
+    }),
+  ),
+  ...inGroup("graph", pictureKeys(graph, looking)),
   ...pageKeys(looking, figures),
 ];
 const sheets = { looking, choosing, edits, files, figures, races, searching, summaries, loading, selectors, commands };

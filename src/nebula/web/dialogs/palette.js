@@ -1,4 +1,4 @@
-// The palette finds turns, flows, tags and commands by what is typed; the sheet of keys lists the commands.
+// The palette finds turns, flows, files, tags and commands by what is typed; the sheet of keys lists the commands.
 
 import { possible } from "../commands.js";
 import { valueOf } from "../lib/dom.js";
@@ -8,11 +8,15 @@ import { bar } from "./bar.js";
 
 /** @import { Command } from "../commands.js" */
 /** @import { IconName } from "../lib/icon.js" */
+/** @import { State } from "../state/state.js" */
 /** @import { Sheet } from "./dialogs.js" */
 /** @typedef {{ id: string, sign: IconName, label: string, kind: string, command: Command }} Row */
 
 const MOST_ROWS = 10;
-const MOST_OF_A_KIND = 4;
+const MOST_OF_A_KIND = 3;
+const FEW_OF_A_KIND = 2;
+const LEAST_COMMANDS = 3;
+const NOTHING_FOUND = { nodes: [], paths: [] };
 /** @type {string[]} Names of commands, the last used first. */
 const recent = [];
 
@@ -24,12 +28,13 @@ export function palette(sheet) {
   const run = (/** @type {Row} */ { command }) => {
     const known = recent.indexOf(command.name);
     if (known >= 0) recent.splice(known, 1);
-    recent.unshift(command.name);
+    if (command.name) recent.unshift(command.name);
     sheet.run(command);
   };
   const oninput = (/** @type {Event} */ event) => {
     Object.assign(kept, { text: valueOf(event), active: 0 });
     redraw();
+    sheet.actions.files.find(kept.text.trim().toLowerCase());
   };
   const onkeydown = (/** @type {KeyboardEvent} */ event) => {
     const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
@@ -48,61 +53,49 @@ export function palette(sheet) {
     ${rows.length ? nothing : html`<p>${say("no_commands")}</p>`}`;
 }
 
-// Things first where something is typed, then commands; those used of late stand before the others.
+// Things first where something is typed, then commands by group; those used of late stand before the others.
 /** @param {Sheet} sheet @returns {Row[]} */
 function rowsFor({ state, say, actions, kept }) {
   const wanted = kept.text.trim().toLowerCase();
   const fits = (/** @type {string} */ text) => text.toLowerCase().includes(wanted);
   const rank = (/** @type {Command} */ { name }) => (recent.includes(name) ? recent.indexOf(name) : recent.length);
+  const kind = (/** @type {Command} */ { name, group = "page" }) =>
+    say(recent.includes(name) && !wanted ? "recent_command" : `group_${group}`);
   const commands = possible(actions.commands, state)
     .filter((command) => !command.byKeyOnly && command.name !== "palette" && fits(say(`cmd_${command.name}`)))
     .sort((/** @type {Command} */ one, /** @type {Command} */ other) => rank(one) - rank(other))
-    .map((command) => rowOf(`command-${command.name}`, "arrow-right", say(`cmd_${command.name}`), "", command));
-  return [...(wanted ? things(state, say, actions, fits) : []), ...commands].slice(0, MOST_ROWS);
+    .map((command) =>
+      rowOf(`command-${command.name}`, "arrow-right", say(`cmd_${command.name}`), kind(command), command),
+    );
+  const said = state.found; // read here each time, so that what comes later is drawn
+  const found = wanted ? things(state, say, actions, wanted, said.text === wanted ? said : NOTHING_FOUND) : [];
+  return [...found.slice(0, MOST_ROWS - Math.min(LEAST_COMMANDS, commands.length)), ...commands].slice(0, MOST_ROWS);
 }
 
-/** @param {Sheet["state"]} state @param {Sheet["say"]} say @param {Sheet["actions"]} actions @param {(text: string) => boolean} fits @returns {Row[]} */
-function things(state, say, { choosing, loading, searching }, fits) {
-  const act = (/** @type {() => void} */ run) => ({ name: "", keys: [], run });
+/** @param {Sheet["state"]} state @param {Sheet["say"]} say @param {Sheet["actions"]} actions @param {string} wanted @param {Pick<State["found"], "nodes" | "paths">} said What the server found. @returns {Row[]} */
+function things(state, say, { choosing, files, loading, searching }, wanted, said) {
+  const fits = (/** @type {string} */ text) => text.toLowerCase().includes(wanted);
   const known = new Set(state.flow.nodes);
-  const turns = [...state.briefs.values()]
-    .filter(({ id, title = "" }) => fits(title) && known.has(id))
-    .slice(-MOST_OF_A_KIND)
-    .reverse()
-    .map(({ id, title = "" }) =>
-      rowOf(
-        `turn-${id}`,
-        "message-square",
-        title,
-        say("a_turn"),
-        act(() => choosing.open(id)),
-      ),
-    );
+  const briefs = [...state.briefs.values()];
+  const titled = briefs.filter(({ title = "" }) => fits(title)).reverse();
+  const turns = [...new Map([...titled, ...said.nodes].map((brief) => [brief.id, brief])).values()]
+    .filter(({ id }) => known.has(id))
+    .map(({ id, title = "" }) => thing(`turn-${id}`, "message-square", title, say("a_turn"), () => choosing.open(id)));
   const flows = state.flows
     .filter(({ name }) => fits(name))
-    .slice(0, MOST_OF_A_KIND)
-    .map(({ id, name }) =>
-      rowOf(
-        `flow-${id}`,
-        "workflow",
-        name,
-        say("flow"),
-        act(() => loading.chooseFlow(id)),
-      ),
-    );
-  const tags = [...new Set([...state.briefs.values()].flatMap((brief) => brief.tags ?? []))]
+    .map(({ id, name }) => thing(`flow-${id}`, "workflow", name, say("flow"), () => loading.chooseFlow(id)));
+  const look = (/** @type {string} */ path) => () => files.lookAtLines(path);
+  const named = said.paths.map((path) => thing(`file-${path}`, "file", path, say("a_file"), look(path)));
+  const tags = [...new Set(briefs.flatMap((brief) => brief.tags ?? []))]
     .filter(fits)
-    .slice(0, MOST_OF_A_KIND)
-    .map((tag) =>
-      rowOf(
-        `tag-${tag}`,
-        "tag",
-        tag,
-        say("tag"),
-        act(() => searching.search("", { tag })),
-      ),
-    );
-  return [...turns, ...flows, ...tags];
+    .map((tag) => thing(`tag-${tag}`, "tag", tag, say("tag"), () => searching.search("", { tag })));
+  const [many, few] = [MOST_OF_A_KIND, FEW_OF_A_KIND];
+  return [...turns.slice(0, many), ...flows.slice(0, few), ...named.slice(0, many), ...tags.slice(0, few)];
+}
+
+/** @param {string} id @param {IconName} sign @param {string} label @param {string} kind @param {() => void} run @returns {Row} */
+function thing(id, sign, label, kind, run) {
+  return rowOf(id, sign, label, kind, { name: "", keys: [], run });
 }
 
 /** @param {string} id @param {IconName} sign @param {string} label @param {string} kind @param {Command} command @returns {Row} */

@@ -5,6 +5,9 @@
 /** @import { Say } from "../lib/words.js" */
 /** @import { FileDifference } from "../state/state.js" */
 
+const PAUSE_MS = 120;
+const FEW = 5;
+
 /**
  * @param {Store} store @param {Asking} asking @param {Pick<Choosing, "open">} choosing
  * @param {(nodeId: string) => Promise<any>} takeTry Takes what a try did that never worked in the project itself. @param {() => Say} say
@@ -18,7 +21,22 @@ export function createFileActions(store, { ask, attempt, notice }, { open }, tak
     const back = { action: "give_files_back", data: { taken } };
     notice(say()("files_taken", { paths: paths.join(", ") }), { steps: [back], done: "files_given_back" });
   };
+  let wanted = "";
   return {
+    // Turns and files by what is typed into the palette; of what is typed quickly only the last is asked.
+    /** @param {string} text */
+    async find(text) {
+      wanted = text;
+      await new Promise((done) => setTimeout(done, PAUSE_MS));
+      if (wanted !== text || !text) return;
+      await attempt(async () => {
+        const [{ paths }, { nodes }] = await Promise.all([
+          ask("find_files", { text }),
+          ask("search_nodes", { text, brief: true, limit: FEW }),
+        ]);
+        store.change("found", { found: { text, paths, nodes } });
+      });
+    },
     // What a turn changed, and what going back to its files would do now.
     /** @param {string} id */
     lookAtFiles: (id) =>

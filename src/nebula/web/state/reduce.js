@@ -45,6 +45,7 @@ const CHANGES = {
   files: (state, { files }) => ({ ...state, files }),
   alive: (state, { nodeId, files }) => ({ ...state, alive: { nodeId, files } }),
   lines: (state, { lines }) => ({ ...state, lines }),
+  found: (state, { found }) => ({ ...state, found }),
   compared: (state, { compared }) => ({ ...state, compared }),
   counted: (state, { counted }) => ({ ...state, counted }),
   figures: (state, { figures }) => ({ ...state, figures }),

@@ -63,6 +63,7 @@ import { NO_TURNS } from "./turns.js";
  * @property {{ nodeId: string, files: { path: string, written: number, alive: number }[] } | null} alive Of the turn that was asked about last.
  * @property {{ path: string, lines: string[], runs: LineRun[], total: number } | null} lines
  * @property {{ ids: string[], files: FileDifference[] } | null} compared
+ * @property {{ text: string, paths: string[], nodes: Brief[] }} found What the server knows of what is typed into the palette.
  * @property {any} figures
  * @property {Record<string, any> | null} counted What the flow comes to.
  * @property {Race | null} race The one that goes on, or the last.
@@ -139,6 +140,7 @@ export const EMPTY = {
   alive: null,
   lines: null,
   compared: null,
+  found: { text: "", paths: [], nodes: [] },
   figures: null,
   counted: null,
   race: null,

@@ -4,8 +4,7 @@ when asked for."""
 from __future__ import annotations
 
 import re
-import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
@@ -13,11 +12,8 @@ from prompt_toolkit.document import Document
 from nebula.cli.terminal.input.node_names import NodeNames
 from nebula.cli.terminal.output.width import cut
 from nebula.stage import one_line
-from nebula.workspace.contract import Workspace
-from nebula.workspace.errors import WorkspaceError
+from nebula.workspace.search.file_names import FileNames
 
-MAX_FILES = 20_000
-FRESH_S = 10.0
 ABOUT_COLUMNS = 60
 _MENTION = re.compile(r"(?:^|(?<=\s))@(\S*)$")
 _TAG = re.compile(r"(?:^|(?<=\s))#(\S*)$")
@@ -73,52 +69,3 @@ class PromptCompleter(Completer):
 
 
 # Files
-
-
-class FileNames:
-    """A cached listing. Called from the completion thread only."""
-
-    def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
-        self._names: tuple[str, ...] = ()
-        self._listed = float("-inf")
-
-    def matching(self, pattern: str, limit: int = 30) -> list[str]:
-        return best_matches(pattern, self._current(), limit)
-
-    def _current(self) -> Sequence[str]:
-        if time.monotonic() - self._listed > FRESH_S:
-            try:
-                listing = self._workspace.list_files(".", recursive=True, max_items=MAX_FILES)
-            except WorkspaceError:
-                return self._names  # completion is a convenience; the tools will say what is wrong
-            self._names = tuple(entry.path for entry in listing.files if not entry.is_dir)
-            self._listed = time.monotonic()
-        return self._names
-
-
-def best_matches(pattern: str, names: Sequence[str], limit: int) -> list[str]:
-    """Names that hold the pattern's characters in order, closest first; ties by length, then by name."""
-    scored = [(score, len(name), name) for name in names if (score := _distance(pattern.lower(), name)) is not None]
-    return [name for _, _, name in sorted(scored)[:limit]]
-
-
-def _distance(pattern: str, name: str) -> int | None:
-    """0 and up, smaller is closer: the file's own name first, then any part of the path, then scattered characters."""
-    lowered = name.lower()
-    base = lowered.rfind("/") + 1
-    if lowered.startswith(pattern, base):
-        return 0
-    found = lowered.find(pattern, base)
-    if found >= 0:
-        return 2 if lowered[found - 1].isalnum() else 1
-    if pattern in lowered:
-        return 3
-    gaps, at = 0, -1
-    for character in pattern:
-        found = lowered.find(character, at + 1)
-        if found < 0:
-            return None
-        gaps += found - at - 1 if at >= 0 else 0
-        at = found
-    return 4 + gaps

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from nebula.cli.terminal.input.attached_size import AttachedSize
-from nebula.cli.terminal.input.completion import FileNames, PromptCompleter
+from nebula.cli.terminal.input.completion import PromptCompleter
 from nebula.cli.terminal.input.editor import EditorInput, PromptParts
 from nebula.cli.terminal.input.keys import PromptActions
 from nebula.cli.terminal.input.node_names import NodeNames
 from nebula.messages.redaction import Redactor
+from nebula.workspace.search.file_names import FileNames
 
 if TYPE_CHECKING:
     from nebula.cli.terminal.terminal_session import TerminalSession

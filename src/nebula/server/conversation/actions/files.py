@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 from nebula.agent.figures.surviving import count_lines_of
 from nebula.agent.judging import judge_of
@@ -17,6 +17,8 @@ from nebula.server.conversation.context import Client, ServerContext, in_thread
 from nebula.server.conversation.protocol import ActionError, ActionResult
 from nebula.workspace.contract import Workspace
 
+MOST_FOUND: Final = 10
+
 
 async def node_files(server: ServerContext, client: Client, *, node_id: str) -> ActionResult:
     """`changed`: what the turn did; `back`: what going back to its files would do now; `plan` names that. Of the lines
@@ -28,6 +30,13 @@ async def node_files(server: ServerContext, client: Client, *, node_id: str) -> 
     shown = {"changed": _shown(changed, client), "back": _shown(plan.files, client)}
     written, alive = await in_thread(count_lines_of, server.settings.root, node)
     return ActionResult({"node_id": node.id, "plan": plan.name, "written": written, "alive": alive} | shown)
+
+
+async def find_files(server: ServerContext, _: Client, *, text: str) -> ActionResult:
+    """Return the `paths` of the project that come nearest to a part of a name; none where there are no files."""
+    names = server.runner.file_names()
+    found = await in_thread(names.matching, text.strip(), MOST_FOUND) if names is not None and text.strip() else []
+    return ActionResult({"paths": found})
 
 
 async def take_files(server: ServerContext, _: Client, *, node_id: str, plan: str) -> ActionResult:

@@ -54,6 +54,7 @@ _ACTIONS = (
     Action.of(flows.name_branch),
     Action.of(flows.count_flow, takes_long=True),
     Action.of(flows.export_branch, takes_long=True),
+    Action.of(files.find_files, takes_long=True),
     Action.of(files.node_files, takes_long=True),
     Action.of(files.take_files),
     Action.of(files.give_files_back),

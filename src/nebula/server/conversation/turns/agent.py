@@ -25,6 +25,7 @@ from nebula.server.conversation.turns.turns import Job
 from nebula.tools.approval import Approvals, Approver, allow_all
 from nebula.value import replace
 from nebula.workspace.contract import Workspace
+from nebula.workspace.search.file_names import FileNames
 
 if TYPE_CHECKING:
     from nebula.agent.session import Session
@@ -45,6 +46,7 @@ class AgentTurns:
         self._asked: dict[str, str] = {}
         """Models that prompts asked for, by session."""
         self._files: Workspace | None = None
+        self._names: FileNames | None = None
 
     async def run(self, job: Job, hear: Reader, ask: Approver, steering: SteeringQueue) -> None:
         mode = self._only_mode or job.mode
@@ -125,6 +127,12 @@ class AgentTurns:
         if self._files is None:
             self._files = open_project_access(self._settings, Approvals(allow_all)).workspace
         return self._files
+
+    def file_names(self) -> FileNames | None:
+        files = self.files()
+        if self._names is None and files is not None:
+            self._names = FileNames(files)
+        return self._names
 
     def _session_of(self, parents: tuple[str, ...]) -> Session | None:
         """The session at rest whose conversation goes on here: best the one that ended here."""

@@ -25,6 +25,7 @@ from nebula.stage import Stage, StageOptions, staged_json
 from nebula.tools.approval import Approver, Decision, has_part
 from nebula.value import field, record, value
 from nebula.workspace.contract import Workspace
+from nebula.workspace.search.file_names import FileNames
 
 _log = logging.getLogger(__name__)
 
@@ -75,6 +76,10 @@ class Runner(Protocol):
 
     def files(self) -> Workspace | None:
         """The project's files, where the turns can touch some."""
+        ...
+
+    def file_names(self) -> FileNames | None:
+        """Their names, to be found by a part of them."""
         ...
 
     async def close(self) -> None: ...

@@ -113,7 +113,7 @@ export const EN = {
   help: "Keys",
   close: "Close",
   palette: "Commands",
-  palette_hint: "Find a turn, a flow, a tag or a command",
+  palette_hint: "Find a turn, a flow, a file, a tag or a command",
   no_commands: "Nothing found.",
   cmd_palette: "All commands",
   cmd_help: "Show every key",

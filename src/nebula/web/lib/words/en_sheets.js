@@ -15,4 +15,10 @@ export const EN_SHEETS = {
   owner_project: "of the project",
   owner_server: "MCP server",
   lines_live: "{alive} of {written} {written|line|lines} live",
+  a_file: "File",
+  recent_command: "Recent",
+  group_conversation: "Conversation",
+  group_graph: "Graph",
+  group_outline: "Outline",
+  group_page: "Page",
 };

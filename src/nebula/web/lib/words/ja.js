@@ -113,7 +113,7 @@ export const JA = {
   help: "キー一覧",
   close: "閉じる",
   palette: "コマンド",
-  palette_hint: "ターン、フロー、タグ、コマンドを探す",
+  palette_hint: "ターン、フロー、ファイル、タグ、コマンドを探す",
   no_commands: "見つかりません。",
   cmd_palette: "すべてのコマンド",
   cmd_help: "キー一覧を表示",

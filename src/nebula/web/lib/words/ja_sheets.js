@@ -14,4 +14,10 @@ export const JA_SHEETS = {
   owner_project: "プロジェクト",
   owner_server: "MCP サーバー",
   lines_live: "{written} 行中 {alive} 行が残存",
+  a_file: "ファイル",
+  recent_command: "最近",
+  group_conversation: "会話",
+  group_graph: "グラフ",
+  group_outline: "一覧",
+  group_page: "ページ",
 };
