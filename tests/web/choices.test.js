@@ -7,6 +7,7 @@ import { base64, fits, LARGEST_IMAGE, MOST_IMAGES, MOST_TEXT } from "../../src/n
 import { editorLink, linkOfWord } from "../../src/nebula/web/lib/editor_link.js";
 import { changedLines, changedWords, countsOf, differing, hunksOf } from "../../src/nebula/web/lib/hunks.js";
 import { againWith, FRESH, namedModels } from "../../src/nebula/web/composer/composing.js";
+import { columnsOf, namedDays } from "../../src/nebula/web/figures/days.js";
 import { dollars, measures, short, sharesOf } from "../../src/nebula/web/figures/measures.js";
 import { continuing } from "../../src/nebula/web/state/here.js";
 import { reduce } from "../../src/nebula/web/state/reduce.js";
@@ -144,15 +145,43 @@ test("figures have their units, and a dash where nothing was measured", () => {
   assert.deepEqual([short(12), short(1500), short(2_340_000)], ["12", "1.5k", "2.3M"]);
 });
 
-test("days keep their order, names come by size, and the longest bar is whole", () => {
+test("days stand in a row, those without any, too; what has no price is told", () => {
+  const spent = (name, cost, unpriced = 0) => ({
+    name,
+    cost,
+    tasks: 2,
+    input_tokens: 10,
+    output_tokens: 0,
+    unpriced_tokens: unpriced,
+  });
+  const entries = [spent("2026-01-30", 1), spent("2026-02-01", 4), spent("2026-02-02", 0, 9)];
+  const columns = columnsOf(entries, "cost", "2026-02-03", 0);
+  assert.deepEqual(
+    columns.map(({ day, share, isUnpriced }) => [day.slice(5), share, isUnpriced]),
+    [
+      ["01-30", 0.25, false],
+      ["01-31", 0, false],
+      ["02-01", 1, false],
+      ["02-02", 0, true],
+      ["02-03", 0, false],
+    ],
+  );
+  assert.equal(columnsOf(entries, "tasks", "2026-02-03", 7).length, 7);
+  assert.equal(columnsOf(entries, "tasks", "2026-02-03", 7)[5].value, 2);
+  assert.equal(
+    columnsOf([spent("2025-01-01", 1), ...entries], "cost", "2026-02-03", 0).length,
+    60,
+    "the last two months",
+  );
+  assert.deepEqual(columnsOf([], "cost", "2026-02-03", 7), []);
+  assert.deepEqual(namedDays(columns, 2), [1, 4]);
+});
+
+test("names come by size, and the longest bar is whole", () => {
   const spent = (name, cost) => ({ name, cost, tasks: 1, input_tokens: 10, output_tokens: 0, unpriced_tokens: 0 });
   const entries = [spent("2026-01-01", 1), spent("2026-01-02", 4), spent("/home/me/app", 2)];
   assert.deepEqual(
-    sharesOf(entries.slice(0, 2), "cost", true).map(({ label }) => label),
-    ["01-01", "01-02"],
-  );
-  assert.deepEqual(
-    sharesOf(entries, "cost", false).map(({ label, share }) => [label, share]),
+    sharesOf(entries, "cost").map(({ label, share }) => [label, share]),
     [
       ["2026-01-02", 1],
       ["app", 0.5],

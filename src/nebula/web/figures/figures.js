@@ -1,32 +1,36 @@
-// How well tasks go and what they cost: the measures as numbers, spending as small bars with theirs.
+// How well tasks go and what they cost: the measures as numbers, spending as a chart of days and as small bars.
 
 import { bar } from "../dialogs/bar.js";
 import { html, nothing } from "../lib/lit.js";
-import { dollars, measures, short, sharesOf } from "./measures.js";
+import { dayChart } from "./day_chart.js";
+import { measures, short, sharesOf, shownAmount } from "./measures.js";
 
 /** @import { Sheet } from "../dialogs/dialogs.js" */
 /** @import { Say } from "../lib/words.js" */
 /** @import { Spending } from "./measures.js" */
 
-const KINDS = ["day", "model", "flow", "project"];
+const KINDS = ["model", "flow", "project"];
+/** @type {("cost" | "tokens" | "tasks")[]} */
+const WHATS = ["cost", "tokens", "tasks"];
 const PERIODS = [7, 30, 0];
 
 /** @param {Sheet} sheet */
 export function figures({ state, say, actions, close, kept, redraw }) {
   const found = state.figures;
-  const choose = (/** @type {"cost" | "tokens"} */ next) => () => {
+  const choose = (/** @type {"cost" | "tokens" | "tasks"} */ next) => () => {
     kept.what = next;
     redraw();
   };
   const pressed = (/** @type {boolean} */ on) => (on ? "true" : "false");
   const period = (/** @type {number} */ days) =>
     html`<button type="button" aria-pressed=${pressed(found.days === days)} @click=${() => actions.figures.showFigures(days)}>${days ? say("last_days", { days }) : say("all_time")}</button>`;
-  const kind = (/** @type {"cost" | "tokens"} */ each) =>
+  const kind = (/** @type {"cost" | "tokens" | "tasks"} */ each) =>
     html`<button type="button" aria-pressed=${pressed(kept.what === each)} @click=${choose(each)}>${say(each)}</button>`;
-  const more = html`<span class="choices">${PERIODS.map(period)} ${kind("cost")} ${kind("tokens")}</span>`;
+  const more = html`<span class="choices">${PERIODS.map(period)} </span><span class="choices">${WHATS.map(kind)}</span>`;
   return html`${bar(say("figures"), say, close, more)}
     <p class="hint">${say("figures_of", { tasks: found.tasks, projects: found.projects.length })}</p>
     ${measured(measures(found), say)}
+    <section aria-label=${say("by_day")}><h3>${say("by_day")}</h3>${dayChart(found.spending.day, kept.what, found.days, say)}</section>
     <div class="charts">${KINDS.map((each) => chart(each, found.spending[each], kept.what, say))}</div>`;
 }
 
@@ -44,9 +48,11 @@ function measured(all, say) {
 // The longest is the whole width; every bar has its number beside it.
 /** @param {string} kind @param {Spending[]} entries @param {string} what @param {Say} say */
 function chart(kind, entries, what, say) {
-  const shown = sharesOf(entries, what, kind === "day");
+  const shown = sharesOf(entries, what);
   const number = (/** @type {Spending} */ entry) =>
-    what === "cost" ? dollars(entry.cost) : `↑${short(entry.input_tokens)} ↓${short(entry.output_tokens)}`;
+    what === "tokens"
+      ? `↑${short(entry.input_tokens)} ↓${short(entry.output_tokens)}`
+      : shownAmount(what === "cost" ? entry.cost : entry.tasks, what);
   const line = (/** @type {typeof shown[number]} */ { entry, label, share }) => {
     const unpriced = entry.unpriced_tokens && what === "cost";
     if (unpriced && !entry.cost)

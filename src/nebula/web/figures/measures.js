@@ -2,7 +2,6 @@
 
 /** @typedef {{ name: string, tasks: number, input_tokens: number, output_tokens: number, cost: number, unpriced_tokens: number }} Spending */
 
-const MOST_DAYS = 14;
 const MOST_NAMES = 8;
 const percent = (/** @type {number} */ value) => `${Math.round(value * 100)} %`;
 const rounded = (/** @type {number} */ value) => String(Math.round(value * 10) / 10);
@@ -32,20 +31,24 @@ export function measures(found) {
 }
 
 /** @param {Spending} entry @param {string} what */
-function amount(entry, what) {
+export function amount(entry, what) {
+  if (what === "tasks") return entry.tasks;
   return what === "cost" ? entry.cost : entry.input_tokens + entry.output_tokens;
 }
 
-// Of days the last ones, in order; of anything else the largest.
-/** @param {Spending[]} entries @param {string} what @param {boolean} days */
-export function sharesOf(entries, what, days) {
-  const sorted = days
-    ? entries.slice(-MOST_DAYS)
-    : [...entries].sort((one, other) => amount(other, what) - amount(one, what)).slice(0, MOST_NAMES);
+/** @param {number} value @param {string} what */
+export function shownAmount(value, what) {
+  return what === "cost" ? dollars(value) : short(value);
+}
+
+// The largest first.
+/** @param {Spending[]} entries @param {string} what */
+export function sharesOf(entries, what) {
+  const sorted = [...entries].sort((one, other) => amount(other, what) - amount(one, what)).slice(0, MOST_NAMES);
   const largest = Math.max(...sorted.map((entry) => amount(entry, what)), 0);
   return sorted.map((entry) => ({
     entry,
-    label: days ? entry.name.slice(5) : lastPart(entry.name),
+    label: lastPart(entry.name),
     share: largest ? amount(entry, what) / largest : 0,
   }));
 }

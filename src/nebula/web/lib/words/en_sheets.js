@@ -21,4 +21,8 @@ export const EN_SHEETS = {
   group_graph: "Graph",
   group_outline: "Outline",
   group_page: "Page",
+  tasks: "Turns",
+  as_table: "As a table",
+  amount: "Amount",
+  chart_about: "{what} by day, {from} to {to}; the most on {day}: {most}",
 };

@@ -20,4 +20,8 @@ export const JA_SHEETS = {
   group_graph: "グラフ",
   group_outline: "一覧",
   group_page: "ページ",
+  tasks: "ターン",
+  as_table: "表で見る",
+  amount: "量",
+  chart_about: "{from} から {to} までの日ごとの{what}。最大は {day} の {most}",
 };

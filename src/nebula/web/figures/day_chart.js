@@ -1,0 +1,62 @@
+// What each day came to: a chart to look at, and the same numbers as a table.
+
+import { html, nothing, svg } from "../lib/lit.js";
+import { columnsOf, namedDays } from "./days.js";
+import { shownAmount } from "./measures.js";
+
+/** @import { Say } from "../lib/words.js" */
+/** @import { Column } from "./days.js" */
+/** @import { Spending } from "./measures.js" */
+
+const [WIDTH, HEIGHT, LEFT, BOTTOM, TOP] = [960, 200, 56, 24, 10];
+const MOST_NAMES = 8;
+const GAP = 0.24;
+
+/** @param {Spending[]} entries @param {"cost" | "tokens" | "tasks"} what @param {number} days @param {Say} say */
+export function dayChart(entries, what, days, say) {
+  const today = new Date().toISOString().slice(0, 10);
+  const columns = columnsOf(entries, what, today, days);
+  if (!columns.length) return html`<p class="hint">${say("not_measured")}</p>`;
+  const largest = columns.reduce((best, column) => (column.value > best.value ? column : best));
+  const told = (/** @type {Column} */ column) => (column.isUnpriced ? say("price_unknown") : shownAmount(column.value, what)); // prettier-ignore
+  const about = say("chart_about", { what: say(what), from: columns[0].day, to: columns[columns.length - 1].day, day: largest.day, most: told(largest) }); // prettier-ignore
+  return html`<figure class="days">
+    <svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label=${about}>${grid(largest.value, what)}${columns.map((column, place) => bar(column, place, columns.length, told(column)))}${namedDays(columns, MOST_NAMES).map((place) => dayName(columns, place))}</svg>
+    <details><summary>${say("as_table")}</summary>${table(columns, told, say)}</details>
+  </figure>`;
+}
+
+/** @param {number} share */
+function heightOf(share) {
+  return TOP + (HEIGHT - TOP - BOTTOM) * (1 - share);
+}
+
+/** @param {number} largest @param {string} what */
+function grid(largest, what) {
+  const line = (/** @type {number} */ share) =>
+    svg`<line class="grid" x1=${LEFT} x2=${WIDTH} y1=${heightOf(share)} y2=${heightOf(share)}></line><text x=${LEFT - 8} y=${heightOf(share) + 4} text-anchor="end">${shownAmount(largest * share, what)}</text>`;
+  return largest ? [0, 0.5, 1].map(line) : [svg`<line class="grid" x1=${LEFT} x2=${WIDTH} y1=${heightOf(0)} y2=${heightOf(0)}></line>`]; // prettier-ignore
+}
+
+/** @param {Column} column @param {number} place @param {number} count @param {string} told */
+function bar({ day, share, isUnpriced, entry }, place, count, told) {
+  if (!entry) return nothing;
+  const step = (WIDTH - LEFT) / count;
+  const wide = Math.min(step * (1 - GAP), 48);
+  const x = LEFT + step * place + (step - wide) / 2;
+  const tall = isUnpriced ? 6 : Math.max(share ? 2 : 0, (HEIGHT - TOP - BOTTOM) * share);
+  return svg`<rect class=${isUnpriced ? "unpriced" : "column"} x=${x} y=${heightOf(0) - tall} width=${wide} height=${tall} rx="3"><title>${day}: ${told}</title></rect>`;
+}
+
+/** @param {Column[]} columns @param {number} place */
+function dayName(columns, place) {
+  const step = (WIDTH - LEFT) / columns.length;
+  return svg`<text x=${LEFT + step * (place + 0.5)} y=${HEIGHT - 6} text-anchor="middle">${columns[place].day.slice(5)}</text>`;
+}
+
+/** @param {Column[]} columns @param {(column: Column) => string} told @param {Say} say */
+function table(columns, told, say) {
+  const row = (/** @type {Column} */ column) =>
+    html`<tr><th scope="row">${column.day}</th><td>${told(column)}</td><td>${column.entry?.tasks ?? 0}</td></tr>`;
+  return html`<table><thead><tr><th scope="col">${say("by_day")}</th><th scope="col">${say("amount")}</th><th scope="col">${say("tasks")}</th></tr></thead><tbody>${columns.filter(({ entry }) => entry).map(row)}</tbody></table>`;
+}
