@@ -20,9 +20,11 @@ from pathlib import Path
 
 from harness import bar, table
 from nebula.llm.dialect.reader import read_reply
+from nebula.llm.dialect.spoken import FormatFailure
 
 BAR_MB_S = 20.0
 SMALL_CALLS = "json, small calls"
+REFUSED = "refused"
 TOOLS = {"write_file": {"properties": {"path": {"type": "string"}, "content": {"type": "string"}}}}
 
 
@@ -44,16 +46,24 @@ def replies(content: str) -> dict[str, str]:
         SMALL_CALLS: json.dumps({"tool_calls": small}),
         "stripped": f"<think>{prose}</think>{call}",
         "tags": f"<tool_call>\n{call}\n</tool_call>",
-        "tokens": f"<|channel|>commentary to=functions.write_file <|constrain|>json<|message|>{bare}<|call|>",
-        "markup": "<function=write_file>\n<parameter=path>\na.py\n</parameter>\n"
+        "refused, channels": f"<|channel|>commentary to=functions.write_file<|message|>{bare}<|call|>",
+        "refused, elements": "<function=write_file>\n<parameter=path>\na.py\n</parameter>\n"
         f"<parameter=content>\n{without_tags}\n</parameter>\n</function>",
-        "pythonic": f"[write_file(path='a.py', content={content!r})]",
+        "refused, Python": f"[write_file(path='a.py', content={content!r})]",
         "fence": f"```json\n{call}\n```",
         "scan": f"{prose}\n{call}\n{prose}",
         "repair, raw line breaks": call.replace("\\n", "\n"),
         "repair, single quotes": repr({"name": "write_file", "arguments": args}),
         "repair, trailing comma": call[:-1] + ",}",
     }
+
+
+def rung_of(reply: str) -> str:
+    """Return the rung on which a reply was read; calls in another notation than JSON are refused, at a cost as well."""
+    try:
+        return read_reply(reply, tools=TOOLS, readers=()).rung
+    except FormatFailure:
+        return REFUSED
 
 
 def best_s(rounds: int, *readers: Callable[[], object]) -> list[float]:
@@ -83,11 +93,13 @@ def main() -> int:
     rows, held = [], True
     for name, reply in replies(source(int(options.megabytes * 1e6))).items():
         plain = reply if is_json(reply) else json.dumps(reply, ensure_ascii=False)
-        read = partial(read_reply, reply, tools=TOOLS, readers=())
+        read, rung = partial(rung_of, reply), rung_of(reply)
+        if (rung == REFUSED) != name.startswith(REFUSED):
+            raise SystemExit(f"{name}: {rung}")
         ours, theirs = best_s(options.rounds, read, partial(json.loads, plain))
         size = len(reply.encode()) / 1e6
         rates = (f"{size:.1f}", f"{size / ours:.0f}", f"{size / theirs:.0f}", f"{ours / theirs:.2f}")
-        rows.append((name, read().rung, *rates))
+        rows.append((name, rung, *rates))
         if name != SMALL_CALLS:
             held = bar(name, size / ours, BAR_MB_S, " MB/s", at_least=True) and held
     table("Reading a reply", ("reply", "rung", "MB", "MB/s", "json.loads MB/s", "ratio of the times"), rows)

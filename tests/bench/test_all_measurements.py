@@ -79,3 +79,12 @@ def test_every_script_is_named() -> None:
     ran = subprocess.run([sys.executable, "-m", "bench", "--list"], cwd=ROOT, capture_output=True, text=True)
     named = {line.split()[0] for line in ran.stdout.splitlines()}
     assert {"start", "graph", "installed_size"} <= named and named.isdisjoint({"harness", "retrieval"})
+
+
+def test_replies_are_read_and_refused_as_their_names_say() -> None:
+    """The quickest of the scripts, in small: what it measures is still there."""
+    command = [sys.executable, "bench/dialect.py", "--megabytes", "0.01", "--rounds", "1"]
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert ran.returncode in (0, 1) and ran.stderr == "", ran.stderr  # 1: a bar that so little work cannot hold
+    rungs = [line.split("|")[2].strip() for line in ran.stdout.splitlines() if line.startswith("| ")][1:]
+    assert set(rungs) == {"json", "stripped", "tags", "fence", "scan", "repair", "refused"}
