@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import json
 import re
 import socket
@@ -373,6 +374,7 @@ class ScriptedModel:
 def _nobodys_place() -> socket.socket:
     taken = socket.socket()
     taken.bind(("127.0.0.1", 0))
+    atexit.register(taken.close)
     return taken
 
 

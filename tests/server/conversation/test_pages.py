@@ -62,3 +62,18 @@ def test_a_second_look_loads_only_the_page_itself(client):
     assert "createComposer" in module.text and "immutable" in module.headers["cache-control"]
     old = client.get(re.sub("v-[0-9a-f]{16}", "v-" + "0" * 16, address))
     assert old.content == module.content and old.headers["cache-control"] == "no-store", "of another version: not kept"
+
+
+def test_every_name_of_a_colour_or_measure_is_one_that_there_is():
+    """A misspelt one is no error for a browser: it draws as if nothing had been said."""
+    texts = [
+        path.read_text("utf-8")
+        for ending in ("*.css", "*.js")
+        for path in Path(WEB).rglob(ending)
+        if "vendor" not in path.parts
+    ]
+    used = {name for text in texts for name in re.findall(r"var\((--[\w-]+)", text)}
+    given = {name for text in texts for name in re.findall(r"(?<!var\()(--[\w-]+)\s*[:\"'`]", text)}
+    made = {ending for text in texts for ending in re.findall(r"`--\$\{\w+\}(-[\w-]+)`", text)}  # `--${panel}-width`
+    assert [name for name in sorted(used - given) if not name.endswith(tuple(made))] == []
+    assert len(used) > 30

@@ -75,7 +75,8 @@ def connect(request: pytest.FixtureRequest, root: Path) -> Connect:
             return
         with open_workspace(str(root), Policy(), read_only="--read-only" in flags) as workspace:
             log = AuditLog.of_project(str(root))
-            server = create_mcp_server(GuardedTools(workspace, str(root), log, code_search(load_settings(str(root)))))
+            code = code_search(load_settings(str(root)))
+            server = create_mcp_server(GuardedTools(workspace, str(root), log, code))
             if kind == "http":
                 listener = listen("127.0.0.1", 0)
                 with served(create_mcp_app(server, rules_for(listener), log), listener):
@@ -86,6 +87,8 @@ def connect(request: pytest.FixtureRequest, root: Path) -> Connect:
                 async with Client(server, mode=mode, **options) as client:
                     yield client
             log.close()
+            if code is not None:
+                code.close()
 
     return open_client
 

@@ -11,6 +11,7 @@ import contextlib
 import os
 import re
 import sqlite3
+import weakref
 from collections.abc import Iterator
 
 from nebula.files.database import connect, transaction
@@ -81,7 +82,10 @@ _FTS_PARTS = re.compile("(keywords|texts)_(data|idx|docsize|config)")
 
 
 class NodeDatabase:
-    """One connection. `transaction` for writing; several processes wait for each other there."""
+    """One connection. `transaction` for writing; several processes wait for each other there.
+
+    Whoever only reads need not close it: the connection is closed with its owner.
+    """
 
     def __init__(self, path: str | None) -> None:
         self.path = path
@@ -106,6 +110,7 @@ class NodeDatabase:
         except BaseException:
             connection.close()
             raise
+        weakref.finalize(self, connection.close).atexit = False  # then it is the interpreter's
         return connection
 
     def _build(self, connection: sqlite3.Connection) -> None:
