@@ -386,3 +386,20 @@ async def test_a_vendor_that_is_not_known_is_refused_before_any_request(tmp_path
             await chosen(tmp_path, env, "acme/large-1")
         assert server.turns == []
     assert refusal.value.exit_code == 64
+
+
+async def test_a_server_for_many_vendors_has_the_models_of_one_that_is_not_set_up(tmp_path: Path) -> None:
+    name = "anthropic/claude-sonnet-4.5"
+    with ScriptedModel(models={"openai": (name,)}) as server:
+        openai = server.env("openai")
+        found = await chosen(tmp_path, openai, name)
+        assert (found.provider, found.name) == ("openai", name)
+        by_setting = await chosen(tmp_path, {**openai, "NEBULA_MODEL": name}, "")
+        assert (by_setting.provider, by_setting.name) == ("openai", name)
+        straight = await chosen(tmp_path, {**openai, **server.env("anthropic")}, name)
+        assert (straight.provider, straight.name) == ("anthropic", "claude-sonnet-4.5"), (
+            "the vendor itself, where it can"
+        )
+        for said in ({"name": "anthropic/another"}, {"name": "claude-sonnet-4.5", "provider": "anthropic"}):
+            with pytest.raises(AuthError, match="ANTHROPIC_API_KEY is not set"):
+                await chosen(tmp_path, openai, **said)

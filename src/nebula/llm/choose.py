@@ -66,6 +66,8 @@ class _Wanted:
 
     provider: str = ""
     model: str = ""
+    whole: str = ""
+    """The name as it was said, where it begins with a provider of ours. To a server for many vendors that is a name."""
 
     @property
     def likely_provider(self) -> str:
@@ -85,7 +87,7 @@ async def choose_model(
     """
     remark: Sentence | None = None
     outright, model = split_name(name)
-    wanted = _Wanted(provider or outright, model)
+    wanted = _Wanted(provider or outright, model, name if outright and not provider else "")
     if wanted == NOTHING_SAID:
         wanted = _users_choice(settings, role)
         if settings.is_from_project(role):
@@ -144,13 +146,15 @@ def how_to_set_up(row: Provider | None = None) -> Sentence:
 def _users_choice(settings: Settings, role: str) -> _Wanted:
     """Return what the user chose, whatever a project wishes."""
     said = getattr(settings, role) if role in settings.origins else ""
-    outright, model = split_name(settings.overruled.get(role, "") if settings.is_from_project(role) else said)
+    name = settings.overruled.get(role, "") if settings.is_from_project(role) else said
+    outright, model = split_name(name)
+    whole = name if outright else ""
     if role == "model":
-        return _Wanted(outright or settings.provider, model)
+        return _Wanted(outright or settings.provider, model, whole)
     if not model:
         return _users_choice(settings, "model")
     # A role may have a provider of its own; `provider` says where all else goes.
-    return _Wanted(outright or known_provider(model) or settings.provider, model)
+    return _Wanted(outright or known_provider(model) or settings.provider, model, whole)
 
 
 async def _within_users_provider(settings: Settings, users: _Wanted, named: _Wanted) -> tuple[_Wanted, Sentence | None]:
@@ -180,6 +184,8 @@ async def _resolved(settings: Settings, wanted: _Wanted, *, said_now: bool = Fal
     configured = configured_providers(settings)
     if wanted.provider or not wanted.model:
         row = PROVIDERS[wanted.provider] if wanted.provider else configured[0]
+        if row not in configured and (server := await _server_for_many(settings, wanted.whole, configured)):
+            return server, wanted.whole
         _require(row, configured)
         if wanted.model:
             return row, wanted.model
@@ -200,6 +206,16 @@ async def _resolved(settings: Settings, wanted: _Wanted, *, said_now: bool = Fal
         if said_now or len(own) != 1:
             raise
         return own[0], wanted.model  # a server of one's own need not list all it can
+
+
+async def _server_for_many(settings: Settings, whole: str, configured: Sequence[Provider]) -> Provider | None:
+    """Return the server of one's own that has the models of many vendors, `whole` among them."""
+    for row in configured if whole else ():
+        if has_own_address(row, settings):
+            answer = await _listed(row, settings)
+            if not isinstance(answer, ModelError) and _lists(answer, whole):
+                return row
+    return None
 
 
 def _names_vendor(model: str) -> bool:
