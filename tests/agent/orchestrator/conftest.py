@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from agent.orchestrator.asked_task import Asked
 from nebula.agent.orchestrator.run import run_task
 from nebula.agent.orchestrator.task import TaskRequest
 from nebula.agent.plan.plan import read_plan
@@ -61,3 +62,8 @@ def carry_out(root: Path, tmp_path: Path) -> Carry:
         return Done(result.final, events, prompts)
 
     return run
+
+
+@pytest.fixture
+def asked(root: Path, tmp_path: Path) -> Asked:
+    return Asked(root, tmp_path / "home")

@@ -1,0 +1,65 @@
+"""What a task may touch: no server that answers to a user, and in a dry run no command."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from agent.orchestrator.asked_task import Asked
+from nebula.agent.orchestrator.access import open_access
+from nebula.agent.orchestrator.task import TaskRequest
+from nebula.config import load_settings
+from nebula.errors import EXIT_OK
+from nebula.events import EventStream
+from nebula.index.index import Index
+from nebula.workspace.state_folder import prepare_state_folder
+from scripted_model.planned import plan, say, step, write
+
+
+async def offered(root: Path, home: Path, overrides: dict[str, Any] = {}, **request: Any) -> set[str]:  # noqa: B006
+    """Return the tools that a task has."""
+    settings = load_settings(str(root), {"NEBULA_HOME": str(home)}, overrides=overrides)
+    stream = EventStream("task-1", "1", (), ())
+    access = open_access(settings, TaskRequest("x", **request), prepare_state_folder(str(root)), stream)
+    try:
+        assert access.project.external is None
+        assert access.project.commands is None or access.project.commands.env == request.get("env", ())
+        return set(access.tools().tools)
+    finally:
+        await access.close()
+
+
+async def test_a_dry_run_reads_and_writes_and_runs_no_commands(root: Path, tmp_path: Path) -> None:
+    every = await offered(root, tmp_path / "home", env=(("A", "1"),))
+    assert {"readFile", "writeFile", "runCommand"} <= every
+    dry = await offered(root, tmp_path / "home", dry_run=True)
+    assert dry < every and {"readFile", "writeFile"} <= dry and "runCommand" not in dry
+
+
+async def test_a_server_that_the_user_configured_is_not_started(root: Path, tmp_path: Path) -> None:
+    entry = {"command": sys.executable, "args": ["-c", "open('started', 'w')"], "cwd": str(tmp_path)}
+    assert "h__t" not in await offered(root, tmp_path / "home", {"mcp_servers": {"h": entry}})
+    assert not (tmp_path / "started").exists()
+
+
+async def test_checks_do_not_run_in_a_dry_run(asked: Asked) -> None:
+    settings = {"checks": ("pytest() { false; }; pytest",), "trust": True, "repair_rounds": 0}
+    result = await asked([plan(step("1")), write("a.py", "x\n"), say("Done.")], settings=settings, dry_run=True)
+    assert (result.final.exit_code, result.final.checks) == (EXIT_OK, ())
+
+
+async def test_what_was_rolled_back_is_not_found_any_more(asked: Asked) -> None:
+    with Index.open(str(asked.root), home=str(asked.home)) as index:
+        index.sync()
+    turns = [plan(step("1", files=["no"])), write("b/light.py", "def lighthouse():\n    return 1\n"), say("Written.")]
+    result = await asked(turns, rollback=True)
+    assert result.final.rolled_back is True and not (asked.root / "b").exists()
+    with Index.open(str(asked.root), home=str(asked.home)) as index:
+        assert index.store.states() == {}
+    assert "Rolled back: b/light.py" in asked.notices()
+
+
+async def test_a_task_that_is_carried_out_has_no_forecast(asked: Asked) -> None:
+    assert (await asked([plan(step("1")), say("Done.")])).final.forecast is None
+    assert (await asked([plan(step("1")), say("Done.")], dry_run=True)).final.forecast == ""
