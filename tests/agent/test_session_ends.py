@@ -309,5 +309,5 @@ def test_what_was_not_written_is_said_with_the_reason(problem: Sentence | None) 
     failed = ToolUseResult("1", (Json({"error": "no"}),), ToolResultStatus.Error)
     result.read(ToolResult("runCommand", failed, problem=problem))
     final = result.final(Ending("ok"), None)
-    reason = ". big.txt: the disk is full." if problem is not None else ""
-    assert (final.status, str(final.remark)) == ("error", f"What was to be written was not: runCommand{reason}")
+    reason = "big.txt: the disk is full." if problem is not None else "no"
+    assert (final.status, str(final.remark)) == ("error", f"What was to be written was not: runCommand. {reason}")

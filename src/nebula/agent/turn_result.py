@@ -39,6 +39,8 @@ from nebula.tools import delegate
 from nebula.tools.registry import BY_NAME, WRITERS
 from nebula.value import field, record, replace, value
 
+LONGEST_REASON = 300
+"""Characters of what the model was told that a person is told, too."""
 _EXIT_CODES: Mapping[Status, int] = {
     "ok": EXIT_OK,
     "error": EXIT_FAILED,
@@ -206,7 +208,7 @@ class TurnResult:
             target = _path_of(step.args) or name
             self._failed.pop(target, None)
             if not event.unchanged:
-                self._failed[target] = event.problem
+                self._failed[target] = event.problem or _error_in(event.result)
         elif name and name not in BY_NAME:  # a tool of somebody else's server: what it does, it does elsewhere
             self._refused.pop(name, None)
             if event.refused:
@@ -302,6 +304,16 @@ class TurnResult:
         if self.repairs is not None and not self._is_verified():
             return Ending("error", Sentence("The checks still fail."))
         return ending
+
+
+def _error_in(result: ToolUseResult) -> Sentence | None:
+    """Return what the model was told went wrong, where nothing else says it to a person."""
+    for block in result.content:
+        told = block.value.get("error") if isinstance(block, Json) and isinstance(block.value, Mapping) else None
+        if isinstance(told, str) and told.strip():
+            said = " ".join(told.split())
+            return Sentence("{problem}", problem=said if len(said) <= LONGEST_REASON else f"{said[:LONGEST_REASON]}…")
+    return None
 
 
 def _say_not_written(paths: str, reasons: Sequence[Sentence]) -> Sentence:
