@@ -269,6 +269,32 @@ def test_hunks_are_chosen_one_by_one(bench: Bench) -> None:
     assert "LINE 2\n" in text and "line 20\n" in text and "LINE 38\n" in text
 
 
+@pytest.mark.parametrize(("answers", "taken"), [("h\nn\nr\n", [20, 38]), ("h\ny\nq\n", [2]), ("h\nｒ\n", [2, 20, 38])])
+def test_the_rest_of_the_hunks_is_taken_or_left_by_one_key(bench: Bench, answers: str, taken: list[int]) -> None:
+    ran = asked_by_hunks(bench, (2, 20, 38), answers)
+    assert "r yes to the rest" in ran.out and "So be it." in ran.out
+    assert [number for number in (2, 20, 38) if f"LINE {number}\n" in bench.read("a.txt")] == taken
+
+
+@pytest.mark.parametrize(("keys", "taken"), [("nr", ["b", "c"]), ("yq", ["a"])])
+def test_the_files_of_a_command_are_chosen_by_single_keys(bench: Bench, keys: str, taken: list[str]) -> None:
+    def person(seen: Person) -> None:
+        seen.wait("You:")
+        seen.line("go")
+        seen.wait("f choose file by file")
+        seen.send("f")
+        for number, key in enumerate(keys, 1):
+            seen.wait(f"Take file {number} of 3? (y/N):")
+            seen.send(key)
+        seen.wait("Made.")
+        seen.send(CTRL_D)
+
+    script = [Turn("", [Call("runCommand", {"command": "touch a b c"})]), Turn("Made.")]
+    with ScriptedModel(script) as server:
+        sit_down_here(bench, person, **server.env())
+    assert [name for name in "abc" if (bench.project / name).exists()] == taken
+
+
 def test_no_hunk_at_all_is_a_no(bench: Bench) -> None:
     ran = asked_by_hunks(bench, (2, 20), "h\n\n\n")
     assert "Refused. The model is told." in ran.out and "LINE" not in bench.read("a.txt")

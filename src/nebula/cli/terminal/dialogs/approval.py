@@ -9,11 +9,12 @@ from glob import escape
 from typing import TYPE_CHECKING, Protocol
 
 from nebula.cli.terminal.dialogs.change_set import CallDialog, ChangeSetDialog, counted
+from nebula.cli.terminal.dialogs.one_by_one import choose_one_by_one
 from nebula.cli.terminal.input.contract import OWN_COMMAND, EndOfInput, Interrupted
 from nebula.cli.terminal.output.diff_view import fits_half, show_diff
 from nebula.language import translate
 from nebula.stage import fit_to_decide, one_line
-from nebula.tools.approval import Decision, agrees, allow_all
+from nebula.tools.approval import Decision, allow_all
 
 if TYPE_CHECKING:
     from nebula.cli.terminal.terminal_session import TerminalSession
@@ -184,12 +185,12 @@ class _WriteDialog:
 
     async def _hunk_by_hunk(self) -> Decision:
         hunks = _hunks_of(self._shown.diff)
-        chosen = []
-        for number, hunk in enumerate(hunks, 1):
-            show_diff(self._terminal.screen, hunk)
-            asked = translate("Take hunk {number} of {count}? (y/N): ", number=number, count=len(hunks))
-            if agrees(await self._terminal.input.ask(asked, keys="yn")):
-                chosen.append(number)
+        asked = translate("Take hunk {number} of {count}? (y/N): ")
+
+        def show(number: int) -> None:
+            show_diff(self._terminal.screen, hunks[number - 1])
+
+        chosen = await choose_one_by_one(self._terminal, len(hunks), show, asked)
         if not chosen:
             return Decision(False)
         return Decision(True, hunks=() if len(chosen) == len(hunks) else tuple(chosen))

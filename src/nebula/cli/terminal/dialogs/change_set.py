@@ -5,9 +5,10 @@ from __future__ import annotations
 import unicodedata
 from typing import TYPE_CHECKING
 
+from nebula.cli.terminal.dialogs.one_by_one import choose_one_by_one
 from nebula.cli.terminal.output.diff_view import fits_half, show_diff
 from nebula.language import Sentence, explain, translate, translate_count
-from nebula.tools.approval import Decision, agrees
+from nebula.tools.approval import Decision
 
 if TYPE_CHECKING:
     from nebula.cli.terminal.output.screen import Screen
@@ -92,15 +93,16 @@ class ChangeSetDialog:
         return Decision.read(answer)
 
     async def _file_by_file(self) -> Decision:
-        chosen, count = [], len(self._shown.changes)
-        for number, (change, real) in enumerate(zip(self._shown.changes, self._question.changes, strict=True), 1):
-            self._show_one(change)
-            asked = translate("Take file {number} of {count}? (y/N): ", number=number, count=count)
-            if agrees(await self._terminal.input.ask(asked)):
-                chosen.append(real.path)
+        changes, asked = self._shown.changes, translate("Take file {number} of {count}? (y/N): ")
+
+        def show(number: int) -> None:
+            self._show_one(changes[number - 1])
+
+        chosen = await choose_one_by_one(self._terminal, len(changes), show, asked)
         if not chosen:
             return Decision(False)
-        return Decision(True, paths=() if len(chosen) == count else tuple(chosen))
+        paths = tuple(self._question.changes[number - 1].path for number in chosen)
+        return Decision(True, paths=() if len(chosen) == len(changes) else paths)
 
     def _show_one(self, change: ProposedChange) -> None:
         self._terminal.screen.line(_with_kind(change), "bold")
