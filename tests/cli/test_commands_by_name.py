@@ -60,6 +60,10 @@ def test_the_question_counts_the_files_of_a_commit(repository: Bench) -> None:
     line = "echo 2 > a/b/x && git rm -rq c && chmod +x top && git add -A && git commit -qm fewer"
     printed, _ = ran(repository, line, "y\ny\n")
     assert "commit main (fewer), 3 files" in printed.out
+    subprocess.run(["git", "gc", "-q"], cwd=repository.project, check=True)
+    back = "git checkout -q HEAD~1 -- . && echo 3 > top && git add -A && git commit -qm back"
+    printed, _ = ran(repository, back, "y\ny\n")
+    assert "commit main (back), 3 files" in printed.out
 
 
 def test_a_yes_to_all_writes_is_none_to_the_repository(repository: Bench) -> None:

@@ -1,7 +1,8 @@
 """How many files a commit changes that a command made in its layer, which is not in the repository yet.
 
-What the commit made anew lies in the layer as loose objects and is read there; the tree that it follows is git's. Where
-either cannot be read there is no number: a wrong one would be worse.
+What the commit made anew lies in the layer as loose objects and is read there; the tree that it follows is git's, and
+so is a folder that it brought back as it once was. Where one cannot be read there is no number: a wrong one would be
+worse.
 """
 
 from __future__ import annotations
@@ -30,12 +31,12 @@ def count_files(root: str, layer: Layer, before: str | None, after: str | None) 
     if after is None or not _NAME.fullmatch(after) or (before is not None and not _NAME.fullmatch(before)):
         return None
     try:
-        commit = _read(layer, after, b"commit")
+        commit = _read(root, layer, after, b"commit")
         tree = re.match(rb"tree ([0-9a-f]+)\n", commit)
         if tree is None:
             return None
         old = _entries_before(root, before) if before is not None else {}
-        new = dict(_changed(layer, tree[1].decode(), "", old, [_MOST_TREES]))
+        new = dict(_changed(root, layer, tree[1].decode(), "", old, [_MOST_TREES]))
     except (_NotThere, GitFailed):
         return None
     same_folders = tuple(f"{path}/" for path, entry in new.items() if entry is None)
@@ -59,19 +60,19 @@ def _entries_before(root: str, commit: str) -> dict[str, Entry]:
 
 
 def _changed(
-    layer: Layer, tree: str, above: str, old: dict[str, Entry], room: list[int]
+    root: str, layer: Layer, tree: str, above: str, old: dict[str, Entry], room: list[int]
 ) -> Iterator[tuple[str, Entry | None]]:
     """Yield the files of a tree with their entries; a folder that is as before comes as one path with None."""
     room[0] -= 1
     if room[0] < 0:
         raise _NotThere
-    for mode, path, name in _entries(_read(layer, tree, b"tree"), above, len(tree) // 2):
+    for mode, path, name in _entries(_read(root, layer, tree, b"tree"), above, len(tree) // 2):
         if mode != _FOLDER:
             yield path, (mode, name)
         elif old.get(path) == (mode, name):
             yield path, None
         else:
-            yield from _changed(layer, name, f"{path}/", old, room)
+            yield from _changed(root, layer, name, f"{path}/", old, room)
 
 
 def _entries(content: bytes, above: str, size: int) -> Iterator[tuple[str, str, str]]:
@@ -86,12 +87,17 @@ def _entries(content: bytes, above: str, size: int) -> Iterator[tuple[str, str, 
         start = end + 1 + size
 
 
-def _read(layer: Layer, name: str, kind: bytes) -> bytes:
-    """Return a loose object that the command made. Raises _NotThere."""
+def _read(root: str, layer: Layer, name: str, kind: bytes) -> bytes:
+    """Return a loose object that the command made, else one that the repository has. Raises _NotThere."""
     try:
         packed = layer.read(f".git/objects/{name[:2]}/{name[2:]}", _MOST_BYTES)
         unpacked = zlib.decompressobj().decompress(packed, _MOST_BYTES)
-    except (OSError, zlib.error):
+    except OSError:
+        told = safe_git(root, "cat-file", kind.decode(), name)
+        if not told.ok:
+            raise _NotThere from None
+        return told.stdout
+    except zlib.error:
         raise _NotThere from None
     head, _, content = unpacked.partition(b"\0")
     if not head.startswith(kind + b" "):
