@@ -51,6 +51,13 @@ def test_a_commit_is_asked_about_by_what_it_does(repository: Bench, answer: str,
     assert "missing" not in state.stdout + state.stderr
 
 
+def test_a_stash_is_not_said_to_change_no_file(repository: Bench) -> None:
+    repository.write("a.txt", "two\n")
+    printed, _ = ran(repository, "git stash -q", "y\ny\n")
+    assert "A command wants to do more than change files:" in printed.out and "changes no file" not in printed.out
+    assert "A command wants to change 1 file:" in printed.out and repository.read("a.txt") == "one\n"
+
+
 def test_the_question_counts_the_files_of_a_commit(repository: Bench) -> None:
     """Also where git has packed what went before; files that are as they were do not count."""
     made = "mkdir -p a/b c same && for each in a/b/x a/y c/z top same/1 same/2; do echo 1 > $each; done; git add -A"

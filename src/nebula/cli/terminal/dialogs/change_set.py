@@ -51,6 +51,8 @@ class ChangeSetDialog:
                 ),
                 "bold",
             )
+        elif self._shown.once:  # the files that it changed, if any, are the next question
+            screen.line(translate("A command wants to do more than change files:"), "bold")
         else:
             screen.line(translate("A command changes no file that git tracks, but this:"), "bold")
         show_lines(screen, self._shown.text, "$ ", COMMAND_LINES)
