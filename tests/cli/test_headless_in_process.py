@@ -462,3 +462,15 @@ def test_partial_carries_what_is_being_written(bench: Bench) -> None:
 def test_partial_needs_the_stream(bench: Bench) -> None:
     ran = run_here(bench, "nebula", "-p", "x", "--partial")
     assert (ran.code, ran.err) == (64, "nebula: --partial goes with --output-format stream-json\n")
+
+
+def test_going_on_without_an_earlier_session_says_so_and_begins_one(bench: Bench) -> None:
+    said = "There is no earlier session of this directory; this one is new."
+    with ScriptedModel([Turn("One."), Turn("Two."), Turn("Three.")]) as server:
+        first = run_here(bench, "nebula", "-c", "-p", "hi", **server.env())
+        assert first.code == 0 and said in first.err
+        assert said not in run_here(bench, "nebula", "-c", "-p", "hi", **server.env()).err
+    other = bench.project / "other"
+    other.mkdir()
+    with ScriptedModel([]) as server:
+        assert said in run_here(bench, "nebula", "-c", "--root", str(other), stdin="exit\n", **server.env()).out

@@ -95,6 +95,8 @@ async def open_session(
         opened.push_async_callback(bench.close)
         # A chat belongs to its graph: a session of the project that is resumed does not pick it up.
         home = archive.graph.data_dir if mode == CHAT and archive.graph else settings.root
+        if resume == "" and memory.latest(home) is None:
+            forgetful.append(Sentence("There is no earlier session of this directory; this one is new."))
         session_id = _session_id(memory, home, bench.redactor.text(chosen.name), resume, settings)
         opened.callback(memory.end, session_id)
         lock = SessionLock(folder, session_id)
