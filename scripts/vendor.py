@@ -29,15 +29,20 @@ FILES = {
     "lit-html/directives/repeat": "lit-html/directives/repeat",
     "markdown-it/markdown-it": "markdown-it/dist/browser/markdown-it.esm.min.mjs",
     "highlight/highlight": "@highlightjs/cdn-assets/es/highlight.min",
+    "katex/katex": "katex/dist/katex.min",
 }
 """What the page imports, and the module of a package that it is."""
 TYPES = {"markdown-it/markdown-it": "markdown-it/dist/markdown-it.d.mts"}
-UNTYPED = {"highlight/highlight.d.ts": "declare const highlight: any;\nexport default highlight;\n"}
+UNTYPED = {
+    "highlight/highlight.d.ts": "declare const highlight: any;\nexport default highlight;\n",
+    "katex/katex.d.ts": "declare global {\n  var katex: any;\n}\nexport {};\n",
+}
 """For the type checker, where a package has nothing."""
 LICENSES = {
     "lit-html": "lit-html",
     "markdown-it": "markdown-it",
     "highlight": "@highlightjs/cdn-assets",
+    "katex": "katex",
     "lucide": "lucide-static",
 }
 ICONS = """

@@ -3,6 +3,7 @@
 //   const shown = answer(text, { copy: "Copy", copied: "Copied" });
 
 import { element } from "./dom.js";
+import { formula, useFormulas } from "./formulas.js";
 import { highlight, loadColours } from "./highlight.js";
 import { fencesOf, inPieces, isLong } from "./plain.js";
 
@@ -11,14 +12,16 @@ const ANSWERS_OWN = 2; // the heading "Answer"
 const TAGS = new Set("p blockquote ul ol li em strong s a table thead tbody tr th td".split(" "));
 
 /** @typedef {{ copy: string, copied: string, done?: string, todo?: string, open?: string, link?: (word: string) => string | null }} Labels `link`: the address of a word that is a path. */
-/** @typedef {{ type: string, tag: string, nesting: number, content: string, info: string, children: Token[] | null, attrGet: (name: string) => string | null }} Token */
+/** @typedef {{ type: string, tag: string, nesting: number, content: string, markup: string, info: string, children: Token[] | null, attrGet: (name: string) => string | null }} Token */
 
 /** @type {{ parse: (text: string, environment: object) => Token[] } | null} */
 let parser = null;
 
 async function load() {
   const { default: MarkdownIt } = await import("../vendor/markdown-it/markdown-it.js");
-  parser = /** @type {any} */ (new MarkdownIt({ html: false, linkify: true }));
+  const markdown = /** @type {any} */ (new MarkdownIt({ html: false, linkify: true }));
+  useFormulas(markdown);
+  parser = markdown;
 }
 
 // Until the parser is there, and for what is very long, the text as it stands.
@@ -131,6 +134,8 @@ function leaf(token, labels) {
       return [code(token.content, token.info.trim().split(/\s/)[0], labels)];
     case "code_inline":
       return [inlineCode(token.content, labels)];
+    case "formula":
+      return [formula(token.content, token.markup === "$$")];
     case "hr":
       return [element("hr")];
     case "hardbreak":

@@ -1,0 +1,93 @@
+"""What models write, as it is read: formulas, tables, task lists, very long answers with code; diagrams as their source."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.async_api import expect
+
+from conversation_rig import serving, talk
+from page_rig import WIDE, browsing, row
+
+pytestmark = pytest.mark.slow
+
+FORMULAS = r"""The mean is $\bar{x} = \frac{1}{n}\sum_i x_i$, and it costs $5, not $6.
+
+$$
+\int_0^1 x^2\,dx
+= \frac{1}{3}
+$$
+
+By \(a_1\) or \[b^2\]. Broken: $\frac{1}$, hostile: $\href{javascript:alert(1)}{x}$.
+"""
+CELLS = (
+    "Memory per client",
+    "numbers of requests",
+    "accidentally",
+    "refrigerators",
+    "incomprehensible",
+    "straightforward",
+)
+TABLE = f"|{'a|' * len(CELLS)}\n|{'---|' * len(CELLS)}\n|{'|'.join(CELLS)}|\n"
+TASKS = "- [x] read the docs\n- [ ] write `code`\n- no task\n"
+
+
+async def test_formulas_are_drawn_and_what_is_none_stays_as_it_is(bench):
+    with serving(bench, "vizprompt") as server:
+        async with talk(server) as client:
+            await client.ask("create_node", prompt="plain", response="No formula for $5 here.")
+            await client.ask("create_node", prompt="asked", response=FORMULAS)
+        async with browsing(server, viewport=WIDE) as page:
+            loaded: list[str] = []
+            page.on("request", lambda request: loaded.append(request.url))
+            answer = page.locator("#transcript .selected .response")
+            await (await row(page, "plain")).click()
+            await expect(answer).to_contain_text("No formula for $5 here.")
+            assert not any("katex" in url for url in loaded)
+            await (await row(page, "asked")).click()
+            await expect(answer.locator("math")).to_have_count(5)
+            await expect(answer.locator(".display math mfrac")).to_have_count(1)
+            await expect(answer.locator("mover")).to_have_count(1)
+            await expect(answer).to_contain_text("it costs $5, not $6")
+            await expect(answer.locator(".formula", has_text=r"\frac{1}").last).to_have_text(r"\frac{1}")
+            await expect(answer.locator("a, [href]")).to_have_count(0)  # a formula leads nowhere
+
+
+async def test_tables_keep_words_whole_and_tasks_have_boxes(bench):
+    with serving(bench, "vizprompt") as server:
+        async with talk(server) as client:
+            await client.ask("create_node", prompt="asked", response=f"{TABLE}\n{TASKS}")
+        async with browsing(server, viewport={"width": 700, "height": 800}) as page:
+            answer = page.locator("#transcript .response")
+            await page.locator(".first-view li button").click()
+            boxes = answer.get_by_role("checkbox")
+            await expect(boxes).to_have_count(2)
+            await expect(boxes.first).to_be_checked()
+            await expect(boxes.last).not_to_be_checked()
+            await expect(answer.locator("li.task").last).to_have_text("write code")
+            broken = await answer.locator("td").evaluate_all(
+                """(cells) => cells.flatMap((cell) => {
+                    const text = cell.firstChild, words = [...text.data.matchAll(/\\w+/g)];
+                    return words.filter(({ 0: word, index }) => { const range = document.createRange();
+                        range.setStart(text, index); range.setEnd(text, index + word.length);
+                        return range.getClientRects().length > 1; }).map(([word]) => word); })"""
+            )
+            assert broken == []
+
+
+async def test_a_very_long_answer_keeps_its_code_and_a_diagram_its_source(bench):
+    long = "A line of words.\n" * 4500
+    code = "```python\nfor row in rows:\n    print(row)\n```\n"
+    with serving(bench, "vizprompt") as server:
+        async with talk(server) as client:
+            await client.ask("create_node", prompt="asked", response=f"{long}{code}\nThe end.")
+            await client.ask("create_node", prompt="drawn", response="```mermaid\ngraph TD; A-->B\n```")
+        async with browsing(server, viewport=WIDE) as page:
+            await (await row(page, "asked")).click()
+            answer = page.locator("#transcript .selected .response")
+            await expect(answer.locator(".code pre")).to_have_text("for row in rows:\n    print(row)\n")
+            await expect(answer.locator(".code .hl-keyword").first).to_have_text("for")
+            await expect(answer.locator(".code .copy")).to_have_count(1)
+            assert "```" not in await answer.inner_text()
+            await (await row(page, "drawn")).click()
+            await expect(answer.locator(".code .about")).to_contain_text("mermaid")
+            await expect(answer.locator("pre")).to_have_text("graph TD; A-->B\n")
