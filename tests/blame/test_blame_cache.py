@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from random import Random
 
@@ -161,13 +162,13 @@ def test_a_damaged_file_is_done_without_and_made_anew(
 def test_an_answer_that_makes_no_sense_is_worked_out_anew(history: RealHistory, answer: str) -> None:
     settle(history)
     history.told("a.py")
-    with sqlite3.connect(database(history)) as db:
+    with closing(sqlite3.connect(database(history))) as db, db:
         db.execute("UPDATE answers SET answer = ?", (answer,))
     assert history.told("a.py") == history.expected("a.py")
 
 
 def test_a_database_of_another_program_is_left_alone(history: RealHistory) -> None:
-    with sqlite3.connect(database(history)) as db:
+    with closing(sqlite3.connect(database(history))) as db, db:
         db.execute("CREATE TABLE theirs (x)")
     before = database(history).read_bytes()
     assert history.told("a.py") == history.expected("a.py")
@@ -178,7 +179,7 @@ def test_a_file_that_another_process_holds_is_done_without(history: RealHistory)
     settle(history)
     history.told("a.py")
     history.by_hand("a.py", [*history.lines("a.py"), history.line(YOU)])
-    with sqlite3.connect(database(history), isolation_level=None) as db:
+    with closing(sqlite3.connect(database(history), isolation_level=None)) as db, db:
         db.execute("BEGIN EXCLUSIVE")
         assert history.told("a.py") == history.expected("a.py")
         db.execute("ROLLBACK")

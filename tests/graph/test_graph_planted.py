@@ -6,6 +6,7 @@ import asyncio
 import os
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -60,7 +61,7 @@ def test_a_link_in_the_state_folder_reaches_nobody(project: Path, tmp_path: Path
 
 def test_a_planted_cache_is_not_even_opened(project: Path) -> None:
     planted = data_dir(project) / ".state/cache.db"
-    with sqlite3.connect(planted) as db:
+    with closing(sqlite3.connect(planted)) as db, db:
         db.execute("CREATE VIEW files AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x FROM n) SELECT x FROM n")
         db.execute("PRAGMA user_version = 3")
     db.close()
@@ -179,7 +180,7 @@ def test_a_short_look_takes_what_came_last_and_derives_nothing(project: Path) ->
 def test_a_database_that_is_not_ours_is_left_alone(project: Path) -> None:
     path = Path(derived_folder(data_dir(project))) / "graph.db"
     path.unlink()
-    with sqlite3.connect(path) as db:
+    with closing(sqlite3.connect(path)) as db, db:
         db.execute("CREATE TABLE precious (x)")
     db.close()
     before = path.read_bytes()
@@ -209,7 +210,7 @@ def test_a_cache_with_a_zeroed_page_ends_nothing(project: Path, page: int) -> No
 
 def test_views_and_triggers_make_a_cache_foreign(project: Path) -> None:
     path = Path(derived_folder(data_dir(project))) / "graph.db"
-    with sqlite3.connect(path) as db:
+    with closing(sqlite3.connect(path)) as db, db:
         db.execute("CREATE TRIGGER t AFTER INSERT ON files BEGIN DELETE FROM files; END")
     db.close()
     with Graph(data_dir(project)) as graph:

@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 import subprocess
 import tempfile
+from contextlib import closing
 from copy import copy
 from pathlib import Path
 
@@ -272,7 +273,11 @@ def test_an_index_that_cannot_be_used_is_a_sentence(tmp_path: Path) -> None:
         index.sync()
         project.write("a.py", function("beacon"))
         (path,) = project.home.rglob("index.db")
-        with sqlite3.connect(path) as other, pytest.raises(IndexFailed, match="cannot be used: database is locked"):
+        with (
+            closing(sqlite3.connect(path)) as other,
+            other,
+            pytest.raises(IndexFailed, match="cannot be used: database is locked"),
+        ):
             index.store.db.execute("PRAGMA busy_timeout = 0")
             other.execute("BEGIN IMMEDIATE")
             index.sync()
@@ -292,7 +297,7 @@ def test_an_index_of_a_newer_version_is_made_anew(tmp_path: Path) -> None:
     with project.index() as index:
         index.sync()
     (database,) = project.home.rglob("index.db")
-    with sqlite3.connect(database) as db:
+    with closing(sqlite3.connect(database)) as db, db:
         db.execute("PRAGMA user_version = 999")
     db.close()
     with project.index() as index:
