@@ -14,7 +14,7 @@ from nebula.errors import EXIT_OK
 from nebula.events import EventStream
 from nebula.index.index import Index
 from nebula.workspace.state_folder import prepare_state_folder
-from scripted_model.planned import plan, say, step, write
+from scripted_model.planned import Call, Turn, hermes, plan, say, step, write
 
 
 async def offered(root: Path, home: Path, overrides: dict[str, Any] = {}, **request: Any) -> set[str]:  # noqa: B006
@@ -52,11 +52,18 @@ async def test_checks_do_not_run_in_a_dry_run(asked: Asked) -> None:
 async def test_what_was_rolled_back_is_not_found_any_more(asked: Asked) -> None:
     with Index.open(str(asked.root), home=str(asked.home)) as index:
         index.sync()
-    turns = [plan(step("1", files=["no"])), write("b/light.py", "def lighthouse():\n    return 1\n"), say("Written.")]
+    look = hermes(Turn("I look for it.", [Call("searchCode", {"query": "lighthouse"})]))
+    turns = [
+        plan(step("1", files=["no"])),
+        write("b/light.py", "def lighthouse():\n    return 1\n"),
+        look,
+        say("Found."),
+    ]
     result = await asked(turns, rollback=True)
+    assert "b/light.py" in str(asked.requests[-1]["messages"][-1])
     assert result.final.rolled_back is True and not (asked.root / "b").exists()
     with Index.open(str(asked.root), home=str(asked.home)) as index:
-        assert index.store.states() == {}
+        assert index.search("lighthouse") == []
     assert "Rolled back: b/light.py" in asked.notices()
 
 
