@@ -52,9 +52,19 @@ for line in sys.stdin:
         said = {"contents": [{"uri": params["uri"], "text": "read " + params["uri"]}]}
     elif method == "prompts/list" and "broken" not in script:
         said = page("prompts", asked)
-    elif method == "prompts/get":
+    elif method == "prompts/get" and params["name"] != "never":
         words = params["name"] + " " + json.dumps(params.get("arguments"))
         said = {"messages": [{"role": "user", "content": {"type": "text", "text": words}}]}
+    elif method in ("tools/call", "prompts/get") and params["name"] == "never":
+        continue
+    elif method == "tools/call" and params["name"] == "die":
+        os._exit(1)
+    elif method == "tools/call" and params["name"] == "rubbish":
+        said = {"content": 7, "isError": "perhaps"}
+    elif method == "tools/call" and params["name"] == "slow":
+        note = {"progressToken": params["_meta"]["progressToken"], "progress": 1, "total": 3, "message": "on it"}
+        print(json.dumps({"jsonrpc": "2.0", "method": "notifications/progress", "params": note}), flush=True)
+        said = {"content": [{"type": "text", "text": "[]"}]}
     elif method == "tools/call" and params["name"] == "refuse":
         print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "error": {"code": -32000, "message": "not today"}}), flush=True)
         continue
@@ -193,6 +203,41 @@ async def test_two_that_open_it_at_once_start_one(tmp_path: Path) -> None:
     await asyncio.gather(made.open(), made.open(), made.open())
     assert made.is_open
     await made.close()
+
+
+async def test_how_far_a_call_is_is_told(tmp_path: Path) -> None:
+    told: list[Any] = []
+
+    async def report(progress: float, total: float | None, message: str | None) -> None:
+        told.append((progress, total, message))
+
+    async with opened(tmp_path, {"tools": [LOOK]}) as made:
+        assert text_of(await made.call("slow", {}, report)) == [] and told == [(1.0, 3.0, "on it")]
+
+
+async def test_what_is_not_answered_in_time_names_the_setting(tmp_path: Path) -> None:
+    late = "The MCP server s cannot be used: no answer within 3 s (its timeout_s in mcp_servers)"
+    offers = {"capabilities": {"tools": {}, "prompts": {}}, "tools": [LOOK]}
+    async with opened(tmp_path, offers, timeout_s=3.0) as made, asyncio.timeout(40):
+        for ask in (made.call("never", {}), made.prompt("never", {})):
+            with pytest.raises(ServerFailed) as failed:
+                await ask
+            assert str(failed.value) == late
+        assert text_of(await made.call("look", {}))[0] == "look", "it goes on"
+
+
+async def test_a_server_that_ends_in_a_call_is_started_again_at_the_next(tmp_path: Path) -> None:
+    async with opened(tmp_path, {"tools": [LOOK]}) as made:
+        with pytest.raises(ServerFailed, match=r": it ended during the call, and is started again at the next one$"):
+            await made.call("die", {})
+        assert not made.is_open and text_of(await made.call("look", {}))[0] == "look" and made.is_open
+
+
+async def test_an_answer_that_is_none_is_told_in_one_line(tmp_path: Path) -> None:
+    async with opened(tmp_path, {"tools": [LOOK]}) as made:
+        with pytest.raises(ServerFailed) as failed:
+            await made.call("rubbish", {})
+        assert "\n" not in str(failed.value) and str(failed.value).removeprefix("The MCP server s cannot be used: ")
 
 
 @contextmanager

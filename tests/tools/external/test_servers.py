@@ -48,6 +48,10 @@ class Standing(ServerConnection):
         self.story.append("close")
         self.runs = False
 
+    async def prompt(self, name: str, args: dict[str, str]) -> Any:
+        said = SimpleNamespace(text=f"{self.server.name} {name} {args}")
+        return SimpleNamespace(messages=[SimpleNamespace(content=said)])
+
 
 def together(*connections: Standing) -> ExternalServers:
     servers = ExternalServers([])
@@ -119,7 +123,9 @@ async def test_of_two_of_one_name_the_first_counts() -> None:
         "a__b__c": "b__c of a",
         "a__d": "d of a",
     }
-    assert list(servers.prompts()) == ["a__b__c", "a__b__e"]
+    prompts = servers.prompts()
+    assert list(prompts) == ["a__b__c", "a__b__e"]
+    assert await prompts["a__b__c"].ask({"who": "hana"}) == "a b__c {'who': 'hana'}"
 
 
 async def test_a_server_that_does_not_run_offers_nothing() -> None:
