@@ -89,6 +89,27 @@ def test_a_race_continues_from_a_node(bench):
 
 
 @pytest.mark.parametrize("copies", [False, True])
+def test_commands_run_in_the_tries_of_a_project_with_a_conversation(bench, copies):
+    if copies:
+        remember(str(bench.home / ".nebula"), ON_DISK, 0)
+    with ScriptedModel([Turn("Hello.")]) as server:
+        first = bench.run("nebula", "-p", "hi", "--output-format", "json", **server.env()).json["node_id"]
+
+    def answer(request: RecordedRequest) -> Turn:
+        if results(request):
+            return Turn("Done.")
+        asked = [Call("readNode", {"id": first}), Call("runCommand", {"command": "echo two > a.txt"})]
+        return Turn("", asked)
+
+    with ScriptedModel(answer) as server:
+        code, final, err = race(bench, server, "--tries", "2")
+        told = [results(each) for each in server.turns if results(each)]
+    assert code == 0, err
+    assert [(each["status"], len(each["files_changed"])) for each in final["tries"]] == [("ok", 1)] * 2
+    assert len(told) == 2 and all("Hello." in node for node, _ in told)
+
+
+@pytest.mark.parametrize("copies", [False, True])
 def test_a_try_has_the_project_as_it_was_at_the_start(bench, copies):
     subprocess.run(["git", "init", "-q", str(bench.project)], check=True)
     bench.write(".gitignore", "ignored/\n")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from scripted_model import Call, RecordedRequest, ScriptedModel, Turn
+import threading
+from dataclasses import replace
+
+from scripted_model import Call, Fault, RecordedRequest, ScriptedModel, Turn
 
 ASK = "Go ahead? (y/N):"
 
@@ -32,6 +35,38 @@ def test_a_race_in_a_session_and_a_part_of_it_taken(bench, terminal):
         screen.line("y")
         screen.wait("The conversation goes on from this try.")
     assert (bench.read("a.txt"), bench.read("b.txt")) == ("two\n", "b\n")
+
+
+def test_a_race_in_a_session_has_a_line_for_each_and_is_compared_before_its_end(bench, terminal):
+    bench.write("a.txt", "one\n")
+    go_on = threading.Event()
+
+    def answer(request: RecordedRequest) -> Turn | Fault:
+        results = [each for each in request.json["messages"] if each["role"] == "tool"]
+        if request.json["model"] == "gpt-4.1-mini":
+            return Fault.status_code(400, body='{"error": {"message": "not today"}}')
+        if request.json["model"] == "gpt-4.1" or results:
+            return replace(writes(request), until=go_on if request.json["model"] == "gpt-4.1" else None)
+        return writes(request)
+
+    with ScriptedModel(answer) as server:
+        screen = terminal(server)
+        screen.prompt()
+        screen.line("/race do it")
+        screen.wait("/race 3 TASK")
+        screen.line("/race --models gpt-4.1-nano,gpt-4.1-mini,gpt-4.1 do it")
+        screen.wait("1 gpt-4.1-nano: ok")
+        screen.wait("2 gpt-4.1-mini: error: ")
+        screen.wait("not today")
+        screen.wait("3 gpt-4.1: asking the model · 0 rounds · 0 tokens · $0.0000")
+        screen.line("compare a.txt")
+        screen.wait("+two")
+        screen.wait("Compared so far: 1, 2")
+        go_on.set()
+        screen.wait("3 gpt-4.1: ok")
+        screen.wait("  2 error: ")
+        screen.line("/race 2 once more")
+        screen.wait("/take 2 takes a try", times=2)
 
 
 def test_stop_ends_one_and_escape_all(bench, terminal):

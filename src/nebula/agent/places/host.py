@@ -19,7 +19,7 @@ from typing import Final
 
 from nebula.agent.places.wire import HeldStill, PlaceFailed, PlaceOrder, receive_now, send
 from nebula.files.beneath import FOLDER_FLAGS
-from nebula.files.home import make_private
+from nebula.files.home import derived_folder, make_private
 from nebula.files.system.machine import end_with_parent
 from nebula.sandbox.errors import SandboxError
 from nebula.sandbox.git_settings import settings_of_copies
@@ -72,7 +72,8 @@ def _make_places(root: str, order: PlaceOrder) -> Places:
         known = recall(settings.home)
         if layers.available and (known is None or known[0] == AVAILABLE):
             covered = _derived_from_projects(settings.home) if order.own_records else ""
-            return Overlays(root, shown, project, order.hidden, covered, shows_graph=order.shows_graph)
+            graph_at = _folder_for_graph(root, settings.home) if order.shows_graph else ""
+            return Overlays(root, shown, project, order.hidden, covered, graph_at)
         return Copies(root, shown, project, settings.home, order.hidden)
     finally:
         os.close(project)
@@ -86,6 +87,12 @@ def _derived_from_projects(home: str) -> str:
         make_private(folder)
     except OSError:
         return ""
+    return folder
+
+
+def _folder_for_graph(root: str, home: str) -> str:
+    folder = os.path.join(derived_folder(root, home), "graph")
+    make_private(folder)
     return folder
 
 

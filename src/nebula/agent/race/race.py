@@ -78,6 +78,10 @@ class Race:
             await asyncio.to_thread(host.close)
         return [self._outcome(each) for each in self._tries]
 
+    def ended(self) -> list[TryOutcome]:
+        """Return the tries that have come to their ends."""
+        return [self._outcome(each) for each in self._tries if each.final is not None]
+
     def stop(self, number: int | None = None) -> None:
         """End one try, or all of them: each still tells how far it came."""
         for each in self._tries:

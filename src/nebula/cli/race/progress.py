@@ -13,7 +13,7 @@ from nebula.cli.printing import print_json, print_remark
 from nebula.cli.race.keys import reading_keys
 from nebula.cli.terminal.output.width import cut
 from nebula.events import Final, Message, Stamped, Step, Task
-from nebula.language import translate
+from nebula.language import explain, translate
 from nebula.llm.catalog import cost
 from nebula.stage import one_line
 from nebula.value import record
@@ -57,7 +57,7 @@ class RaceProgress:
             price = cost(line.provider, line.model, event.usage)
             line.cost = None if price is None or line.cost is None else line.cost + price
         elif isinstance(event, Final):
-            line.ended = event.status
+            line.ended = event.status if event.remark is None else f"{event.status}: {explain(event.remark)}"
             if self._text and not self._live:
                 print_remark(self._format(number, line))
         self._draw()
@@ -103,6 +103,10 @@ class RaceProgress:
 
     def line_of(self, number: int) -> str:
         return self._format(number, self._lines[number])
+
+    def lines_at_work(self) -> list[str]:
+        """Return a line for each try that has not ended."""
+        return [self._format(number, line) for number, line in sorted(self._lines.items()) if not line.ended]
 
     def all_in_short(self) -> str:
         """Return what each try does, in one line."""

@@ -18,7 +18,7 @@ from nebula.cli.printing import print_json, print_line, print_remark, print_word
 from nebula.cli.race.comparison import show_comparison
 from nebula.cli.race.progress import RaceProgress
 from nebula.cli.race.taking import ask_at_terminal, offer_at_terminal, report_taken, take_exit_code
-from nebula.cli.race.view import result_table
+from nebula.cli.race.view import reasons, result_table
 from nebula.cli.settings import remark_on_trust, session_overrides
 from nebula.config import Settings
 from nebula.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_POLICY
@@ -76,7 +76,7 @@ def _ignore(_: Stamped) -> None:
 
 
 def _print_results(race: Race, tries: list[TryOutcome]) -> None:
-    for line in result_table(tries):
+    for line in (*result_table(tries), *reasons(tries)):
         print_line(line)
     for line in show_comparison(tries, race.workspace.history):
         print_line(line)

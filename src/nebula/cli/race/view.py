@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from nebula.agent.race.outcome import TryOutcome
 from nebula.cli.figures.tables import NOT_MEASURED, table
-from nebula.language import translate
+from nebula.language import explain, translate
 from nebula.stage import one_line
 
 
@@ -15,6 +15,15 @@ def result_table(tries: Sequence[TryOutcome]) -> list[str]:
     said = (translate("model"), translate("ended"), translate("checks"), translate("files"), translate("lines"))
     head = ("", *said, translate("rounds"), translate("seconds"), translate("cost"), translate("node"))
     return table([head, *map(_row, tries)], "><<<>>>>><")
+
+
+def reasons(tries: Sequence[TryOutcome]) -> list[str]:
+    """Return why each try that did not end well did so."""
+    return [
+        one_line(f"  {each.number} {each.final.status}: {explain(each.final.remark)}")
+        for each in tries
+        if each.final.status != "ok" and each.final.remark is not None
+    ]
 
 
 def _row(each: TryOutcome) -> tuple[str, ...]:

@@ -83,7 +83,9 @@ class Places(Protocol):
 
 class Overlays:
     """Overlays over one copy in memory. Made by a process with one thread, whose mounts they change. A folder that is
-    `covered` is empty in every place, and whatever is put there is gone with it. Raises Unavailable."""
+    `covered` is empty in every place, and whatever is put there is gone with it. The conversation is seen at the folder
+    `graph_at`, outside of the project: no layer can be put over a project that has something mounted inside. Raises
+    Unavailable."""
 
     def __init__(
         self,
@@ -92,14 +94,13 @@ class Overlays:
         project: int,
         hidden: Sequence[str] = HIDDEN,
         covered: str = "",
-        *,
-        shows_graph: bool = True,
+        graph_at: str = "",
     ) -> None:
         self._root = root
         self._shown = shown
         self._hidden = hidden
         self._covered = covered
-        self._shows_graph = shows_graph
+        self._graph_at = graph_at
         self.held_still = True
         try:
             namespaces.enter_for_mounts()
@@ -110,14 +111,14 @@ class Overlays:
 
     def _build(self, project: int) -> None:
         root, room = self._root, free_memory()
-        has_graph = self._shows_graph and all(_is_folder(f"{root}/{path}") for path in (*HIDDEN, GRAPH))
-        graph = mounts.clone_tree(f"{root}/{GRAPH}") if has_graph else None
+        if self._graph_at and all(_is_folder(f"{root}/{path}") for path in (*HIDDEN, GRAPH)):
+            mounts.attach(mounts.clone_tree(f"{root}/{GRAPH}"), self._graph_at, READ_ONLY | _SAFE)
+        else:
+            self._graph_at = ""
         live = mounts.clone_tree(root)
         mounts.mount("tmpfs", root, f"mode=700,size={max(room // 2, 64 * MIB)}", _SAFE)
-        for name in ("lower", "live", "graph"):
+        for name in ("lower", "live"):
             os.mkdir(f"{root}/{name}", 0o700)
-        if graph is not None:
-            mounts.attach(graph, f"{root}/graph", READ_ONLY | _SAFE)
         lower = os.open(f"{root}/lower", FOLDER_FLAGS)
         try:
             FrozenCopy(lower, self._shown, self._hidden, min(room // _SHARE_OF_MEMORY, _MOST_FROZEN)).take(project)
@@ -128,7 +129,6 @@ class Overlays:
             mounts.attach(live, f"{root}/live", READ_ONLY | _SAFE)
         finally:
             os.close(lower)
-        self._has_graph = has_graph
 
     def enter(self, number: int) -> TryPlace:
         try:
@@ -150,20 +150,16 @@ class Overlays:
         if not self.held_still:
             hidden = [path for path in self._hidden if os.path.lexists(f"{lower}/{path}")]
             masks.put_masks(upper, lower, dict(self._shown), hidden)
-        graph = mounts.clone_tree(f"{below}/graph") if self._has_graph else None
         options = "userxattr,xino=off,index=off,volatile"
         options += f",lowerdir={lower},upperdir={below}/{number}/upper,workdir={below}/{number}/work"
         mounts.mount("overlay", root, options, _SAFE)
         os.close(here)
-        if graph is not None:
-            os.makedirs(f"{root}/{GRAPH}", 0o700)
-            mounts.attach(graph, f"{root}/{GRAPH}", READ_ONLY | _SAFE)
         if self._covered:
             mounts.mount("tmpfs", self._covered, "mode=700", _SAFE)
         os.chdir(root)
         layer = Layer(lower_fd)
         layer.descriptors = [upper]
-        return TryPlace(root, f"{root}/{GRAPH}", layer, {} if self.held_still else self._shown)
+        return TryPlace(root, self._graph_at, layer, {} if self.held_still else self._shown)
 
     def remove(self, number: int) -> None:
         with suppress(OSError), Folder.at(self._root) as places:  # it never came to that, or its memory is freed later

@@ -17,16 +17,17 @@ from nebula.workspace.local import LocalWorkspace
 
 if TYPE_CHECKING:
     from nebula.agent.race.begin import RaceWish
+    from nebula.agent.race.race import Race
     from nebula.agent.race.take import TakenSet
     from nebula.cli.terminal.terminal_session import TerminalSession
 
-USAGE = "/race --tries 3 TASK, or /race --models A,B TASK"
+USAGE = "/race 3 TASK, or /race --models A,B TASK"
 
 
 async def race(terminal: TerminalSession, argument: str = "") -> None:
     from nebula.agent.race.begin import prepare_race
     from nebula.cli.race.comparison import show_comparison
-    from nebula.cli.race.view import result_table
+    from nebula.cli.race.view import reasons, result_table
 
     session, screen = terminal.session, terminal.screen
     wish = _read_wish(terminal, argument)
@@ -46,7 +47,7 @@ async def race(terminal: TerminalSession, argument: str = "") -> None:
     begun.workspace = files
     task = asyncio.create_task(begun.run())
     terminal.work = task
-    keys = Watch(begun.stop, terminal.toggle_backstage, obey_at_once=lambda line: _obey(begun, line))
+    keys = Watch(begun.stop, terminal.toggle_backstage, obey_at_once=lambda line: _obey(terminal, begun, line))
     try:
         with terminal.input.watching(keys):
             tries = await task
@@ -55,7 +56,9 @@ async def race(terminal: TerminalSession, argument: str = "") -> None:
         terminal.work = None
     for sentence in session.remarks.take():
         screen.line(one_line(explain(sentence)), "yellow")
-    for line in (*result_table(tries), *show_comparison(tries, files.history, width=screen.columns)):
+    for line in (*result_table(tries), *reasons(tries)):
+        screen.verbatim(line)
+    for line in show_comparison(tries, files.history, width=screen.columns):
         screen.verbatim(line)
     terminal.tries = {each.number: each for each in tries}
     if any(each.changes for each in tries):
@@ -65,22 +68,34 @@ async def race(terminal: TerminalSession, argument: str = "") -> None:
         screen.line(said, "dim")
 
 
-def _obey(begun: object, line: str) -> bool:
-    from nebula.agent.race.race import Race
+def _obey(terminal: TerminalSession, begun: Race, line: str) -> bool:
+    """Carry out what was typed during a race: `stop N`, or `compare PATH…` of the tries that have ended."""
+    from nebula.cli.race.comparison import show_comparison
     from nebula.cli.race.keys import stop_named
 
-    return isinstance(begun, Race) and stop_named(begun, line)
+    word, *paths = line.split() or [""]
+    if word.removeprefix("/") != "compare":
+        return stop_named(begun, line)
+    ended, screen = begun.ended(), terminal.screen
+    for each in show_comparison(ended, begun.workspace.history, paths, screen.columns):
+        screen.verbatim(each)
+    names = ", ".join(str(each.number) for each in ended)
+    screen.line(
+        translate("Compared so far: {tries}", tries=names) if ended else translate("No try has ended yet."), "dim"
+    )
+    return True
 
 
 class RaceLines:
-    """One line for each try that ends, and a live one for those at work."""
+    """A line for each try that ends, and a live one for each that is at work."""
 
     def __init__(self, terminal: TerminalSession) -> None:
         from nebula.cli.race.progress import RaceProgress
 
         self._screen = terminal.screen
         self._progress = RaceProgress("lines")
-        self._live = LiveLine(terminal.screen, terminal.typed.shown, translate("Esc ends all · stop N ends one"))
+        ways = translate("Esc ends all · stop N ends one · compare")
+        self._live = LiveLine(terminal.screen, terminal.typed.shown, ways, self._progress.lines_at_work)
         self._live.raise_()
 
     def hear(self, number: int, stamped: object) -> None:
@@ -89,7 +104,7 @@ class RaceLines:
         if isinstance(stamped.event, Final):
             self._live.lower()
             self._screen.line(self._progress.line_of(number), "dim")
-        self._live.raise_(doing=self._progress.all_in_short())
+        self._live.raise_(doing="" if self._screen.capable else self._progress.all_in_short())
 
     def end(self) -> None:
         self._live.lower()
@@ -99,6 +114,8 @@ def _read_wish(terminal: TerminalSession, argument: str) -> RaceWish | None:
     from nebula.agent.race.begin import RaceWish, command_line
 
     option, _, rest = argument.strip().partition(" ")
+    if option.isdecimal():
+        option, rest = "--tries", argument.strip()
     value, _, task = rest.strip().partition(" ")
     if option not in ("--tries", "--models") or not task.strip():
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -33,11 +33,19 @@ T = TypeVar("T")
 class LiveLine:
     """Up between `raise_` and `lower`. The clock runs from the beginning of what goes on; beside it the turn's."""
 
-    def __init__(self, screen: Screen, typed: Callable[[], str], way_out: str = "") -> None:
+    def __init__(
+        self,
+        screen: Screen,
+        typed: Callable[[], str],
+        way_out: str = "",
+        above: Callable[[], Sequence[str]] = tuple,
+    ) -> None:
         self._screen = screen
         self._way_out = way_out or translate("Esc interrupts")
         self._typed = typed
         """What the user has typed ahead, shown at the end of the line."""
+        self._above = above
+        """Further lines above it, which are redrawn as well."""
         self._started = time.monotonic()
         self._path = ""
         self._running = ""
@@ -83,7 +91,7 @@ class LiveLine:
         with suppress(asyncio.CancelledError):
             frame = 0
             while True:
-                self._screen.live(self.text(frame))
+                self._screen.live(self.text(frame), self._above())
                 frame += 1
                 await asyncio.sleep(TICK_S)
 

@@ -31,6 +31,8 @@ class Screen:
     colour: bool = False
     """Nobody set NO_COLOR. Without colours bold, dim and the shape of the text are still there."""
     _live: bool = False
+    _several: bool = False
+    """The live line is the last of several."""
     _drawn_for: int = 0
     """The columns for which the live line was drawn last."""
 
@@ -92,22 +94,29 @@ class Screen:
         self.out.write(neutralise(question))
         self.out.flush()
 
-    def live(self, text: str) -> None:
-        """Redraw the one live line: cut, so that it never wraps, and cleared last, so that it never flickers.
+    def live(self, text: str, above: Sequence[str] = ()) -> None:
+        """Redraw the live line, and those above it: cut, so that none ever wraps, and cleared last, so that none
+        flickers.
 
-        The cursor waits at its beginning. A window that gets narrower breaks the line, and the terminal keeps the
+        The cursor waits at their beginning. A window that gets narrower breaks a line, and the terminal keeps the
         cursor with its character: so what is cleared below it is all that the break has made.
         """
         if self.capable:
-            drawn = self.styled(cut(one_line(text), self.columns - 1), "dim")
-            self.out.write(f"\r{drawn}{self._clear()}\r")
+            shown = [*above[: self.rows - 2], text]
+            lines = [self.styled(cut(one_line(each), self.columns - 1), "dim") for each in shown]
+            several, self._several = len(lines) > 1 or self._several, len(lines) > 1
+            clear = CLEAR_BELOW if several else self._clear()
+            up = f"\x1b[{len(lines) - 1}A" if self._several else ""
+            drawn = f"{CLEAR_TO_END}\n".join(lines)
+            self.out.write(f"\r{drawn}{clear}{up}\r")
             self.out.flush()
             self._live = True
 
     def end_live(self) -> None:
         if self._live:
             self._live = False
-            self.out.write("\r" + self._clear())
+            self.out.write("\r" + (CLEAR_BELOW if self._several else self._clear()))
+            self._several = False
             self.out.flush()
 
     def _clear(self) -> str:
