@@ -83,5 +83,9 @@ def test_a_projects_shared_file_is_listed_once_it_is_trusted(bench: Bench) -> No
     (bench.project / ".mcp.json").write_text(json.dumps(shared))
     ran = run_here(bench, "nebula", "mcp", "list")
     assert "run-me" not in ran.out and "MCP servers are not started: its folder is not trusted" in ran.err
+    assert (
+        ran.err.rstrip().endswith("add --trust.")
+        and "run-me" in run_here(bench, "nebula", "mcp", "list", "--trust").out
+    )
     ran = run_here(bench, "nebula", "mcp", "list", NEBULA_TRUST="1")
     assert "run-me ${HOME}" in ran.out and ".mcp.json" in ran.out, "a project is given nothing of the environment"
