@@ -5,12 +5,23 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from nebula.graph import events
-from nebula.graph.derived.search import Found, Query, beginnings, due, latest, models, search, tags, tries_of
+from nebula.graph.derived.search import (
+    Found,
+    Query,
+    beginnings,
+    due,
+    latest,
+    models,
+    search,
+    tags,
+    timestamps,
+    tries_of,
+)
 from nebula.graph.disk.node_files import FOLDER as NODES
 from nebula.graph.disk.watch import NodeWatch
 from nebula.graph.errors import AmbiguousId, BadFile, NotFound
@@ -126,6 +137,12 @@ class GraphReader:
         were not read yet those that come later are missing."""
         with self._store.reading():
             return beginnings(self._store.node_index)
+
+    def list_timestamps(self, node_ids: Sequence[str]) -> dict[str, str]:
+        """Return when each of these nodes was made, without reading their files; in a graph that is new to this machine
+        some may be missing."""
+        with self._store.reading():
+            return timestamps(self._store.node_index, node_ids)
 
     def list_nodes_outside(self) -> list[Node]:
         """Nodes that are in no flow, newest first: taken out of theirs, or parted from another one after a merge."""

@@ -82,7 +82,7 @@ const start = () => {
   focusPrompt();
 };
 const outline = createOutline(find("outline"), { choosing, searching, summaries, loading, selectors, start }, store);
-const handles = createHandles(store, asking, choosing, turns, files, focusPrompt);
+const handles = createHandles(store, asking, choosing, turns, files, loading.chooseFlow, focusPrompt);
 const graph = createGraph(
   find("graph"),
   { choosing, looking, edits, composing, asking, loading, selectors, handles },
@@ -106,7 +106,7 @@ const commands = [
     ...fileKeys(files),
     ...raceKeys(races, () => composer.race()),
   ]),
-  ...inGroup("graph", flowKeys(choosing, edits, looking, selectors)),
+  ...inGroup("graph", flowKeys(choosing, edits, looking, selectors, loading.chooseFlow)),
   ...inGroup(
     "outline",
     outlineKeys(searching, summaries, {

@@ -262,6 +262,18 @@ def beginnings(node_index: NodeIndex) -> dict[str, str]:
     )
 
 
+def timestamps(node_index: NodeIndex, ids: Sequence[str]) -> dict[str, str]:
+    """Return when each of these nodes was made, as far as it is known by now."""
+    node_index.catch_up(_SHORT_S)
+    found: dict[str, str] = {}
+    for start in range(0, len(ids), _CHUNK):
+        part = ids[start : start + _CHUNK]
+        marks = ",".join("?" * len(part))
+        sql = f"SELECT id, timestamp FROM files WHERE shadowed = 0 AND id IN ({marks})"  # noqa: S608
+        found.update(node_index.ask(sql, *part))
+    return found
+
+
 def due(node_index: NodeIndex) -> list[Node]:
     """Nodes without a summary or edited since it was built, oldest first."""
     node_index.catch_up()

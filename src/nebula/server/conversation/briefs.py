@@ -58,7 +58,14 @@ def brief_flow(flow: Flow) -> dict[str, Any]:
     }
 
 
-def compact_flow(flow: Flow, tries: Mapping[str, str]) -> dict[str, Any]:
+def beginnings_of(flow: Flow) -> list[str]:
+    """Return the ids of nodes that continue none."""
+    targets = {edge.target for edge in flow.edges}
+    return [entry.id for entry in flow.entries if entry.index not in targets]
+
+
+def compact_flow(flow: Flow, tries: Mapping[str, str], begun: Mapping[str, str] = {}) -> dict[str, Any]:
+    """`begun`: when its conversations began."""
     place = {entry.index: number for number, entry in enumerate(flow.entries)}
     pairs = [
         [place[edge.source], place[edge.target]] for edge in flow.edges if edge.source in place and edge.target in place
@@ -70,6 +77,7 @@ def compact_flow(flow: Flow, tries: Mapping[str, str]) -> dict[str, Any]:
     here |= {"branches": named} if named else {}
     opens = {entry.id: entry.flow for entry in flow.entries if entry.flow}
     here |= {"opens": opens} if opens else {}
+    here |= {"begun": begun} if begun else {}
     return {"flow_id": flow.id, "name": flow.name, "ids": ids, "pairs": pairs} | here
 
 
@@ -84,7 +92,8 @@ class CompactFlows:
         flow, tries = graph.get_flow(flow_id), graph.list_beginnings()
         known = self._known.get(flow.id)
         if known is None or known[0] is not flow or known[1] != tries:
-            known = self._known[flow.id] = flow, tries, encode(compact_flow(flow, tries))
+            begun = graph.list_timestamps(beginnings_of(flow))
+            known = self._known[flow.id] = flow, tries, encode(compact_flow(flow, tries, begun))
         return known[2]
 
 

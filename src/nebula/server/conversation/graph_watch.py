@@ -240,4 +240,5 @@ class GraphWatch:
 
 
 def _content(node: Node) -> int:
-    return hash((node.texts, node.summary, tuple(node.tags), node.model, node.updated))
+    marks = node.pinned, node.note
+    return hash((node.texts, node.summary, tuple(node.tags), node.model, node.updated, marks))

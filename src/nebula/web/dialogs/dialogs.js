@@ -5,6 +5,7 @@ import { comparing } from "../files/compare.js";
 import { files } from "../files/files.js";
 import { fileLines } from "../files/lines.js";
 import { figures } from "../figures/figures.js";
+import { nestBranch, noteTurn, renameTag, turnsOutside } from "../graph/mark_sheets.js";
 import { deleteFlow, editTurn, flowFigures, moveBranch, nameBranch } from "../graph/sheets.js";
 import { nothing, render } from "../lib/lit.js";
 import { racing } from "../race/race.js";
@@ -65,10 +66,14 @@ const SHEETS = {
   lines: fileLines,
   move_branch: moveBranch,
   name_branch: nameBranch,
+  nest_branch: nestBranch,
   new_flow: naming,
+  note_turn: noteTurn,
+  outside: turnsOutside,
   palette,
   race: racing,
   rename_flow: naming,
+  rename_tag: renameTag,
 };
 
 /** @param {HTMLDialogElement} root @param {SheetActions} actions @param {{ readonly state: State }} store @param {() => void} drawNow */

@@ -76,6 +76,34 @@ export function createEdits(store, asking) {
       const data = { source_id: source, target_id: target, branch_name: name, flow_id: flowId() };
       return asking.carryOut(undoable("name_branch", data, "renamed"));
     },
+    /** @param {string} id @param {boolean} pinned */
+    pin: (id, pinned) =>
+      asking.carryOut(undoable("update_node", { node_id: id, pinned }, pinned ? "pinned" : "unpinned")),
+    /** @param {string} id @param {string} note */
+    note: (id, note) => asking.carryOut(undoable("update_node", { node_id: id, note }, "noted")),
+    /** @param {string} id @param {string} name */
+    nestBranch: (id, name) =>
+      asking.carryOut(undoable("nest_branch", { node_id: id, name, flow_id: flowId() }, "nested")),
+    /** @param {string} tag @param {string} name */
+    renameTag: (tag, name) => asking.carryOut(undoable("rename_tag", { tag, name }, "tag_renamed")),
+    /** @param {string} id */
+    addToFlow: (id) => asking.carryOut(undoable("add_to_flow", { node_id: id, flow_id: flowId() }, "added")),
+    /** @param {boolean} archived */
+    archiveFlow: (archived) =>
+      asking.carryOut(
+        undoable("update_flow", { flow_id: flowId(), archived }, archived ? "flow_archived" : "flow_unarchived"),
+      ),
+    // Turns that are in no flow.
+    showOutside: () =>
+      asking.attempt(async () => {
+        store.change("outside", { outside: await asking.ask("list_outside") });
+        store.change("view", { to: { dialog: "outside" } });
+      }),
+    askForTag: () =>
+      asking.attempt(async () => {
+        store.change("choices", { choices: await asking.ask("list_filters") });
+        store.change("view", { to: { dialog: "rename_tag" } });
+      }),
     deleteFlow: () => asking.carryOut(undoable("delete_flow", { flow_id: flowId() }, "flow_deleted")),
     countFlow: () =>
       asking.attempt(async () => {

@@ -14,6 +14,7 @@ import { roomOf } from "./picture/cards.js";
 import { colouringOf } from "./picture/colouring.js";
 import { createMinimap } from "./picture/minimap.js";
 import { paint } from "./picture/paint.js";
+import { nameOfFlow } from "./picture/scene.js";
 import { followPointer } from "./pointer.js";
 import { begin, bringIntoSight, isReadable, whole, zoomedByKey } from "./sight.js";
 
@@ -161,6 +162,7 @@ export function createGraph(root, actions, store, words) {
             room: roomOf(scene, under),
             chosen: state.merging.includes(id),
             comparable: state.selected !== null && state.selected !== id,
+            opens: nameOfFlow(state, state.flow.opens?.[id]),
           };
     return [
       drawLive(now.live, scene.viewport, say, choosing.watch),
@@ -257,8 +259,11 @@ export function createGraph(root, actions, store, words) {
       view = { state, say, topology, layout, path, hits, live, size, colouring: colouring(state.briefs, by) };
       place(view);
       const { viewport: seen, theme, folding, wide } = view.state.view;
-      const { selected, merging, briefs } = state;
-      if (painted(say, layout, path, hits, selected, merging, briefs, seen, theme, live, by, folding, wide)) repaint();
+      const { selected, merging, briefs, flow, flows } = state;
+      if (
+        painted(say, layout, path, hits, selected, merging, briefs, seen, theme, live, by, folding, wide, flow, flows)
+      )
+        repaint();
     },
   };
 

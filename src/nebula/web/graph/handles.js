@@ -12,14 +12,19 @@
  * @param {Pick<Choosing, "open" | "toggle">} choosing
  * @param {Pick<TurnActions, "retry">} turns
  * @param {Pick<FileActions, "compare">} files
+ * @param {(id: string) => void} openFlow
  * @param {() => void} focusPrompt
  * @returns {Handles}
  */
-export function createHandles(store, { ask, attempt }, choosing, turns, files, focusPrompt) {
+export function createHandles(store, { ask, attempt }, choosing, turns, files, openFlow, focusPrompt) {
   return {
     branch(id) {
       choosing.open(id);
       focusPrompt();
+    },
+    openFlow(id) {
+      const flow = store.state.flow.opens?.[id];
+      if (flow) openFlow(flow);
     },
     merge: (id) => choosing.toggle(id),
     retry: (id) =>

@@ -16,9 +16,10 @@ import { neighbour, nextFork } from "../state/topology.js";
  * @param {Edits} edits
  * @param {Pick<Looking, "look">} looking
  * @param {Selectors} selectors
+ * @param {(id: string) => void} openFlow
  * @returns {Command[]}
  */
-export function flowKeys({ merge, step, parentsOf }, edits, { look }, selectors) {
+export function flowKeys({ merge, step, parentsOf }, edits, { look }, selectors, openFlow) {
   const goTo =
     (/** @type {(topology: Topology, id: string) => string | null} */ find) => (/** @type {State} */ state) => {
       const id = find(selectors.topology(state), state.selected ?? "");
@@ -33,6 +34,10 @@ export function flowKeys({ merge, step, parentsOf }, edits, { look }, selectors)
     state.merging.length ? look({ dialog: "delete" }) : withChosen((id) => edits.remove([id]))(state);
   const isKnown = (/** @type {State} */ { flow }) => flow.id !== "";
   const hasBody = (/** @type {State} */ { selected, bodies }) => bodies.has(selected ?? "");
+  const isArchived = (/** @type {State} */ { flow, flows }) =>
+    flows.some(({ id, archived }) => id === flow.id && archived);
+  const isPinned = (/** @type {State} */ { selected, briefs }) => Boolean(briefs.get(selected ?? "")?.pinned);
+  const opened = (/** @type {State} */ { selected, flow }) => flow.opens?.[selected ?? ""] ?? "";
   const hasOtherFlows = (/** @type {State} */ state) => isChosen(state) && state.flows.length > 1;
   const follows = (/** @type {State} */ { selected }) => selected !== null && parentsOf(selected).length > 0;
   return [
@@ -50,8 +55,32 @@ export function flowKeys({ merge, step, parentsOf }, edits, { look }, selectors)
     { name: "delete_branch", keys: [], when: isChosen, run: withChosen(edits.removeBranch) },
     { name: "move_branch", keys: [], when: hasOtherFlows, run: () => look({ dialog: "move_branch" }) },
     { name: "name_branch", keys: [], when: follows, run: () => look({ dialog: "name_branch" }) },
+    { name: "nest_branch", keys: [], when: isChosen, run: () => look({ dialog: "nest_branch" }) },
+    { name: "open_flow", keys: ["o"], when: (state) => opened(state) !== "", run: (state) => openFlow(opened(state)) },
+    {
+      name: "pin",
+      keys: ["*"],
+      when: isChosen,
+      run: (state) => withChosen((id) => edits.pin(id, !isPinned(state)))(state),
+    },
+    { name: "note_turn", keys: ["N"], when: hasBody, run: () => look({ dialog: "note_turn" }) },
+    { name: "rename_tag", keys: [], run: edits.askForTag },
+    { name: "outside", keys: [], run: edits.showOutside },
     { name: "share_branch", keys: [], when: isChosen, run: withChosen(edits.shareBranch) },
     { name: "count_flow", keys: [], when: isKnown, run: edits.countFlow },
+    {
+      name: "archive_flow",
+      keys: [],
+      when: (state) => isKnown(state) && !isArchived(state),
+      run: () => edits.archiveFlow(true),
+    },
+    { name: "unarchive_flow", keys: [], when: isArchived, run: () => edits.archiveFlow(false) },
+    {
+      name: "show_archived",
+      keys: [],
+      when: ({ flows }) => flows.some((flow) => flow.archived),
+      run: ({ view }) => look({ archived: !view.archived }),
+    },
     { name: "delete_flow", keys: [], when: isKnown, run: () => look({ dialog: "delete_flow" }) },
     { name: "rename_flow", keys: [], when: ({ flow }) => flow.id !== "", run: () => look({ dialog: "rename_flow" }) },
   ];

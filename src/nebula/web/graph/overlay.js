@@ -16,8 +16,9 @@ import { CARD, detailAt, ROW } from "./layout/geometry.js";
  * @property {(id: string) => void} merge
  * @property {(id: string) => void} retry
  * @property {(id: string) => void} compare
+ * @property {(id: string) => void} openFlow
  */
-/** @typedef {{ id: string, brief: Brief | undefined, room: Room, chosen: boolean, comparable: boolean }} Hovered */
+/** @typedef {{ id: string, brief: Brief | undefined, room: Room, chosen: boolean, comparable: boolean, opens: string }} Hovered `opens`: the name of the flow that it opens. */
 
 /** @type {Record<LiveKind, IconName>} */
 export const SIGNS = { working: "loader-circle", asking: "hand", failed: "circle-alert" };
@@ -42,15 +43,16 @@ export function drawLive(live, viewport, say, watch) {
 /** @param {Hovered | null} hovered @param {Say} say @param {Handles} handles @param {() => void} stay @param {() => void} leave */
 export function drawHovered(hovered, say, handles, stay, leave) {
   if (!hovered) return nothing;
-  const { id, brief, room, chosen, comparable } = hovered;
+  const { id, brief, room, chosen, comparable, opens } = hovered;
   const act = (/** @type {keyof Handles} */ name) => () => handles[name](id);
   const width = Math.max(room.width, 250);
   const left = room.left + (room.width - width) / 2;
   const about = brief?.opening || brief?.summary || "";
   return html`<div class="hovered" .style=${`transform:translate(${left}px,${room.top + room.height + 3}px);width:${width}px`} @pointerenter=${stay} @pointerleave=${leave}>
     <div class="handles" role="group" aria-label=${brief?.title ?? ""}>
-      ${iconButton("plus", say("handle_branch"), act("branch"))}${iconButton("git-merge", say(chosen ? "handle_unmerge" : "handle_merge"), act("merge"), { pressed: chosen, disabled: !comparable && !chosen })}${iconButton("rotate-ccw", say("retry"), act("retry"))}${iconButton("columns-2", say("handle_compare"), act("compare"), { disabled: !comparable })}
+      ${iconButton("plus", say("handle_branch"), act("branch"))}${iconButton("git-merge", say(chosen ? "handle_unmerge" : "handle_merge"), act("merge"), { pressed: chosen, disabled: !comparable && !chosen })}${iconButton("rotate-ccw", say("retry"), act("retry"))}${iconButton("columns-2", say("handle_compare"), act("compare"), { disabled: !comparable })}${opens ? iconButton("workflow", say("handle_open", { name: opens }), act("openFlow")) : nothing}
     </div>
+    ${brief?.note ? html`<p class="about note"><span>${brief.note}</span></p>` : nothing}
     ${about ? html`<p class="about"><span>${about}</span></p>` : nothing}
   </div>`;
 }

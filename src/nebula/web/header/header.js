@@ -62,7 +62,8 @@ export function createHeader(root, tabs, looking, { chooseFlow }, { showFigures 
 // The project, and the flow where there are several.
 /** @param {State} state @param {Say} say @param {(flowId: string) => void} chooseFlow */
 function where(state, say, chooseFlow) {
-  const flows = state.flow.problem ? [state.flow, ...state.flows] : state.flows; // one that cannot be read is in no list
+  const listed = state.flows.filter(({ id, archived }) => !archived || state.view.archived || id === state.flow.id);
+  const flows = state.flow.problem ? [state.flow, ...listed] : listed; // one that cannot be read is in no list
   const option = (/** @type {{ id: string, name: string }} */ flow) =>
     html`<option value=${flow.id} .selected=${flow.id === state.flow.id}>${flow.name}</option>`;
   const { root } = state.project;

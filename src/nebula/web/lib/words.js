@@ -1,14 +1,16 @@
 // What the page says, in both languages. `{name}` is filled in; of `{name|turn|turns}` the first is for one, the second else.
 
 import { EN } from "./words/en.js";
+import { EN_GRAPH } from "./words/en_graph.js";
 import { EN_SHEETS } from "./words/en_sheets.js";
 import { JA } from "./words/ja.js";
+import { JA_GRAPH } from "./words/ja_graph.js";
 import { JA_SHEETS } from "./words/ja_sheets.js";
 
 /** @typedef {(key: string, values?: Record<string, any>) => string} Say */
 
 /** @type {Record<string, Record<string, string>>} */
-const WORDS = { en: { ...EN, ...EN_SHEETS }, ja: { ...JA, ...JA_SHEETS } };
+const WORDS = { en: { ...EN, ...EN_GRAPH, ...EN_SHEETS }, ja: { ...JA, ...JA_GRAPH, ...JA_SHEETS } };
 
 export const languages = Object.keys(WORDS);
 

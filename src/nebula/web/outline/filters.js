@@ -22,6 +22,7 @@ export function filters(state, say, { search, toggleFilters }, text) {
       ${choice(say("model"), say("any_model"), Object.keys(state.choices?.models ?? {}), on.model, set("model"))}
       ${choice(say("time"), say("any_time"), DAYS.map(since), on.since, set("since"), days)}
       <input type="text" autocomplete="off" spellcheck="false" placeholder=${say("file_touched")} aria-label=${say("file_touched")} .value=${on.path ?? ""} @change=${set("path")}>
+      <label class="check"><input type="checkbox" .checked=${Boolean(on.pinned)} @change=${() => search(text(), { ...on, pinned: !on.pinned })}> ${say("only_pinned")}</label>
       ${count ? clear : nothing}
     </div>`;
   return html`<button type="button" class="quiet small narrow" aria-expanded=${state.view.filters ? "true" : "false"} @click=${toggleFilters}>${count ? say("filters_on", { count }) : say("filters")}</button>

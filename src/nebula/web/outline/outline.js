@@ -47,7 +47,7 @@ export function createOutline(root, actions, store) {
     search: null,
     before: 0,
     selected: null,
-    height: 36,
+    height: 42,
     room: innerHeight,
     tall: "",
   };
@@ -103,7 +103,9 @@ export function createOutline(root, actions, store) {
     const first = Math.max(0, Math.floor(top / height) - ROWS_BEYOND);
     const last = Math.min(rows.length, Math.ceil((top + view.room) / height) + ROWS_BEYOND);
     const visible = rows.slice(first, last).map((row, offset) => ({ row, place: first + offset }));
-    const named = visible.flatMap(({ row }) => (row.live ? [] : [row.id, ...row.merges, row.from ?? row.id]));
+    const named = visible.flatMap(({ row }) =>
+      row.live || row.day ? [] : [row.id, ...row.merges, row.from ?? row.id],
+    );
     loading.briefs(named.filter((id) => !state.briefs.has(id)));
     const active = rows[view.active];
     const line = (/** @type {{ row: Row, place: number }} */ { row, place }) =>
@@ -115,7 +117,7 @@ export function createOutline(root, actions, store) {
           <p class="count" role="status">${count(state.search, say)}</p>
           <div class="heads"><button type="button" class="quiet small" @click=${actions.start}>${say("new_talk")}</button>${filters(state, say, searching, () => field().value)}</div>
         </div>
-        <div class="tree" role=${rows.length ? "tree" : "group"} aria-multiselectable=${rows.length ? "true" : nothing} tabindex="0" aria-label=${say("outline_tree")} aria-activedescendant=${active ? rowId(active.id) : nothing}
+        <div class="tree" role=${rows.length ? "tree" : "group"} aria-multiselectable=${rows.length ? "true" : nothing} tabindex="0" aria-label=${say("outline_tree")} aria-activedescendant=${active && !active.day ? rowId(active.id) : nothing}
           @scroll=${onscroll} @keydown=${onkey} @click=${onclick} @dragstart=${ondrag}>
           <div class="rows" role="none">
             ${repeat(visible, ({ row }) => row.id, line)}
@@ -186,7 +188,7 @@ function later(run) {
 
 /** @param {HTMLElement} list */
 function rowHeight(list) {
-  return parseFloat(getComputedStyle(list).getPropertyValue("--row")) || 36;
+  return parseFloat(getComputedStyle(list).getPropertyValue("--row")) || 42;
 }
 
 /** @param {HTMLElement} list @param {OutlineView} view @param {number} place */

@@ -5,9 +5,12 @@ import { SIGNS } from "../graph/overlay.js";
 import { icon } from "../lib/icon.js";
 import { html, nothing } from "../lib/lit.js";
 import { marked } from "../lib/marked.js";
+import { timeOfDay } from "../lib/time.js";
+import { nameOfDay } from "./days.js";
 
 /** @import { Choosing } from "../app/choosing.js" */
 /** @import { Live } from "../graph/live.js" */
+/** @import { IconName } from "../lib/icon.js" */
 /** @import { Say } from "../lib/words.js" */
 /** @import { State } from "../state/state.js" */
 /** @import { Row } from "../state/topology.js" */
@@ -22,6 +25,8 @@ export function rowId(id) {
 /** @param {State} state @param {Say} say @param {Row} row @param {number} place @param {boolean} active @param {number} height */
 export function drawRow(state, say, row, place, active, height) {
   if (row.live) return liveRow(state, say, row, row.live, place, height);
+  if (row.day)
+    return html`<div class="day" aria-hidden="true" .style=${`top:${place * height}px`}>${nameOfDay(row.day, state.view.lang)}</div>`;
   const brief = state.briefs.get(row.id);
   const selected = row.id === state.selected;
   const name = (/** @type {string} */ id) => state.briefs.get(id)?.title || "…";
@@ -38,10 +43,16 @@ export function drawRow(state, say, row, place, active, height) {
   const about = [brief?.summary, branch, merge].filter(Boolean).join(" · ");
   const fold = row.holds ? (row.folded ? "▸" : "▾") : "";
   const title = brief ? marked(known, state.search.hits ? state.search.text : "") : "…";
+  const when = brief?.timestamp ? timeOfDay(brief.timestamp, state.view.lang) : "";
+  const signs = [
+    brief?.pinned ? "pin" : "",
+    brief?.note ? "sticky-note" : "",
+    state.flow.opens?.[row.id] ? "workflow" : "",
+  ];
   const badge = html`<span class="badge" aria-hidden="true">⋈ ${titles}</span><span class="hidden">${merge}</span>`;
   return html`<div id=${rowId(row.id)} class=${classes} role="treeitem" data-id=${row.id} aria-level=${row.level} aria-selected=${selected || picked ? "true" : "false"} draggable="true"
     aria-expanded=${row.holds ? String(!row.folded) : nothing} title=${about || nothing}
-    .style=${`top:${place * height}px;--level:${Math.min(row.level, DEEPEST) - 1}`}><span class="fold" aria-hidden="true">${fold}</span>${mark("↳", branch)}<span class="title">${title}</span>${named ? html`<span class="badge named">${named}</span>` : nothing}${merge ? badge : nothing}${row.branches ? html`<span class="badge">↳${row.branches}</span>` : nothing}${brief?.files ? html`<span class="badge">±${brief.files}</span>` : nothing}</div>`;
+    .style=${`top:${place * height}px;--level:${Math.min(row.level, DEEPEST) - 1}`}><span class="fold" aria-hidden="true">${fold}</span>${mark("↳", branch)}<span class="title">${title}</span>${named ? html`<span class="badge named">${named}</span>` : nothing}${merge ? badge : nothing}${row.branches ? html`<span class="badge">↳${row.branches}</span>` : nothing}${brief?.files ? html`<span class="badge">±${brief.files}</span>` : nothing}${signs.map((sign) => (sign ? icon(/** @type {IconName} */ (sign)) : nothing))}${when ? html`<time class="badge" aria-hidden="true">${when}</time>` : nothing}</div>`;
 }
 
 /** @param {State} state @param {Say} say @param {Row} row @param {Live} live @param {number} place @param {number} height */
@@ -79,7 +90,7 @@ export function onRowKey(event, rows, active, selected, { open, fold, step }) {
   const go = (/** @type {number} */ place) => {
     const way = place > active ? 1 : -1;
     let to = Math.max(0, Math.min(place, rows.length - 1));
-    while (rows[to]?.live) to += way;
+    while (rows[to]?.live || rows[to]?.day) to += way;
     if (rows[to]) step(rows[to].id);
   };
   const outward = () => {
@@ -95,7 +106,7 @@ export function onRowKey(event, rows, active, selected, { open, fold, step }) {
     End: () => go(rows.length - 1),
     PageDown: () => go(active + 10),
     PageUp: () => go(active - 10),
-    Enter: () => here && !here.live && open(here.id),
+    Enter: () => here && !here.live && !here.day && open(here.id),
     " ": () => go(active),
     ArrowRight: () => here?.holds && (here.folded ? fold(here.id, false) : go(active + 1)),
     ArrowLeft: () => here && (here.holds && !here.folded ? fold(here.id, true) : outward()),

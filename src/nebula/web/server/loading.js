@@ -32,13 +32,13 @@ export function createLoading(store, { ask, attempt }) {
       store.change("flow", { flow: { id: "", name: wanted, nodes: [], connections: [], problem: found.problem } });
       return;
     }
-    const { flow_id: id, name, ids, pairs, tries, branches } = found;
+    const { flow_id: id, name, ids, pairs, tries, branches, opens, begun } = found;
     const connections = pairs.map((/** @type {[number, number]} */ [source, target]) => ({
       source: ids[source],
       target: ids[target],
     }));
     const place = node ?? (store.state.flow.id !== id && store.state.selected === null ? placeIn(id) : null);
-    store.change("flow", { flow: { id, name, nodes: ids, connections, tries, branches }, place });
+    store.change("flow", { flow: { id, name, nodes: ids, connections, tries, branches, opens, begun }, place });
     store.change("briefs", { nodes: (await titles).nodes });
   }
 

@@ -100,17 +100,21 @@ function created(state, all) {
   const known = new Set(nodes);
   /** @type {Record<string, string>} */
   const tries = {};
-  for (const { node_id, flow_id, parents, beginning } of all) {
+  /** @type {Record<string, string>} */
+  const begun = {};
+  for (const { node_id, node, flow_id, parents, beginning } of all) {
     if ((id ? flow_id !== id : state.flowId !== "main") || known.has(node_id)) continue;
     id = flow_id;
     known.add(node_id);
     nodes.push(node_id);
     if (beginning) tries[node_id] = beginning;
+    if (!parents.length && node?.timestamp) begun[node_id] = node.timestamp;
     for (const { source } of parents) connections.push({ source, target: node_id });
   }
   if (nodes.length === state.flow.nodes.length) return { ...state, briefs };
   const flow = { ...state.flow, id, nodes, connections };
   if (Object.keys(tries).length) flow.tries = { ...flow.tries, ...tries };
+  if (Object.keys(begun).length) flow.begun = { ...flow.begun, ...begun };
   return { ...state, briefs, flow };
 }
 
@@ -136,7 +140,9 @@ function deleted(state, { node_id }) {
 // Nodes come with events of their own; anything else that differs is fetched.
 /** @param {State} state @param {{ flow_id: string, name: string, [more: string]: any }} data */
 function flowUpdated(state, data) {
-  const known = state.flows.some((flow) => flow.id === data.flow_id && flow.name === data.name);
+  const known = state.flows.some(
+    (flow) => flow.id === data.flow_id && flow.name === data.name && Boolean(flow.archived) === Boolean(data.archived),
+  );
   if (data.flow_id !== state.flow.id) return known && !data.deleted ? state : { ...state, outdated: true };
   const same = data.node_count === state.flow.nodes.length && data.connection_count === state.flow.connections.length;
   return data.only_grew && same && known ? state : { ...state, outdated: true };

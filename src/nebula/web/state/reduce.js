@@ -48,6 +48,7 @@ const CHANGES = {
   found: (state, { found }) => ({ ...state, found }),
   compared: (state, { compared }) => ({ ...state, compared }),
   counted: (state, { counted }) => ({ ...state, counted }),
+  outside: (state, { outside }) => ({ ...state, outside }),
   figures: (state, { figures }) => ({ ...state, figures }),
   racing: (state, { racing }) => ({ ...state, racing, tried: state.race ? state.tried : null }),
   tried: (state, { tried }) => ({ ...state, tried }),

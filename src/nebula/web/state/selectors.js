@@ -2,6 +2,7 @@
 
 import { extended, layoutOf, settled } from "../graph/layout/layout.js";
 import { liveTurns } from "../graph/live.js";
+import { withDays } from "../outline/days.js";
 import { withLive } from "../outline/live_rows.js";
 import { grown, pathTo, rowsOf, topologyOf } from "./topology.js";
 
@@ -73,6 +74,7 @@ export function createSelectors() {
   );
   const live = createLive();
   const rows = remembered(rowsOf);
+  const rowsWithDays = remembered(withDays);
   const rowsWithLive = remembered(withLive);
   const path = remembered(pathTo);
   const placeOf = remembered((/** @type {Row[]} */ shown, /** @type {string | null} */ id) =>
@@ -84,7 +86,9 @@ export function createSelectors() {
 
   const shape = (/** @type {State} */ state) => topology(state.flow);
   const shownRows = (/** @type {State} */ state) =>
-    state.search.hits ? hits(state.search.hits) : rowsWithLive(rows(shape(state), state.folded), live(state));
+    state.search.hits
+      ? hits(state.search.hits)
+      : rowsWithLive(rowsWithDays(rows(shape(state), state.folded), state.flow.begun ?? NO_DAYS), live(state));
   return {
     topology: shape,
     layout: (/** @type {State} */ state) => {
@@ -135,6 +139,7 @@ function createLive() {
   };
 }
 
+const NO_DAYS = {};
 /** @type {Row} */
 const HIT = { id: "", level: 1, kind: "turn", from: null, merges: [], branches: 0, holds: false, folded: false };
 

@@ -66,6 +66,7 @@ import { NO_TURNS } from "./turns.js";
  * @property {{ text: string, paths: string[], nodes: Brief[] }} found What the server knows of what is typed into the palette.
  * @property {any} figures
  * @property {Record<string, any> | null} counted What the flow comes to.
+ * @property {{ nodes: Brief[], total: number } | null} outside Turns that are in no flow.
  * @property {Race | null} race The one that goes on, or the last.
  * @property {{ prompt: string }} racing What a new one would try.
  * @property {Tried | null} tried Turns that are compared.
@@ -75,7 +76,7 @@ import { NO_TURNS } from "./turns.js";
 /** @typedef {{ action: string, data: Record<string, any> }} Step Something asked of the server. */
 /** @typedef {{ steps: Step[], done: string }} Offer What takes a change back, and the word that is said then. */
 /** @typedef {{ steps: Step[], done: string, undo?: Offer }} Edit */
-/** @typedef {{ tag?: string, model?: string, since?: string, until?: string, path?: string }} Filters */
+/** @typedef {{ tag?: string, model?: string, since?: string, until?: string, path?: string, pinned?: boolean }} Filters */
 /** @typedef {{ start_line: number, end_line: number, by: string, node_id?: string, prompt?: string, model?: string, at?: string, verified?: boolean, commit?: string, author?: string, tool?: string }} LineRun */
 /** @typedef {{ path: string, added: number, removed: number, diff: string, conflict?: string }} FileDifference */
 /** @typedef {{ numbers: number[], added: number, removed: number, note: string, diff: string }} TriedColumn */
@@ -87,7 +88,7 @@ import { NO_TURNS } from "./turns.js";
  * @property {string} tab The part in sight where there is room for one only.
  * @property {boolean} graph
  * @property {boolean} drawer
- * @property {"" | "help" | "palette" | "new_flow" | "rename_flow" | "build" | "files" | "lines" | "compare" | "figures" | "delete" | "delete_flow" | "edit_turn" | "move_branch" | "name_branch" | "count_flow" | "race"} dialog
+ * @property {"" | "help" | "palette" | "new_flow" | "rename_flow" | "build" | "files" | "lines" | "compare" | "figures" | "delete" | "delete_flow" | "edit_turn" | "move_branch" | "name_branch" | "nest_branch" | "note_turn" | "rename_tag" | "outside" | "count_flow" | "race"} dialog
  * @property {string[]} due Turns whose summaries the dialog asks about.
  * @property {string} lang
  * @property {string} theme
@@ -101,6 +102,7 @@ import { NO_TURNS } from "./turns.js";
  * @property {number} arranged How often the reader had the graph arranged anew.
  * @property {number} shape Width by height of the graph's panel, as it was arranged for.
  * @property {boolean} wide Whether the graph lies over the page, where there is no room beside it.
+ * @property {boolean} archived Whether archived flows are in the list.
  * @property {"model" | "tag" | "none"} colourBy What the colours of the graph mean.
  */
 
@@ -143,6 +145,7 @@ export const EMPTY = {
   found: { text: "", paths: [], nodes: [] },
   figures: null,
   counted: null,
+  outside: null,
   race: null,
   racing: { prompt: "" },
   tried: null,
@@ -164,6 +167,7 @@ export const EMPTY = {
     arranged: 0,
     shape: 0.7,
     wide: false,
+    archived: false,
     colourBy: "model",
   },
 };

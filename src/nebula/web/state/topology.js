@@ -9,6 +9,8 @@
  * @property {string[]} nodes
  * @property {Connection[]} connections
  * @property {Readonly<Record<string, string>>} [branches] Names of branches, by their first node.
+ * @property {Readonly<Record<string, string>>} [opens] Flows that nodes open, by node.
+ * @property {Readonly<Record<string, string>>} [begun] When conversations began, by their first node.
  * @property {Readonly<Record<string, string>>} [tries] First prompts that were asked again, or raced: the id of the first try of each.
  */
 /**
@@ -32,6 +34,7 @@
  * @property {number} branches How many leave here.
  * @property {boolean} holds Whether there is something to fold.
  * @property {boolean} folded
+ * @property {string} [day] Of a line that says which day it was.
  * @property {import("../graph/live.js").Live} [live] Of a turn that is no node yet.
  */
 

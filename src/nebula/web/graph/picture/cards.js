@@ -49,6 +49,7 @@ function ground(pen, { colour, colouring }, now, { left, top, width, height }) {
     pen.beginPath();
     pen.roundRect(left, top + down, width, height, round);
   };
+  if (now.opens) stack(pen, colour, { left, top, width, height }, round);
   if (now.hovered) Object.assign(pen, { shadowColor: colour("--veil"), shadowBlur: 14, shadowOffsetY: 3 });
   shape(now.hovered ? 0 : 1.5);
   pen.fillStyle = colour("--line");
@@ -71,6 +72,20 @@ function ground(pen, { colour, colouring }, now, { left, top, width, height }) {
   if (now.count) pen.setLineDash([5, 3]);
   pen.stroke();
   pen.setLineDash([]);
+}
+
+// A turn that opens a flow lies on top of others.
+/** @param {CanvasRenderingContext2D} pen @param {Scene["colour"]} colour @param {Room} room @param {number} round */
+function stack(pen, colour, { left, top, width, height }, round) {
+  for (const down of [8, 4]) {
+    pen.beginPath();
+    pen.roundRect(left + down, top + down, width - 2 * down, height, round);
+    pen.fillStyle = colour("--surface-raised");
+    pen.fill();
+    pen.lineWidth = 1;
+    pen.strokeStyle = colour("--line-strong");
+    pen.stroke();
+  }
 }
 
 /** @param {Standing} now */
@@ -124,6 +139,7 @@ function foot(pen, { colour, font }, now, left, base, room, detail) {
     if (text) pen.fillText(text, at + 15, base);
     at += needed + 9;
   };
+  if (now.opens) sign("workflow", now.opens);
   if (brief.pinned) sign("pin", "");
   if (brief.note) sign("sticky-note", "");
   if (now.merge) sign("git-merge", "");

@@ -3,6 +3,7 @@
 import { CARD, detailAt, placesIn, pointOf } from "../layout/geometry.js";
 import { shownFor } from "../layout/placing.js";
 import { inSight } from "../layout/viewport.js";
+import { drawBranchNames } from "./branch_names.js";
 import { drawCard } from "./cards.js";
 import { drawEdges, drawLink } from "./edges.js";
 import { createFar } from "./far.js";
@@ -31,6 +32,7 @@ export function paint(pen, scene, ratio) {
   drawGrounds(pen, scene);
   drawEdges(pen, scene);
   for (const place of places) if (place !== hovered) drawCard(pen, scene, place, detail);
+  drawBranchNames(pen, scene);
   if (hovered !== null && places.includes(hovered)) drawCard(pen, scene, hovered, detail);
   const missing = drawTitles(pen, scene);
   drawLink(pen, scene);

@@ -17,7 +17,7 @@ import { shownFor } from "../layout/placing.js";
  * @property {Size} size
  * @property {Set<string>} path
  * @property {Set<string> | null} hits
- * @property {Pick<State, "briefs" | "selected" | "merging">} state
+ * @property {Pick<State, "briefs" | "selected" | "merging" | "flow" | "flows">} state
  * @property {Say} say
  * @property {(name: string) => string} colour A colour by its token.
  * @property {string} font
@@ -46,7 +46,13 @@ export function standing({ layout, topology, state, path, hits, hovered }, place
     merge: topology.parents[place].length > 1,
     branches: topology.children[place].length,
     hovered: hovered === place,
+    opens: nameOfFlow(state, state.flow.opens?.[id]),
   };
+}
+
+/** @param {Pick<State, "flows">} state @param {string | undefined} id */
+export function nameOfFlow({ flows }, id) {
+  return id ? (flows.find((flow) => flow.id === id)?.name ?? "") : "";
 }
 
 /** @param {Scene} scene @param {Standing} now */

@@ -1,0 +1,74 @@
+// What is asked before a turn is annotated, a branch folded into a flow of its own or a tag renamed; and turns in no flow.
+
+import { bar } from "../dialogs/bar.js";
+import { fieldOf } from "../lib/dom.js";
+import { iconButton } from "../lib/icon.js";
+import { html } from "../lib/lit.js";
+import { timeOf } from "../lib/time.js";
+
+/** @import { Sheet } from "../dialogs/dialogs.js" */
+
+/** @param {Sheet} sheet */
+export function noteTurn({ state, say, actions: { edits }, close }) {
+  const id = state.selected ?? "";
+  const submit = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    const form = /** @type {HTMLFormElement} */ (event.target);
+    const note = /** @type {HTMLTextAreaElement} */ (form.elements.namedItem("note")).value;
+    close();
+    if (note !== (state.bodies.get(id)?.note ?? "")) edits.note(id, note);
+  };
+  return html`${bar(say("cmd_note_turn"), say, close)}
+    <form class="fields" @submit=${submit}>
+      <label>${say("note_hint")}<textarea name="note" rows="5" .value=${state.bodies.get(id)?.note ?? ""}></textarea></label>
+      <button type="submit" class="primary">${say("save")}</button>
+    </form>`;
+}
+
+/** @param {Sheet} sheet */
+export function nestBranch({ state, say, actions: { edits }, close }) {
+  const submit = (/** @type {Event} */ event) => {
+    const name = fieldOf(event, "name");
+    if (!name) return;
+    close();
+    if (state.selected) edits.nestBranch(state.selected, name);
+  };
+  return html`<h2 id="dialog-title">${say("cmd_nest_branch")}</h2>
+    <p>${say("ask_nest")}</p>
+    <form @submit=${submit}>
+      <input name="name" type="text" autocomplete="off" required aria-label=${say("flow_name")}>
+      <button type="submit" class="primary">${say("save")}</button>
+    </form>`;
+}
+
+/** @param {Sheet} sheet */
+export function renameTag({ state, say, actions: { edits }, close }) {
+  const tags = Object.entries(state.choices?.tags ?? {});
+  const submit = (/** @type {Event} */ event) => {
+    const [tag, name] = [fieldOf(event, "tag"), fieldOf(event, "name")];
+    close();
+    if (tag && tag !== name) edits.renameTag(tag, name);
+  };
+  return html`${bar(say("cmd_rename_tag"), say, close)}
+    <form class="fields" @submit=${submit}>
+      <label>${say("tag")}<select name="tag">${tags.map(([tag, count]) => html`<option value=${tag}>${tag} (${count})</option>`)}</select></label>
+      <label>${say("tag_name")}<input name="name" type="text" autocomplete="off" list="known-tags"></label>
+      <datalist id="known-tags">${tags.map(([tag]) => html`<option value=${tag}></option>`)}</datalist>
+      <button type="submit" class="primary" ?disabled=${!tags.length}>${say("save")}</button>
+    </form>`;
+}
+
+/** @param {Sheet} sheet */
+export function turnsOutside({ state, say, actions: { edits }, close, redraw }) {
+  const { nodes = [], total = 0 } = state.outside ?? {};
+  const take = async (/** @type {string} */ id) => {
+    if (!(await edits.addToFlow(id))) return;
+    await edits.showOutside();
+    redraw();
+  };
+  const line = (/** @type {import("../state/state.js").Brief} */ { id, title = "", timestamp = "", opening = "" }) =>
+    html`<li><div><b>${title || say("untitled")}</b> <time>${timeOf(timestamp, state.view.lang)}</time><p>${opening}</p></div>${iconButton("plus", say("add_here"), () => take(id))}</li>`;
+  return html`${bar(say("cmd_outside"), say, close)}
+    <p>${say(total ? "outside_count" : "outside_none", { count: total })}</p>
+    <ul class="outside">${nodes.map(line)}</ul>`;
+}

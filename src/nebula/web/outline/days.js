@@ -1,0 +1,34 @@
+// Which day conversations began, as lines between them.
+
+/** @import { Row } from "../state/topology.js" */
+
+// Where all of them are of one day there is nothing to tell apart.
+/** @param {Row[]} rows @param {Readonly<Record<string, string>>} begun When, by the first turn. @returns {Row[]} */
+export function withDays(rows, begun) {
+  /** @type {Row[]} */
+  const shown = [];
+  let last = "";
+  let days = 0;
+  for (const row of rows) {
+    const day = row.kind === "start" && begun[row.id] ? new Date(begun[row.id]).toDateString() : last;
+    if (day !== last) {
+      shown.push({ ...HEAD, id: `day ${days++} ${day}`, day });
+      last = day;
+    }
+    shown.push(row);
+  }
+  return days > 1 ? shown : rows;
+}
+
+/** @type {Row} */
+const HEAD = { id: "", level: 1, kind: "turn", from: null, merges: [], branches: 0, holds: false, folded: false };
+
+// Today and yesterday by their names, others by their date.
+/** @param {string} day @param {string} lang @param {number} now */
+export function nameOfDay(day, lang, now = Date.now()) {
+  const at = new Date(day);
+  const ago = Math.round((new Date(new Date(now).toDateString()).getTime() - at.getTime()) / 86_400_000);
+  if (ago === 0 || ago === 1) return new Intl.RelativeTimeFormat(lang, { numeric: "auto" }).format(-ago, "day");
+  const year = new Date(now).getFullYear() === at.getFullYear() ? {} : { year: /** @type {const} */ ("numeric") };
+  return at.toLocaleDateString(lang, { weekday: "short", month: "short", day: "numeric", ...year });
+}

@@ -1,0 +1,141 @@
+"""What a person marks on the page: pins, notes, sub-flows, archived flows, tags, turns in no flow; each one step of undo."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.async_api import expect
+
+from conversation_rig import serving, talk
+from page_rig import WIDE, branched, browsing, make, row, until
+
+pytestmark = pytest.mark.slow
+
+
+async def command(page, words):
+    await page.locator("#outline .tree").focus()
+    await page.keyboard.press("Control+k")
+    await page.keyboard.type(words)
+    await page.keyboard.press("Enter")
+
+
+async def undo(page):
+    await page.locator("#outline .tree").focus()
+    await page.keyboard.press("Control+z")
+
+
+async def test_a_turn_is_pinned_by_a_key_and_found_by_the_filter(bench):
+    with serving(bench, "vizprompt") as server:
+        async with talk(server) as client, browsing(server, viewport=WIDE) as page:
+            await branched(client)
+            await (await row(page, "two")).click()
+            await page.keyboard.press("*")
+            await expect((await row(page, "two")).locator(".icon")).to_have_count(1)
+            await page.get_by_role("button", name="Filter").click()
+            await page.get_by_label("Pinned only").check()
+            await expect(page.locator("#outline .row .title")).to_have_text(["two"])
+            await page.get_by_role("button", name="Clear").click()
+            await undo(page)
+            await expect((await row(page, "two")).locator(".icon")).to_have_count(0)
+
+
+async def test_a_note_stays_beside_the_turn(bench):
+    with serving(bench, "vizprompt") as server:
+        async with talk(server) as client, browsing(server, viewport=WIDE) as page:
+            _, second, _ = await branched(client)
+            await (await row(page, "two")).click()
+            await expect(page.locator("#transcript")).to_contain_text("answer to two")
+            await page.keyboard.press("N")
+            await page.locator("#dialog textarea").fill("ask Aoi first")
+            await page.locator("#dialog button.primary").click()
+            await expect((await row(page, "two")).locator(".icon")).to_have_count(1)
+            assert (await client.ask("get_node", node_id=second))["data"]["note"] == "ask Aoi first"
+
+
+async def test_a_side_track_folds_into_a_turn_that_opens_it(bench):
+    with serving(bench, "vizprompt") as server:
+        async with talk(server) as client:
+            await branched(client)
+            async with browsing(server, viewport=WIDE) as page:
+                await (await row(page, "two")).click()
+                await command(page, "Fold what follows")
+                await page.keyboard.type("research")
+                await page.keyboard.press("Enter")
+                await expect(await row(page, "three")).to_have_count(0)
+                await until(page, "window.wordsSeen.has('research')")
+                await (await row(page, "two")).click()
+                await page.keyboard.press("o")
+                await expect(await row(page, "three")).to_be_visible()
+                await expect(await row(page, "side")).to_have_count(0)
+                await page.locator("#flows").select_option(label="main")
+                await expect(await row(page, "side")).to_be_visible()
+                await undo(page)
+                await expect(await row(page, "three")).to_be_visible()
+                assert len((await client.ask("list_flows"))["data"]["flows"]) == 1
+
+
+async def test_an_archived_flow_leaves_the_list_and_comes_back(bench):
+    with serving(bench, "vizprompt") as server:
+        async with talk(server) as client:
+            await branched(client)
+            await client.ask("create_flow", name="old")
+            await client.ask("create_flow", name="older")
+            async with browsing(server, viewport=WIDE) as page:
+                flows = page.locator("#flows option")
+                await expect(flows).to_have_text(["main", "old", "older"])
+                await page.locator("#flows").select_option(label="old")
+                await command(page, "Archive this flow")
+                await page.locator("#flows").select_option(label="main")
+                await expect(flows).to_have_text(["main", "older"])
+                await command(page, "Show or hide archived")
+                await expect(flows).to_have_text(["main", "old", "older"])
+                await page.locator("#flows").select_option(label="old")
+                await command(page, "Bring this flow back")
+                await command(page, "Show or hide archived")
+                await expect(flows).to_have_text(["main", "old", "older"])
+
+
+async def test_a_tag_gets_another_name_everywhere(bench):
+    with serving(bench, "vizprompt") as server:
+        async with talk(server) as client:
+            for number in (1, 2):
+                await client.ask("create_node", prompt=f"p{number}", tags=["bug"])
+            async with browsing(server, viewport=WIDE) as page:
+                await expect(await row(page, "p2")).to_be_visible()
+                await command(page, "Rename or merge a tag")
+                await page.locator("#dialog select").select_option("bug")
+                await page.locator("#dialog input[name=name]").fill("defect")
+                await page.locator("#dialog button.primary").click()
+                await expect(
+                    page.locator("#toast, #notice, [role=status]").filter(has_text="Tag renamed")
+                ).to_be_visible()
+                assert (await client.ask("list_tags"))["data"]["counts"] == {"defect": 2}
+                await undo(page)
+                await expect(page.locator("#toast, #notice, [role=status]").filter(has_text="Undone")).to_be_visible()
+                assert (await client.ask("list_tags"))["data"]["counts"] == {"bug": 2}
+
+
+async def test_turns_in_no_flow_are_seen_and_taken_in(bench):
+    with serving(bench, "vizprompt") as server:
+        async with talk(server) as client:
+            await branched(client)
+            await client.ask("create_flow", name="gone")
+            await client.ask("create_node", prompt="left over", flow_id="gone")
+            await client.ask("delete_flow", flow_id="gone")
+            async with browsing(server, viewport=WIDE) as page:
+                await expect(await row(page, "side")).to_be_visible()
+                await command(page, "Turns in no flow")
+                await expect(page.locator("#dialog")).to_contain_text("left over")
+                await page.get_by_role("button", name="Put into this flow").click()
+                await expect(page.locator("#dialog")).to_contain_text("Every turn is in a flow")
+                await page.keyboard.press("Escape")
+                await expect(await row(page, "left over")).to_be_visible()
+
+
+async def test_the_name_of_a_branch_stands_on_its_line(bench):
+    with serving(bench, "vizprompt") as server:
+        async with talk(server) as client:
+            first = await make(client, "start")
+            await make(client, "plain", first)
+            await client.ask("create_branch", node_id=first, branch_name="the bold way", prompt="bold")
+            async with browsing(server, viewport=WIDE) as page:
+                await until(page, "window.wordsSeen.has('the bold way')")
