@@ -7,6 +7,7 @@ import { boundsOf, boxOf, CARD, LANE, placeAt, placesIn, pointOf } from "../../s
 import { extended, layoutOf, settled } from "../../src/nebula/web/graph/layout/layout.js";
 import { shownFor } from "../../src/nebula/web/graph/layout/placing.js";
 import { routeOf } from "../../src/nebula/web/graph/layout/routes.js";
+import { tidyTree } from "../../src/nebula/web/graph/layout/tree.js";
 import { fitted, holds } from "../../src/nebula/web/graph/layout/viewport.js";
 import { grown, topologyOf } from "../../src/nebula/web/state/topology.js";
 
@@ -72,6 +73,28 @@ test("no card lies on another, and no line passes behind one", () => {
       assertLinesFree(layout, topology);
     }
   }
+});
+
+test("subtrees stand as near to each other as they go, and those between two large ones share the room", () => {
+  const children = [[1, 2, 3], [4, 5, 6], [], [7, 8, 9], [], [], [], [], [], []];
+  const parent = [-1, 0, 0, 0, 1, 1, 1, 3, 3, 3];
+  const bottom = [0, 1, 1, 1, 2, 2, 2, 2, 2, 2];
+  const at = tidyTree({ children, parent, bottom, half: parent.map(() => 5) });
+  const from = (stem) => at[stem] - at[0];
+  assert.deepEqual([4, 5, 6, 7, 8, 9].map(from), [-25, -15, -5, 5, 15, 25]);
+  assert.deepEqual([1, 2, 3].map(from), [-15, 0, 15]);
+  const narrow = tidyTree({ children: [[1, 2], [], []], parent: [-1, 0, 0], bottom: [0, 1, 1], half: [5, 5, 2] });
+  assert.equal(narrow[2] - narrow[1], 7);
+});
+
+test("a line that passes rows has a narrow way of its own there, straight down", () => {
+  const pairs = ["ab", "bc", "ad", "cd"]; // d follows a first, and stands below c
+  const connections = pairs.map(([source, target]) => ({ source, target }));
+  const layout = layoutOf(topologyOf({ nodes: ["a", "b", "c", "d"], connections }));
+  assert.deepEqual(layout.long, [[0, 3]]);
+  assert.ok(layout.x[3] - layout.x[1] < LANE, "nearer to the turns it passes than a card could stand");
+  const ways = new Set(routeOf(layout, 0, 3).map(({ x }) => x));
+  assert.deepEqual([...ways], [layout.x[0], layout.x[3]], "into its own column, and no further");
 });
 
 test("a turn stands in the middle above those that follow it, which keep their order", () => {
@@ -145,6 +168,21 @@ test("many conversations have about the shape of the panel, the newest first", (
     assert.ok(found > shape / 2 && found < shape * 2, `${found} instead of ${shape}`);
     const rows = layout.regions.map((region) => region.top);
     assert.ok(rows[39] <= rows[20] && rows[20] <= rows[0], "further up is newer");
+  }
+});
+
+test("a few conversations can be read when all of them are in sight, and the newest has room to grow", () => {
+  const sizes = [4, 2, 1, 2, 3, 2, 1, 4].reverse(); // turns, the newest last
+  const nodes = sizes.flatMap((count, talk) => Array.from({ length: count }, (_, turn) => `t${talk}.${turn}`));
+  const connections = nodes
+    .filter((id) => !id.endsWith(".0"))
+    .map((target) => ({ source: target.replace(/\d+$/, "0"), target }));
+  const layout = layoutOf(topologyOf({ nodes, connections }), { shape: 0.62 });
+  assert.ok(fitted(boundsOf(layout), { width: 510, height: 820 }).scale > 0.3);
+  const newest = layout.regions.at(-1);
+  for (const other of layout.regions.slice(0, -1)) {
+    const isBelow = other.top > newest.bottom && other.left < newest.right + LANE && newest.left < other.right + LANE;
+    assert.ok(!isBelow || other.top - newest.bottom > 8);
   }
 });
 

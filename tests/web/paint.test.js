@@ -53,6 +53,7 @@ function strokes(edges, path) {
     colour: (name) => name,
     colouring: { of: () => null, legend: [] },
     link: null,
+    live: [],
     hovered: null,
     font: "",
     grown: () => 1,

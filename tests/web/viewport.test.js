@@ -37,6 +37,12 @@ test("panning moves by pixels of the screen", () => {
   assert.deepEqual(panned({ x: 0, y: 0, scale: 2 }, 10, 20), { x: 5, y: 10, scale: 2 });
 });
 
+test("a fit leaves room for what stands above it", () => {
+  const view = fitted(BOX, SIZE, 1, 50);
+  const heights = [0, 1000].map((y) => Math.round(toScreen(view, { x: 500, y }).y));
+  assert.deepEqual(heights, [50, 200]);
+});
+
 test("a fit shows everything, in the middle, never larger than life", () => {
   const view = fitted(BOX, SIZE);
   assert.ok(holds(view, SIZE, BOX));

@@ -7,7 +7,7 @@ import { neighbour, wouldCircle } from "../state/topology.js";
 import { chrome } from "./chrome.js";
 import { createGrowing } from "./growing.js";
 import { detailAt, placeAt } from "./layout/geometry.js";
-import { centred, fitted, kept, panned, zoomed } from "./layout/viewport.js";
+import { centred, kept, panned, zoomed } from "./layout/viewport.js";
 import { placeLive } from "./live.js";
 import { drawHovered, drawLive } from "./overlay.js";
 import { roomOf } from "./picture/cards.js";
@@ -16,7 +16,7 @@ import { createMinimap } from "./picture/minimap.js";
 import { paint } from "./picture/paint.js";
 import { nameOfFlow } from "./picture/scene.js";
 import { followPointer } from "./pointer.js";
-import { begin, bringIntoSight, isReadable, whole, zoomedByKey } from "./sight.js";
+import { begin, bringIntoSight, everything, isReadable, whole, zoomedByKey } from "./sight.js";
 
 /** @import { Choosing } from "../app/choosing.js" */
 /** @import { Looking } from "../app/looking.js" */
@@ -95,7 +95,7 @@ export function createGraph(root, actions, store, words) {
   // it arranged anew.
   const fit = () => {
     looking.look({ arranged: store.state.view.arranged + 1, shape: shapeOf(size) });
-    requestAnimationFrame(() => look((now) => fitted(whole(now), size)));
+    requestAnimationFrame(() => look(everything));
   };
   const buttons = {
     fit,
@@ -166,7 +166,7 @@ export function createGraph(root, actions, store, words) {
           };
     return [
       drawLive(now.live, scene.viewport, say, choosing.watch),
-      drawHovered(shown, say, handles, () => clearTimeout(leaving), leave),
+      drawHovered(shown, size.width, say, handles, () => clearTimeout(leaving), leave),
     ];
   }
   /** @param {number | null} under */

@@ -34,19 +34,20 @@ export function drawLive(live, viewport, say, watch) {
     const state = turn.kind === "working" ? turn.doing || say("working") : say(`live_${turn.kind}`);
     const label = `${state}: ${turn.prompt}`;
     const words = html`<span class="words"><span class="title">${turn.prompt}</span>${height > 40 ? html`<span class="state">${state}</span>` : nothing}</span>`;
-    return html`<button type="button" class="live ${turn.kind}" data-trace=${turn.id} aria-label=${far ? label : nothing} data-tip=${far ? label : nothing} @click=${() => watch(turn.id)}
+    return html`<button type="button" class="live ${turn.kind}${height < 48 ? " small" : ""}" data-trace=${turn.id} aria-label=${far ? label : nothing} data-tip=${far ? label : nothing} @click=${() => watch(turn.id)}
       .style=${`transform:translate(${left}px,${top}px);width:${width}px;height:${height}px`}>${icon(SIGNS[turn.kind])}${far ? nothing : words}</button>`;
   };
   return repeat(live, (turn) => turn.id, card);
 }
 
-/** @param {Hovered | null} hovered @param {Say} say @param {Handles} handles @param {() => void} stay @param {() => void} leave */
-export function drawHovered(hovered, say, handles, stay, leave) {
+// Below the card, and within the panel however near to its side that is.
+/** @param {Hovered | null} hovered @param {number} panel @param {Say} say @param {Handles} handles @param {() => void} stay @param {() => void} leave */
+export function drawHovered(hovered, panel, say, handles, stay, leave) {
   if (!hovered) return nothing;
   const { id, brief, room, chosen, comparable, opens } = hovered;
   const act = (/** @type {keyof Handles} */ name) => () => handles[name](id);
   const width = Math.max(room.width, 250);
-  const left = room.left + (room.width - width) / 2;
+  const left = Math.max(8, Math.min(room.left + (room.width - width) / 2, panel - width - 8));
   const about = brief?.opening || brief?.summary || "";
   return html`<div class="hovered" .style=${`transform:translate(${left}px,${room.top + room.height + 3}px);width:${width}px`} @pointerenter=${stay} @pointerleave=${leave}>
     <div class="handles" role="group" aria-label=${brief?.title ?? ""}>

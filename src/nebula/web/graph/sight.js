@@ -12,6 +12,7 @@ import { centred, fitted, holds, zoomed } from "./layout/viewport.js";
 /** @typedef {{ layout: Layout, topology: Topology, state: State, size: Size, live: Placed[] }} Sight */
 
 const READING = 0.9;
+const CONTROLS = 48; // pixels that the buttons above the picture take
 
 // Where everything is, turns at work included.
 /** @param {Sight} view @returns {Box} */
@@ -27,18 +28,23 @@ export function whole({ layout, live }) {
   }, boundsOf(layout));
 }
 
+/** @param {Sight} view */
+export function everything(view) {
+  return fitted(whole(view), view.size, 1, CONTROLS);
+}
+
 // At first everything, if its titles can be read then; else the chosen turn, or the newest.
 /** @param {Sight} view */
 export function begin(view) {
   const { layout, topology, state, size } = view;
-  if (isReadable(view) || !topology.ids.length) return fitted(whole(view), size);
+  if (isReadable(view) || !topology.ids.length) return everything(view);
   const place = topology.index.get(state.selected ?? "") ?? topology.ids.length - 1;
   return centred({ x: 0, y: 0, scale: READING }, size, pointOf(layout, place));
 }
 
 /** @param {Sight} view */
 export function isReadable(view) {
-  return detailAt(fitted(whole(view), view.size).scale) !== "far";
+  return detailAt(everything(view).scale) !== "far";
 }
 
 // Without a pointer the picture is zoomed about its middle, and the chosen turn stays in sight if it was.

@@ -11,7 +11,7 @@ export function timeOf(timestamp, lang, now = Date.now()) {
 
 /** @param {string} timestamp @param {string} lang */
 export function timeOfDay(timestamp, lang) {
-  return new Date(timestamp).toLocaleTimeString(lang, { hour: "2-digit", minute: "2-digit" });
+  return new Date(timestamp).toLocaleTimeString(lang, { hour: "numeric", minute: "2-digit" });
 }
 
 /** @param {string} timestamp @param {string} lang */

@@ -50,9 +50,10 @@ export function drawRow(state, say, row, place, active, height) {
     state.flow.opens?.[row.id] ? "workflow" : "",
   ];
   const badge = html`<span class="badge" aria-hidden="true">⋈ ${titles}</span><span class="hidden">${merge}</span>`;
+  const marks = html`${named ? html`<span class="badge named">${named}</span>` : nothing}${merge ? badge : nothing}${row.branches ? html`<span class="badge">↳${row.branches}</span>` : nothing}${brief?.files ? html`<span class="badge">±${brief.files}</span>` : nothing}${signs.map((sign) => (sign ? icon(/** @type {IconName} */ (sign)) : nothing))}`;
   return html`<div id=${rowId(row.id)} class=${classes} role="treeitem" data-id=${row.id} aria-level=${row.level} aria-selected=${selected || picked ? "true" : "false"} draggable="true"
     aria-expanded=${row.holds ? String(!row.folded) : nothing} title=${about || nothing}
-    .style=${`top:${place * height}px;--level:${Math.min(row.level, DEEPEST) - 1}`}><span class="fold" aria-hidden="true">${fold}</span>${mark("↳", branch)}<span class="title">${title}</span>${named ? html`<span class="badge named">${named}</span>` : nothing}${merge ? badge : nothing}${row.branches ? html`<span class="badge">↳${row.branches}</span>` : nothing}${brief?.files ? html`<span class="badge">±${brief.files}</span>` : nothing}${signs.map((sign) => (sign ? icon(/** @type {IconName} */ (sign)) : nothing))}${when ? html`<time class="badge" aria-hidden="true">${when}</time>` : nothing}</div>`;
+    .style=${`top:${place * height}px;--level:${Math.min(row.level, DEEPEST) - 1}`}><span class="fold" aria-hidden="true">${fold}</span>${mark("↳", branch)}<span class="title">${title}</span><span class="more"><time class="badge" aria-hidden="true">${when}</time><span class="marks">${marks}</span></span></div>`;
 }
 
 /** @param {State} state @param {Say} say @param {Row} row @param {Live} live @param {number} place @param {number} height */

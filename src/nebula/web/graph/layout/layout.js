@@ -168,7 +168,7 @@ function arrange(layout, shape) {
     width: regions[number].right - regions[number].left + LANE + APART,
     rows: regions[number].bottom + 2, // the title of the next is between them
   }));
-  const corners = packed(extents, ROW, shape);
+  const corners = packed(extents, { rowHeight: ROW, shape });
   const away = filled(regions.length, 0);
   const down = filled(regions.length, 0);
   inOrder.forEach((number, at) => {

@@ -1,35 +1,58 @@
-// Puts rectangles beside and below each other, those that come first further up, so that all of them have about a given
-// shape.
+// Puts rectangles beside and below each other, those that come first further up, so that all of them together have about a
+// given shape.
 
 /** @typedef {{ width: number, rows: number }} Extent */
 /** @typedef {{ left: number, row: number }} Corner */
+/** @typedef {{ rowHeight: number, shape: number }} Room `shape`: width by height of the room that there is. */
 
 const STEP = 68; // fine enough for the eye, coarse enough to be quick
 const WASTE = 1.15;
+const GROWTH = 8; // rows that stay free below the first: it is the one that grows
+const FEW = 64; // so many are tried in several widths
+const TRIES = 16;
 
 /**
- * Return the upper left corner of each. What is below the first stays free: it is the one that grows.
+ * Return the upper left corner of each.
  * @param {Extent[]} extents In the order in which they are to be seen.
- * @param {number} rowHeight
- * @param {number} shape Width by height of the room that there is.
+ * @param {Room} room
  * @returns {Corner[]}
  */
-export function packed(extents, rowHeight, shape) {
-  if (!extents.length) return [];
-  const [first, ...others] = extents;
-  const area = (/** @type {Extent[]} */ some) =>
-    some.reduce((sum, each) => sum + each.width * each.rows * rowHeight, 0);
-  const tall = Math.max(first.rows * rowHeight, Math.sqrt((area(extents) * WASTE) / shape));
-  const widest = others.reduce((most, each) => Math.max(most, each.width), 1);
-  const columns = steps(Math.max(widest, (area(others) * WASTE) / tall));
+export function packed(extents, room) {
+  const { rowHeight, shape } = room;
+  const area = extents.reduce((sum, each) => sum + each.width * each.rows * rowHeight, 0);
+  const widest = extents.reduce((most, each) => Math.max(most, steps(each.width)), 1);
+  const guess = Math.max(widest, steps(Math.sqrt(area * WASTE * shape)));
+  if (extents.length > FEW) return inColumns(extents, guess).corners;
+  const more = Math.max(1, Math.ceil((2 * guess - widest) / TRIES));
+  let best = inColumns(extents, widest);
+  for (let columns = widest + more; columns <= 2 * guess; columns += more) {
+    const next = inColumns(extents, columns);
+    if (sizeOf(next, room) < sizeOf(best, room)) best = next;
+  }
+  return best.corners;
+}
+
+/** @typedef {{ corners: Corner[], width: number, rows: number }} Packing */
+
+// How high the room would have to be to hold all of it.
+/** @param {Packing} packing @param {Room} room */
+function sizeOf({ width, rows }, { rowHeight, shape }) {
+  return Math.max(width / shape, rows * rowHeight);
+}
+
+/** @param {Extent[]} extents @param {number} columns @returns {Packing} */
+function inColumns(extents, columns) {
   const filled = new Int32Array(columns); // rows that are taken, by column
-  const rest = others.map((each) => {
-    const place = shallowest(filled, steps(each.width));
-    for (let column = place.column; column < place.column + steps(each.width); column++)
-      filled[column] = place.row + each.rows;
-    return { left: steps(first.width) * STEP + place.column * STEP, row: place.row };
+  let [width, rows] = [0, 0];
+  const corners = extents.map((each, number) => {
+    const needed = steps(each.width);
+    const { column, row } = shallowest(filled, needed);
+    filled.fill(row + each.rows + (number ? 0 : GROWTH), column, column + needed);
+    width = Math.max(width, column * STEP + each.width);
+    rows = Math.max(rows, row + each.rows);
+    return { left: column * STEP, row };
   });
-  return [{ left: 0, row: 0 }, ...rest];
+  return { corners, width, rows };
 }
 
 const steps = (/** @type {number} */ width) => Math.max(1, Math.ceil(width / STEP));

@@ -43,13 +43,15 @@ export function centred(view, size, point) {
   return { ...view, x: point.x - size.width / view.scale / 2, y: point.y - size.height / view.scale / 2 };
 }
 
-// All of a box, as large as it fits but never larger than life.
-/** @param {Box} box @param {Size} size @param {number} largest @returns {Viewport} */
-export function fitted(box, size, largest = 1) {
+// All of a box, as large as it fits but never larger than life; so many pixels stay free above it.
+/** @param {Box} box @param {Size} size @param {number} largest @param {number} above @returns {Viewport} */
+export function fitted(box, size, largest = 1, above = 0) {
   const width = Math.max(1, box.right - box.left);
   const height = Math.max(1, box.bottom - box.top);
-  const scale = Math.min(largest, Math.max(SMALLEST, Math.min(size.width / width, size.height / height)));
-  return centred({ x: 0, y: 0, scale }, size, { x: (box.left + box.right) / 2, y: (box.top + box.bottom) / 2 });
+  const room = { width: size.width, height: Math.max(1, size.height - above) };
+  const scale = Math.min(largest, Math.max(SMALLEST, Math.min(room.width / width, room.height / height)));
+  const middle = { x: (box.left + box.right) / 2, y: (box.top + box.bottom) / 2 };
+  return panned(centred({ x: 0, y: 0, scale }, room, middle), 0, -above);
 }
 
 // Something of the box always stays in sight: nobody gets lost in blank space.

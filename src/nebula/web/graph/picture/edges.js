@@ -30,16 +30,17 @@ export function drawEdges(pen, scene) {
   const { layout, topology, viewport, size, path } = scene;
   const sight = inSight(viewport, size);
   const far = detailAt(viewport.scale) === "far";
-  const paths = { plain: new Path2D(), merging: new Path2D(), chosen: new Path2D(), heads: new Path2D() };
+  const [plain, merging, chosen, heads, coming] = Array.from({ length: 5 }, () => new Path2D());
+  const paths = { plain, merging, chosen, heads, coming };
   const isChosen = (/** @type {number} */ from, /** @type {number} */ to) =>
     path.has(topology.ids[to]) && path.has(topology.ids[from]);
   const draw = (/** @type {number} */ from, /** @type {number} */ to, /** @type {Path2D} */ onto) =>
     trace(isChosen(from, to) ? paths.chosen : onto, viewport, routed(layout, from, to), far);
   forks(scene, sight, (from, to) => {
-    const chosen = isChosen(from, to);
-    if (viewport.scale < LINES_FROM && !chosen) return;
+    const isOnPath = isChosen(from, to);
+    if (viewport.scale < LINES_FROM && !isOnPath) return;
     elbow(
-      chosen ? paths.chosen : paths.plain,
+      isOnPath ? paths.chosen : paths.plain,
       viewport,
       pointOf(layout, from),
       pointOf(layout, to),
@@ -52,12 +53,14 @@ export function drawEdges(pen, scene) {
     draw(from, to, paths.merging);
     if (!far) head(paths.heads, viewport, routed(layout, from, to));
   }
+  for (const { x, row, above } of scene.live)
+    if (above >= 0) elbow(paths.coming, viewport, pointOf(layout, above), { x, y: row * ROW }, false);
   for (const group of topology.tries.values()) if (group.length > 1) tries(paths.plain, scene, group[0]);
   stroke(pen, scene, paths, far);
 }
 
-/** @param {CanvasRenderingContext2D} pen @param {Scene} scene @param {Record<"plain" | "merging" | "chosen" | "heads", Path2D>} paths @param {boolean} far */
-function stroke(pen, { colour }, { plain, merging, chosen, heads }, far) {
+/** @param {CanvasRenderingContext2D} pen @param {Scene} scene @param {Record<"plain" | "merging" | "chosen" | "heads" | "coming", Path2D>} paths @param {boolean} far */
+function stroke(pen, { colour }, { plain, merging, chosen, heads, coming }, far) {
   pen.lineWidth = far ? 1 : 1.5;
   pen.strokeStyle = colour("--edge");
   pen.stroke(plain);
@@ -68,6 +71,11 @@ function stroke(pen, { colour }, { plain, merging, chosen, heads }, far) {
   pen.fill(heads);
   pen.lineWidth = far ? 1.75 : 2.25;
   pen.strokeStyle = colour("--accent");
+  pen.setLineDash([1, 5]);
+  pen.lineCap = "round";
+  pen.stroke(coming);
+  pen.lineCap = "butt";
+  pen.setLineDash([]);
   pen.stroke(chosen);
 }
 

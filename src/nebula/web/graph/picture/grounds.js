@@ -134,13 +134,13 @@ function headings(scene) {
 // The title of a conversation stays in sight while any of it is. Where its first card can be read, that says it, and how
 // long it is stands above.
 /** @param {Scene} scene @param {Region} region @param {boolean} far @returns {Heading | null} */
-function headingOf({ viewport, say }, region, far) {
+function headingOf({ viewport, size, say }, region, far) {
   const { x, y, scale } = viewport;
   const box = boxOfRegion(region);
   const place = region.roots[0];
   const edge = (box.left - x) * scale;
   const top = (box.top - y) * scale;
-  const room = Math.max((box.right - box.left) * scale, 2.4 * NARROWEST);
+  const room = Math.min(Math.max((box.right - box.left) * scale, 2.4 * NARROWEST), size.width - Math.max(edge, 0) - 20);
   if (top < -20 && (box.bottom - y) * scale < 40) return null;
   if (top < -20) return { place, left: Math.max(14, edge + 10), top: 16, room, strong: true, plate: true };
   if (far) return { place, left: Math.max(edge + 6, 8), top: Math.max(top + 3, 12), room, strong: true, plate: true };

@@ -7,6 +7,7 @@ import { shownFor } from "../layout/placing.js";
 /** @import { Topology } from "../../state/topology.js" */
 /** @import { Layout } from "../layout/layout.js" */
 /** @import { Point, Size, Viewport } from "../layout/viewport.js" */
+/** @import { Placed } from "../live.js" */
 /** @import { Colouring } from "./colouring.js" */
 /** @typedef {{ from: number, point: Point | null, over: number | null, barred: boolean }} Link A connection that is being drawn. */
 /**
@@ -22,6 +23,7 @@ import { shownFor } from "../layout/placing.js";
  * @property {(name: string) => string} colour A colour by its token.
  * @property {string} font
  * @property {Colouring} colouring
+ * @property {Pick<Placed, "x" | "row" | "above">[]} live Turns at work.
  * @property {Link | null} link
  * @property {number | null} hovered
  * @property {(place: number) => number} grown How much of its way a new card has come, 1 in the end.
