@@ -77,7 +77,7 @@ def compact_flow(flow: Flow, tries: Mapping[str, str], begun: Mapping[str, str] 
     here |= {"branches": named} if named else {}
     opens = {entry.id: entry.flow for entry in flow.entries if entry.flow}
     here |= {"opens": opens} if opens else {}
-    here |= {"begun": begun} if begun else {}
+    here |= {"begun": dict(begun)} if begun else {}
     return {"flow_id": flow.id, "name": flow.name, "ids": ids, "pairs": pairs} | here
 
 
