@@ -73,7 +73,7 @@ def test_sharing_says_what_is_in_it_and_lets_git_take_it(project, monkeypatch):
 def test_without_a_terminal_and_a_yes_nothing_is_shared(project, monkeypatch):
     prepare(project, monkeypatch)
     ran = run_here(project, "nebula", "graph", "share")
-    assert (ran.code, ran.err) == (2, "Nothing was shared.\n")
+    assert (ran.code, ran.err) == (2, "Nobody is there to ask: add --yes.\nNothing was shared.\n")
     assert rules(project) == LOCAL_RULES
 
 

@@ -72,6 +72,7 @@ def _show(choices: dict[str, Any], words: str, instructions: str, found: Foreign
 def _agreed() -> bool:
     """Ask at the terminal; where there is none, nobody agrees."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        print_remark(translate("Nobody is there to ask: add --yes."))
         return False
     print_remark(translate("Take this over into your settings? (y/N): "), end="")
     return agrees(sys.stdin.readline())

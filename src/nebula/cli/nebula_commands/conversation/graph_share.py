@@ -85,6 +85,7 @@ def _may_hold_secrets(node: Node) -> bool:
 def _agreed() -> bool:
     """Ask at the terminal; where there is none, nobody agrees."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        print_remark(translate("Nobody is there to ask: add --yes."))
         return False
     print_remark(translate("Let git keep the prompts and answers of this project? (y/N): "), end="")
     return agrees(sys.stdin.readline())
