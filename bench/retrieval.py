@@ -1,9 +1,10 @@
 """How good the index is, over HTTP: the retrieval benchmark against `evercontext rag` on every tree of it.
 
-    .venv/bin/python bench/retrieval.py --benchmark DIR --data OUT
+    .venv/bin/python bench/retrieval.py --benchmark DIR --data OUT [--mirrors MIRRORS] [--ranks FILE]
 
 DIR holds the benchmark (`materialize.py`, `evaluate.py`), OUT what its `materialize.py` laid out. For each tree a
-server is started with an index of its own, asked by `evaluate.py --http`, and stopped.
+server is started with an index of its own, asked by `evaluate.py --http`, and stopped. The trees have no past; with the
+clones that they were laid out from, in MIRRORS, they get the one they had at their commit.
 """
 
 from __future__ import annotations
@@ -49,6 +50,18 @@ def wait_until_ready(url: str) -> None:
     raise SystemExit(f"{url} was not ready in time")
 
 
+def give_pasts(options: argparse.Namespace) -> None:
+    sys.path[:0] = [str(options.benchmark), str(Path(__file__).parent / "ranking")]
+    from common import mirror_dir
+    from mine import give_past
+
+    snapshots = json.loads((options.benchmark / "queries" / "snapshots.json").read_text())
+    for repository, about in json.loads((options.benchmark / "repos.json").read_text()).items():
+        for tree in (options.data / "trees").glob(f"{repository}*"):
+            if not (tree / ".git").exists():
+                give_past(mirror_dir(options.mirrors, about["source"]), snapshots[repository], tree)
+
+
 def ask(options: argparse.Namespace, repository: str, tasks: str, folder: Path) -> dict[str, dict[str, float]]:
     """Task → measures, of one repository."""
     tree = options.data / "trees" / (f"{repository}.nodoc" if tasks == "doc" else repository)
@@ -58,7 +71,7 @@ def ask(options: argparse.Namespace, repository: str, tasks: str, folder: Path) 
         found = folder / f"{tree.name}.json"
         command = [sys.executable, "evaluate.py", "--data", str(options.data), "--repos", repository, "--tasks", tasks]
         subprocess.run(
-            [*command, "--http", url, "--json", str(found)],
+            [*command, "--http", url, "--json", str(found), "--ranks", str(found.with_suffix(".ranks"))],
             cwd=options.benchmark,
             check=True,
             stdout=subprocess.DEVNULL,
@@ -73,7 +86,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--benchmark", type=Path, required=True)
     parser.add_argument("--data", type=lambda text: Path(text).resolve(), required=True)
+    parser.add_argument("--mirrors", help="clones of the repositories")
+    parser.add_argument("--ranks", type=Path, help="the rank of each question, as lines of JSON")
     options = parser.parse_args()
+    if options.mirrors:
+        give_pasts(options)
     results: dict[str, dict[str, dict[str, float]]] = {"commit": {}, "doc": {}, "ja": {}}
     with tempfile.TemporaryDirectory(prefix="nebula-retrieval-") as name:
         for repository in json.loads((options.benchmark / "repos.json").read_text()):
@@ -82,6 +99,8 @@ def main() -> None:
                     continue
                 for task, measures in ask(options, repository, tasks, Path(name)).items():
                     results[task][repository] = measures
+        if options.ranks:
+            options.ranks.write_text("".join(each.read_text() for each in sorted(Path(name).glob("*.ranks"))))
     for task, by_repository in results.items():
         count = sum(each["n"] for each in by_repository.values())
         means = [sum(each[m] * each["n"] for each in by_repository.values()) / max(1, count) for m in MEASURES]

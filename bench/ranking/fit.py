@@ -2,8 +2,9 @@
 
     python bench/ranking/fit.py --data OUT [--check]
 
-Needs numpy and scipy, which nebula does not. Each tree of OUT is indexed, each question asked, and the parts of the
-score of every candidate kept in OUT/parts. Then `PART_WEIGHTS` is fitted on the repositories named "fit" in
+Needs numpy and scipy, which nebula does not. Each tree of OUT is indexed, each question asked, also those of
+`pairs.json` (what people type, in English and in Japanese), and the parts of the score of every candidate kept in
+OUT/parts. Then `PART_WEIGHTS` is fitted on the repositories named "fit" in
 `repositories.json`, to raise the mean reciprocal rank (a smooth form of it, held near those of START), and printed
 with its gain over START, also on the repositories kept aside. `--check` fits nothing and tells the gain of the weights
 that stand.
@@ -37,6 +38,11 @@ START = {
     "declaration": -0.4,
 } | dict.fromkeys(("test", "prose", "data", "vendored", "generated", "example"), -0.9)
 """Weights chosen by hand, which the fit begins with, is held near and is compared to; every other part began as 0."""
+PAIRS = Path(__file__).with_name("pairs.json")
+"""Repository → (English, Japanese, the file that is asked for), by half. Those of the half that is kept aside were
+written before any weight was fitted, and are not to be looked at while something is tuned."""
+TASKS = {"commit": 1.0, "doc": 1.0, "long": 4.0, "japanese": 4.0}
+"""How much a question counts in the fit: there are few of the last two."""
 SHARPNESS = 0.05
 """How far apart two scores must be for one to count as clearly higher."""
 STRENGTH = 0.003
@@ -47,7 +53,7 @@ Question = dict[str, Any]
 
 
 def is_right(task: str, truth: Any, path: str, start: int, end: int) -> bool:
-    if task == "commit":
+    if task != "doc":
         return path in truth
     name, first, last = truth
     overlap = min(end, last) - max(start, first) + 1
@@ -78,16 +84,23 @@ def ask(tree: Path, home: Path, questions: list[Question]) -> list[Question]:
     return asked
 
 
+def typed(half: str, repository: str) -> list[Question]:
+    pairs = json.loads(PAIRS.read_text())[half].get(repository, ())
+    texts = [(task, text, path) for *both, path in pairs for task, text in zip(("long", "japanese"), both, strict=True)]
+    return [{"task": task, "text": text, "truth": [path]} for task, text, path in texts]
+
+
 def load(data: Path) -> dict[str, list[Question]]:
     """Return half → questions; what was asked before is read from OUT/parts."""
     halves: dict[str, list[Question]] = {"fit": [], "held": []}
     (data / "parts").mkdir(exist_ok=True)
     for mined in sorted(data.glob("*.json")):
         about = json.loads(mined.read_text())
-        for task, tree in (("commit", mined.stem), ("doc", f"{mined.stem}.nodoc")):
+        everything = about["questions"] + typed(about["half"], mined.stem)
+        for tree, tasks in ((mined.stem, ("commit", "long", "japanese")), (f"{mined.stem}.nodoc", ("doc",))):
             kept = data / "parts" / f"{tree}.pickle"
             if not kept.exists():
-                questions = [each for each in about["questions"] if each["task"] == task]
+                questions = [each for each in everything if each["task"] in tasks]
                 kept.write_bytes(pickle.dumps(ask(data / "trees" / tree, data / "home" / tree, questions)))
                 print(f"asked {tree}", file=sys.stderr, flush=True)
             for each in pickle.loads(kept.read_bytes()):
@@ -107,7 +120,7 @@ def reciprocal(question: Question, weights: np.ndarray) -> float:
     shown.sort(key=lambda each: each[:2])
     places: dict[object, bool] = {}
     for _, key, right in shown[:100]:
-        place = key[0] if question["task"] == "commit" else key
+        place = key if question["task"] == "doc" else key[0]
         places[place] = places.get(place, False) or bool(right)
     return next((1 / rank for rank, right in enumerate(places.values(), 1) if right), 0.0)
 
@@ -118,7 +131,7 @@ def compared(questions: list[Question], weights: np.ndarray) -> tuple[np.ndarray
     there, right = np.zeros(parts.shape[:2], bool), np.zeros(parts.shape[:2], bool)
     for row, question in enumerate(questions):
         order = np.argsort(-(question["parts"] @ weights), kind="stable")
-        if question["task"] == "commit":
+        if question["task"] != "doc":
             paths = np.array([question["keys"][i][0] for i in order])
             order = order[np.sort(np.unique(paths, return_index=True)[1])]
         best = order[:COMPARED]
@@ -130,24 +143,33 @@ def compared(questions: list[Question], weights: np.ndarray) -> tuple[np.ndarray
 
 
 def objective(
-    weights: np.ndarray, parts: np.ndarray, there: np.ndarray, right: np.ndarray, start: np.ndarray, scale: np.ndarray
+    weights: np.ndarray,
+    parts: np.ndarray,
+    there: np.ndarray,
+    right: np.ndarray,
+    counts: np.ndarray,
+    start: np.ndarray,
+    scale: np.ndarray,
 ) -> tuple[float, np.ndarray]:
-    """Return minus the smooth mean reciprocal rank, with what holds the weights, and its gradient."""
+    """Return minus the smooth mean reciprocal rank, with what holds the weights, and its gradient. `counts`: how much
+    each question counts, all of them together 1."""
     scores = parts @ weights.astype(np.float32)
     rows = np.arange(len(scores))
     best = np.where(right, scores, -1e9).argmax(1)
     ahead = 1 / (1 + np.exp(-np.clip((scores - scores[rows, best][:, None]) / SHARPNESS, -30, 30)))
     ahead *= there & ~right
     rank = 1 + ahead.sum(1)
-    slope = -ahead * (1 - ahead) / SHARPNESS / (rank**2)[:, None]
+    slope = -ahead * (1 - ahead) / SHARPNESS / (rank**2)[:, None] * counts[:, None]
     slope[rows, best] -= slope.sum(1)
-    gradient = np.einsum("qm,qmk->k", slope, parts) / len(scores)
+    gradient = np.einsum("qm,qmk->k", slope, parts)
     moved = (weights - start) * scale
-    return float(-(1 / rank).mean() + STRENGTH * (moved**2).sum()), -gradient + 2 * STRENGTH * moved * scale
+    return float(-(counts / rank).sum() + STRENGTH * (moved**2).sum()), -gradient + 2 * STRENGTH * moved * scale
 
 
 def fit(questions: list[Question], start: np.ndarray) -> np.ndarray:
     answered = [each for each in questions if each["right"].any()]
+    counts = np.array([TASKS[each["task"]] for each in answered])
+    counts /= counts.sum()
     spread = np.concatenate([each["parts"][::5] for each in answered]).std(0) + 0.02
     weights = start.copy()
     for _ in range(3):
@@ -155,7 +177,7 @@ def fit(questions: list[Question], start: np.ndarray) -> np.ndarray:
         weights = minimize(
             objective,
             weights,
-            args=(*sample, start, spread / spread.mean()),
+            args=(*sample, counts, start, spread / spread.mean()),
             jac=True,
             method="L-BFGS-B",
             options={"maxiter": 60},
@@ -171,14 +193,14 @@ def interval(differences: np.ndarray) -> tuple[float, float]:
 
 
 def tell(half: str, questions: list[Question], before: np.ndarray, after: np.ndarray) -> None:
-    for task in ("commit", "doc"):
+    for task in TASKS:
         chosen = [each for each in questions if each["task"] == task]
         old, new = (np.array([reciprocal(each, weights) for each in chosen]) for weights in (before, after))
         low, high = interval(new - old)
         gain = f"{(new - old).mean():+.3f} [{low:+.3f}, {high:+.3f}]"
         print(f"{half} {task}: MRR {old.mean():.3f} -> {new.mean():.3f}, {gain}, n={len(chosen)}")
         repositories = dict.fromkeys(each["repository"] for each in chosen)
-        for name in repositories if half == "held" else ():
+        for name in repositories if half == "held" and task in ("commit", "doc") else ():
             here = [i for i, each in enumerate(chosen) if each["repository"] == name]
             print(f"    {name:20} {old[here].mean():.3f} -> {new[here].mean():.3f}")
 

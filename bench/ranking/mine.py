@@ -3,9 +3,9 @@
     .venv/bin/python bench/ranking/mine.py --benchmark DIR --mirrors MIRRORS --out OUT
 
 `repositories.json` names the repositories: those to fit by, and those kept aside. None is one of the benchmark in DIR,
-whose rules (`common.py`) clean the messages. Of each repository OUT gets the tree before its newest commits, a second
-tree without the comments above its definitions, and the questions: commit message → changed source files, and first
-sentence of a comment → the definition below it.
+whose rules (`common.py`) clean the messages. Of each repository OUT gets the tree before its newest commits, with the
+past it had then, a second tree without the comments above its definitions, and the questions: commit message → changed
+source files, and first sentence of a comment → the definition below it.
 """
 
 from __future__ import annotations
@@ -102,6 +102,17 @@ def lay_out(repo: str, snapshot: str, tree: Path) -> None:
             at += int(head[2]) + 1
 
 
+def give_past(repo: str, snapshot: str, tree: Path) -> None:
+    """Make a laid out tree a work tree of that snapshot, with the commits before it, whose objects stay in `repo`."""
+    git = ["git", "-C", str(tree)]
+    subprocess.run([*git, "init", "-q", "--template="], check=True)
+    objects = tree / ".git" / "objects" / "info"
+    objects.mkdir(exist_ok=True)
+    (objects / "alternates").write_text(f"{Path(repo).resolve() / 'objects'}\n")
+    (tree / ".git" / "HEAD").write_text(f"{snapshot}\n")
+    subprocess.run([*git, "read-tree", snapshot], check=True)
+
+
 def sentence(comment: list[str], common: Any) -> str:
     """Return the first sentence of a comment without its marks and tags."""
     words = [re.sub(r"^\s*(///?!?|/\*+!?|\*+/?|#+)\s?|\*/\s*$", "", line) for line in comment]
@@ -189,6 +200,7 @@ def main() -> None:
             repo = common.mirror_dir(options.mirrors, source)
             snapshot, questions = commit_questions(common, repo, extensions)
             lay_out(repo, snapshot, options.out / "trees" / name)
+            give_past(repo, snapshot, options.out / "trees" / name)
             questions += comment_questions(
                 common, options.out / "trees" / name, options.out / "trees" / f"{name}.nodoc", extensions
             )

@@ -34,7 +34,17 @@ CHECKOUT_TIMEOUT: Final = 300.0
 MOST_OF_LINK: Final = 10_000
 """Characters of a `.git` file that names the git directory."""
 
-READING: Final = ("blame", "cat-file", "check-ignore", "diff-tree", "ls-files", "ls-tree", "rev-parse", "status")
+READING: Final = (
+    "blame",
+    "cat-file",
+    "check-ignore",
+    "diff-tree",
+    "ls-files",
+    "ls-tree",
+    "rev-list",
+    "rev-parse",
+    "status",
+)
 """The subcommands that may be run."""
 _LOOKS_AT_FILES = ("ls-files", "status")
 """These compare files of the work tree with the index, and would send them through clean filters."""

@@ -82,7 +82,20 @@ def contents(index: Index) -> dict[str, object]:
                 for place in found:
                     if (segment, place) in file_paths:
                         of_files.setdefault(term, {})[file_paths[segment, place]] = level
-    return {"files": files, "chunks": chunks, "terms": terms, "of files": of_files, "skipped": sorted(store.skipped())}
+    seen = {"files": files, "chunks": chunks, "terms": terms, "of files": of_files, "skipped": sorted(store.skipped())}
+    return seen | {"past": past(index)}
+
+
+def past(index: Index) -> dict[str, set[str]]:
+    """Term → the files of which past commits said it."""
+    from nebula.index import postings
+
+    db = index.store.db
+    names = dict(db.execute("SELECT place, path FROM changed").fetchall())
+    return {
+        term: {names[place] for place in postings.places(data)}
+        for term, data in db.execute("SELECT term, files FROM change_term").fetchall()
+    }
 
 
 def all_terms(index: Index) -> list[str]:

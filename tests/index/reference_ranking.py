@@ -147,6 +147,7 @@ def rank_texts(texts: Mapping[str, str], question: str) -> list[tuple[float, str
             "name": name_score(piece.symbol, rare) / top,
             "whole file": in_file[piece.path] / file_top,
             "next chunks": sum(others) / 2 / top,
+            "best of its file": is_best(piece, own),
             "references": ranks[piece.path],
             "length": math.log(1 + piece.end - piece.start) / 3,
             "no definition": piece.symbol == "",
@@ -156,6 +157,11 @@ def rank_texts(texts: Mapping[str, str], question: str) -> list[tuple[float, str
         }
         ranked.append((sum(c.PART_WEIGHTS[name] * each for name, each in parts.items()), piece))
     return in_order(ranked)
+
+
+def is_best(piece: Piece, own: Mapping[tuple[str, int], float]) -> bool:
+    here = {start: each for (path, start), each in own.items() if path == piece.path}
+    return piece.start == min(start for start, each in here.items() if each == max(here.values()))
 
 
 def name_parts(path: str, rare: Mapping[str, float], top: float) -> dict[str, float]:

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nebula.index import postings
-from nebula.index.constants import LEVELS
+from nebula.index.constants import KANJI_WEIGHT, LEVELS
+from nebula.index.terms.loan_words import english_of
 from nebula.index.terms.paths import path_terms
 from nebula.index.terms.question import question_terms
 from nebula.index.terms.word_lists import english_words
@@ -48,6 +49,37 @@ def test_a_word_weighs_more_than_what_code_writes_instead() -> None:
 
 def test_japanese_is_cut_into_pairs() -> None:
     assert terms("認証トークン") == {"認証", "証ト", "トー", "ーク", "クン"}
+
+
+@pytest.mark.parametrize(
+    ("katakana", "english"),
+    [
+        ("バンドル", "bundle"),
+        ("マスター", "master"),
+        ("テキスト", "text"),
+        ("ウェブ", "web"),
+        ("プロキシ", "proxy"),
+        ("バリデーション", "validation"),
+        ("スレッド", "thread"),
+        ("クッキー", "cookie"),
+        ("タイムアウト", "timeout"),
+        ("ヴァリュー", "value"),
+    ],
+)
+def test_a_loan_word_is_told_by_its_sound(katakana: str, english: str) -> None:
+    assert english_of(katakana)[0] == english
+
+
+def test_what_sounds_like_no_word_of_code_is_left_out() -> None:
+    assert english_of("モモンガー") == english_of("ンー") == english_of("ーーー") == ()
+    assert english_words("モモンガー") == []
+
+
+def test_a_compound_is_taken_apart_where_no_list_has_it() -> None:
+    weights = dict(english_words("再送"))
+    assert weights["send"] == KANJI_WEIGHT and weights["again"] < KANJI_WEIGHT
+    assert [word for word, _ in english_words("コマンドライン")] == ["command", "line"]
+    assert dict(english_words("ワワワコマンド")) == {"command": 1.0}, "what is known counts behind what is not"
 
 
 def test_a_japanese_question_reaches_english_code() -> None:

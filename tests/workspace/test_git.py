@@ -207,6 +207,8 @@ COMMANDS = [
     ("ls-tree", "-r", "HEAD"),
     ("rev-parse", "--abbrev-ref", "HEAD"),
     ("check-ignore", "a.txt"),
+    ("rev-list", "--no-merges", "--max-count=5", "HEAD", "--"),
+    ("diff-tree", "-r", "-z", "-M100%", "--root", "--name-status", "--format=%H%x02%s", "HEAD"),
 ]
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-FORMAT: Final = 5
+FORMAT: Final = 6
 """Of the index on disk: terms, weights, spans. Another one is not read but rebuilt."""
 APPLICATION_ID: Final = 0x4E_49_44_58
 """Marks the SQLite file as an index of ours ("NIDX")."""
@@ -70,6 +70,20 @@ PATH_NAME_WEIGHT: Final = 2
 PATH_FOLDER_WEIGHT: Final = 1
 """What a file is called says more than the folder it lies in."""
 
+# --- past commits -----------------------------------------------------------------------------------------------------
+HISTORY_COMMITS: Final = 3_000
+"""Of the past that is looked at. By number, not by date: the same commit has the same past tomorrow."""
+HISTORY_FILES: Final = 12
+"""A commit that changed more files than this is about none of them."""
+HISTORY_MOVES: Final = 2_000
+"""Files that one commit moved and that are followed to their new names."""
+HISTORY_SUBJECT_LETTERS: Final = 300
+HISTORY_BATCH: Final = 500
+"""Commits read by one git."""
+HISTORY_SECONDS: Final = 1.0
+"""For what one look at the files may spend on commits it does not know; the next look goes on."""
+HISTORY_GIT_TIMEOUT_S: Final = 5.0
+
 # --- search ---------------------------------------------------------------------------------------------------------
 CODE_WORD_WEIGHT: Final = 1.3
 """A name in the question (`get_user`, `HttpClient`, anything in backticks) is what the asker knows for sure."""
@@ -88,6 +102,10 @@ one entry get n ** -0.5 of it each."""
 SHARED_WEIGHT: Final = 0.6
 """A Japanese word with n translations gives each n ** -0.6: more than an n-th, as the code uses only one of them, but
 less than a whole word."""
+LOAN_WEIGHT: Final = 0.8
+"""A word told by its sound: seldom another one is meant."""
+KANJI_WEIGHT: Final = 0.3
+"""A letter of a compound that no list has: a hint at most."""
 CANDIDATES: Final = 300
 """Chunks, best by their own words, that are ranked by everything else."""
 FILE_CANDIDATES: Final = 30
@@ -113,7 +131,9 @@ PART_WEIGHTS: Final[dict[str, float]] = {
     "name": 1.167,
     "whole file": 0.875,
     "next chunks": 0.199,
+    "best of its file": 0.1,
     "references": 0.138,
+    "history": 0.2,
     "file name": 0.306,
     "whole file name": 0.287,
     "length": 0.269,

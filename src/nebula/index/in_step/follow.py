@@ -15,7 +15,8 @@ from nebula.index.building.pool import build_all
 from nebula.index.chunks.suffixes import language_of
 from nebula.index.constants import PARALLEL_BYTES, RERANK_FILES, RERANK_SHARE
 from nebula.index.errors import OutsideRoot
-from nebula.index.in_step.worktree import committed_blobs, list_files, list_some
+from nebula.index.in_step.history import follow_history
+from nebula.index.in_step.worktree import committed_blobs, is_text, list_files, list_some
 from nebula.index.ranking.references import rank_files
 from nebula.index.reading import NO_STAMP, Root
 from nebula.index.stores.rows import IndexedFile, Segment, Source, Stamp
@@ -40,6 +41,7 @@ class Follower:
         changed, gone = self._find_changed(listing.paths, known, skipped)
         report = self._apply(changed, known, gone | ((known.keys() | skipped.keys()) - present))
         report = joined(report, self._note_unnameable(listing.unnameable))
+        self._note_history(listing.commit)
         self._note_commit(listing.commit)
         self._rank_if_due()
         self._store.tidy()
@@ -192,6 +194,11 @@ class Follower:
             self._store.touch(changed)
         self._store.set_meta("commit", commit)
         self._store.set_meta("commit_checked", mark)
+
+    def _note_history(self, commit: str) -> None:
+        if self._store.meta("history") != commit:
+            paths = filter(is_text, committed_blobs(self._root.path, commit))
+            follow_history(self._root.path, self._store, commit, frozenset(paths))
 
     def _rank_if_due(self) -> None:
         """The rank is a nudge: a few changed files do not move it."""

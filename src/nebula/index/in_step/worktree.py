@@ -43,8 +43,8 @@ def list_files(root: str) -> FileListing:
 
 def _listing(found: Iterator[str], commit: str = "") -> FileListing:
     paths = sorted(found)
-    strange = [os.fsencode(path).decode("utf-8", "backslashreplace") for path in paths if not _is_text(path)]
-    return FileListing(tuple(filter(_is_text, paths)), tuple(strange), commit)
+    strange = [os.fsencode(path).decode("utf-8", "backslashreplace") for path in paths if not is_text(path)]
+    return FileListing(tuple(filter(is_text, paths)), tuple(strange), commit)
 
 
 def list_some(root: str, paths: Sequence[str]) -> list[str]:
@@ -55,14 +55,14 @@ def list_some(root: str, paths: Sequence[str]) -> list[str]:
             if _NEVER.isdisjoint(path.split("/")):
                 is_folder = os.path.isdir(os.path.join(root, path)) and not os.path.islink(os.path.join(root, path))
                 found |= set(_walk(root, f"{path}/" if path else "")) if is_folder else {path}
-        return sorted(filter(_is_text, found))
+        return sorted(filter(is_text, found))
     by_repository: dict[str, list[str]] = {}
     for path in paths:
         prefix = innermost_repository(root, path)
         by_repository.setdefault(prefix, []).append(path[len(prefix) :] or ".")
     try:
         listed = {path for prefix, some in by_repository.items() for path in _git_files(root, prefix, 0, some)}
-        return sorted(filter(_is_text, listed))
+        return sorted(filter(is_text, listed))
     except GitFailed:
         return []
 
@@ -139,7 +139,7 @@ def _git_files(root: str, prefix: str, depth: int, some: Sequence[str] = ()) -> 
         yield path
 
 
-def _is_text(path: str) -> bool:
+def is_text(path: str) -> bool:
     """Return whether a path can be written down at all; one that is not UTF-8 cannot be asked for either."""
     return path.isprintable() or path.encode("utf-8", "replace").decode() == path
 

@@ -48,10 +48,11 @@ def parts_of_candidates(
     own = [word + UNIT_PATH * path + UNIT_NAME * name for word, path, name in zip(words, paths, names, strict=True)]
     unit = max(own, default=0.0) or 1.0
     others = _other_scores(own, candidates)
+    best = _best_of_files(own, candidates)
     file_unit = highest(scored.files) or 1.0
     makeup = Makeup(shape.code_lines)
     result = []
-    for c, word, path, name in zip(candidates, words, paths, names, strict=True):
+    for i, (c, word, path, name) in enumerate(zip(candidates, words, paths, names, strict=True)):
         stem, is_whole = _name_score((_stem(c.path),), scored.rarities)
         parts = {
             "words": word / unit,
@@ -59,6 +60,7 @@ def parts_of_candidates(
             "name": name / unit,
             "whole file": scored.files[c.segment][c.file_place] / file_unit,
             "next chunks": others[c.file] / unit,
+            "best of its file": float(i in best),
             "references": c.rank,
             "file name": stem / unit,
             "whole file name": float(is_whole),
@@ -125,6 +127,14 @@ def _names(symbol: str) -> tuple[frozenset[str], ...]:
 def _stem(path: str) -> frozenset[str]:
     """Return the parts of a file's own name."""
     return frozenset(parts_of(os.path.splitext(os.path.basename(path))[0]))
+
+
+def _best_of_files(own: list[float], candidates: list[Candidate]) -> set[int]:
+    """Return which candidates score best in their file; the first of equals."""
+    best: dict[int, tuple[float, int, int]] = {}
+    for i, (score, c) in enumerate(zip(own, candidates, strict=True)):
+        best[c.file] = max((score, -c.start, i), best.get(c.file, (score, -c.start, i)))
+    return {i for _, _, i in best.values()}
 
 
 def _other_scores(own: list[float], candidates: list[Candidate]) -> dict[int, float]:

@@ -41,7 +41,7 @@ class Scored:
         self.chunks = _score(in_chunks, MAX_POSTINGS, shape.chunks, chunks, shape.dead_chunks)
         in_files = _rarities(found, terms, 1, shape.files, shape.dead_files)
         self.files = _score(in_files, MAX_FILE_POSTINGS, shape.files, files, shape.dead_files)
-        self.rarities = {term: rarity for rarity, term, _ in in_chunks}
+        self.rarities = {term: rare for rare, term, _ in in_chunks}
         """Of each term that occurs: its weight in the question, times how rare it is."""
         self.paths = _score_paths(store, terms, shape)
 
@@ -68,7 +68,7 @@ def _rarities(
         here = [(segment, by_term[term][which]) for segment, by_term in found.items() if term in by_term]
         frequency = sum(_living(data, dead.get(segment)) for segment, data in here)
         if frequency:
-            rarities.append((weight * math.log(1 + (total - frequency + 0.5) / (frequency + 0.5)), term, here))
+            rarities.append((weight * rarity(total, frequency), term, here))
     rarities.sort(key=lambda each: -each[0])
     return rarities
 
@@ -77,10 +77,10 @@ def _score(
     rarities: _Found, room: int, total: int, sizes: Mapping[int, int], dead: Mapping[int, frozenset[int]]
 ) -> Scores:
     scores: Scores = {segment: [0.0] * size if total < LARGE_CHUNKS else SparseRow() for segment, size in sizes.items()}
-    for rarity, _, here in rarities:
+    for rare, _, here in rarities:
         size = sum(postings.count(data) for _, data in here)
         for segment, data in here:
-            _accumulate(scores[segment], rarity, data, min(1.0, room / size))
+            _accumulate(scores[segment], rare, data, min(1.0, room / size))
         room -= size
         if room <= 0:
             break
@@ -91,12 +91,12 @@ def _score(
     return scores
 
 
-def _accumulate(row: Row, rarity: float, data: bytes, share: float) -> None:
+def _accumulate(row: Row, rare: float, data: bytes, share: float) -> None:
     """Adds a term's weights; where not all of them can be looked at, the heaviest `share`."""
     room = postings.count(data) * share
     scored = None if isinstance(row, list) else row.get  # a third less time than to ask the row for what it lacks
     for level, places in postings.by_level(data):
-        weight = rarity * WEIGHTS[level]
+        weight = rare * WEIGHTS[level]
         if scored is None:
             for place in places:
                 row[place] += weight
@@ -116,10 +116,15 @@ def _score_paths(store: Store, terms: Mapping[str, float], shape: Shape) -> dict
     scores: dict[int, float] = {}
     common = min(MAX_PATHS, max(8, int(shape.files * COMMON_PATH_TERM)))
     for term, files in store.path_terms(list(terms), common).items():
-        rarity = terms[term] * math.log(1 + (shape.files - len(files) + 0.5) / (len(files) + 0.5))
+        rare = terms[term] * rarity(shape.files, len(files))
         for file, weight in files:
-            scores[file] = scores.get(file, 0.0) + rarity * weight / (weight + PATH_K1)
+            scores[file] = scores.get(file, 0.0) + rare * weight / (weight + PATH_K1)
     return scores
+
+
+def rarity(total: int, having: int) -> float:
+    """Return how much it says that a place has a term which so many of all places have."""
+    return math.log(1 + (total - having + 0.5) / (having + 0.5))
 
 
 def best_places(scores: Scores, limit: int) -> dict[int, list[int]]:

@@ -14,6 +14,7 @@ from nebula.index.ranking.kinds import CODE, DECLARATION, kind_of
 from nebula.index.stores.database import StoreDatabase
 from nebula.index.stores.lookups import Lookups
 from nebula.index.stores.merging import merge, segments_to_merge
+from nebula.index.stores.past import Past
 from nebula.index.stores.rows import FileRow, IndexedFile, Segment, Shape, Stamp
 from nebula.index.stores.vectors import Vectors
 from nebula.index.terms.paths import path_terms
@@ -28,7 +29,7 @@ def _read_state(row: tuple[str, str, int, int, int, int]) -> tuple[str, IndexedF
     return path, IndexedFile(blob, Stamp(size, mtime_ns, ctime_ns), bool(committed))
 
 
-class Store(Lookups, Vectors):
+class Store(Lookups, Vectors, Past):
     def __init__(self, db: StoreDatabase) -> None:
         self.db = db
         self._shape: Shape | None = None

@@ -47,6 +47,11 @@ _JAPANESE = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
 _QUOTED = re.compile(r"`([^`\n]{1,80})`")
 
 
+def says_something(word: str) -> bool:
+    """Return whether a word is more than one of any English sentence."""
+    return word.lower() not in _STOP
+
+
 def question_terms(question: str) -> dict[str, float]:
     """Term → weight. An identifier weighs more than a word of the sentence around it."""
     question = question[:MAX_QUERY_LETTERS]
@@ -56,14 +61,13 @@ def question_terms(question: str) -> dict[str, float]:
     before = ""
     quoted = {word for part in _QUOTED.findall(question) for word in words_of(part)}
     for position, word in enumerate(words_of(question)):
-        lower = word.lower()
-        if lower in _STOP:
+        if not says_something(word):
             before = ""
             continue
         if word in quoted or _LOOKS_LIKE_CODE.search(word):
             weight = CODE_WORD_WEIGHT
         else:
-            weight = FAINT_WORD_WEIGHT if lower in _FAINT else 1.0
+            weight = FAINT_WORD_WEIGHT if word.lower() in _FAINT else 1.0
         if position >= LEAD_WORDS:
             weight *= REST_WEIGHT
         terms = terms_of(word)

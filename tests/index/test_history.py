@@ -1,0 +1,169 @@
+"""What past commits said of a file helps to find it, is never needed, and follows from the commit alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from index.project import Project, contents, function, past
+from nebula.git import GitFailed, GitResult
+from nebula.index.in_step import history
+from nebula.index.index import Index
+
+
+def found(index: Index, question: str) -> list[str]:
+    return [hit.path for hit in index.search(question)]
+
+
+def change(project: Project, path: str, message: str) -> None:
+    """Commit a change of a file that says nothing of the message."""
+    before = (project.root / path).read_text()
+    project.write(path, before + "# .\n")
+    project.commit(message)
+
+
+def assert_equals_fresh(project: Project, index: Index) -> None:
+    with project.fresh() as fresh:
+        fresh.sync()
+        assert contents(index) == contents(fresh)
+
+
+@pytest.fixture
+def twins(project: Project) -> Project:
+    """Two files that say the same."""
+    for name in ("first", "second"):
+        project.write(f"{name}.py", function(f"beacon_{name}", "lamp", "lantern", "storm"))
+    project.commit("Begin")
+    return project
+
+
+def test_a_file_that_was_changed_for_it_before_comes_first(twins: Project) -> None:
+    change(twins, "second.py", "Keep the lantern lit in a storm")
+    with twins.index() as index:
+        index.sync()
+        assert found(index, "the lamp of the lantern in a storm") == ["second.py", "first.py"]
+        assert found(index, "the lamp") == ["first.py", "second.py"]
+        reasons = index.explain("the lamp of the lantern in a storm")
+        told = {key.partition(":")[0]: parts.get("history", 0) for key, parts in reasons.items()}
+        assert told["second.py"] > 0 and told["first.py"] == 0
+
+
+def test_the_past_is_in_step_with_every_commit(twins: Project) -> None:
+    with twins.index() as index:
+        index.sync()
+        assert past(index) == {}, "a first commit brings everything, and says nothing of it"
+        change(twins, "second.py", "Keep the lantern lit")
+        index.sync()
+        assert past(index)["lantern"] == {"second.py"}
+        assert_equals_fresh(twins, index)
+        twins.git("reset", "-q", "--hard", "HEAD~1")
+        index.sync()
+        assert "lantern" not in past(index), "a commit that was taken back says nothing"
+        assert_equals_fresh(twins, index)
+
+
+def test_a_moved_file_keeps_its_past(twins: Project) -> None:
+    change(twins, "second.py", "Keep the lantern lit")
+    twins.git("mv", "second.py", "moved.py")
+    twins.commit("Move it")
+    change(twins, "moved.py", "Trim the wick")
+    twins.write("second.py", function("another"))
+    twins.commit("Another file of the old name")
+    with twins.index() as index:
+        index.sync()
+        assert past(index)["lantern"] == {"moved.py"}
+        assert past(index)["wick"] == {"moved.py"}
+        assert past(index)["anoth"] == {"second.py"}
+
+
+def test_a_commit_that_changed_many_files_is_about_none(project: Project) -> None:
+    for number in range(20):
+        project.write(f"m{number}.py", function(f"part_{number}"))
+    project.commit("Begin")
+    change(project, "m3.py", "Keep the lantern lit")
+    for number in range(20):
+        project.write(f"m{number}.py", function(f"part_{number}", "more"))
+    project.commit("Reformat everything")
+    with project.index() as index:
+        index.sync()
+        assert past(index).keys() == {"keep", "lantern", "lit"}
+
+
+def test_a_long_past_is_read_piece_by_piece(twins: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    for word in ("wick", "oil", "glass", "brass", "tower"):
+        change(twins, "second.py", f"Polish the {word}")
+    monkeypatch.setattr(history, "HISTORY_BATCH", 2)
+    with twins.index() as index:
+        with monkeypatch.context() as hurried:
+            hurried.setattr(history, "HISTORY_SECONDS", 0)
+            index.sync()
+            assert past(index).keys() >= {"tow", "brass"} and "wick" not in past(index), "the newest first"
+            index.sync()
+            assert past(index).keys() >= {"tow", "oil"} and "wick" not in past(index), "and on it goes"
+        index.sync()
+        assert past(index).keys() >= {"tow", "wick"}
+        assert_equals_fresh(twins, index)
+
+
+def test_commits_that_are_known_are_not_read_again(twins: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[bytes] = []
+    real = history.safe_git
+
+    def heard(root: str, *args: str, timeout: float, feed: bytes | None = None) -> GitResult:
+        asked.append(feed or b"")
+        return real(root, *args, timeout=timeout, feed=feed)
+
+    monkeypatch.setattr(history, "safe_git", heard)
+    with twins.index() as index:
+        index.sync()
+        asked.clear()
+        index.sync()
+        assert asked == [], "the same commit"
+        change(twins, "second.py", "Keep the lantern lit")
+        index.sync()
+        assert asked == [b"", twins.git("rev-parse", "HEAD").encode()]
+
+
+def test_only_so_much_of_the_past_counts(twins: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(history, "HISTORY_COMMITS", 2)
+    with twins.index() as index:
+        for word in ("wick", "oil", "glass"):
+            change(twins, "second.py", f"Polish the {word}")
+            index.sync()
+        assert past(index).keys() == {"polish", "oil", "glass"}
+        assert_equals_fresh(twins, index)
+
+
+def test_a_git_that_fails_leaves_the_rest_of_the_index_in_step(twins: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object, **__: object) -> GitResult:
+        raise GitFailed("git failed: {problem}", problem="too slow")
+
+    with monkeypatch.context() as broken, twins.index() as index:
+        broken.setattr(history, "safe_git", fails)
+        index.sync()
+        assert found(index, "lamp") == ["first.py", "second.py"] and past(index) == {}
+    with twins.index() as index:
+        index.sync()
+        assert past(index) == {}, "not asked again for the same commit"
+        change(twins, "second.py", "Keep the lantern lit")
+        index.sync()
+        assert_equals_fresh(twins, index)
+
+
+def test_a_project_inside_a_repository_has_the_past_of_its_own_files(project: Project) -> None:
+    project.write("inner/a.py", function("beacon"))
+    project.write("outer.py", function("beacon"))
+    project.commit()
+    for path in ("inner/a.py", "outer.py"):
+        change(project, path, "Light the lantern")
+    with Index.open(str(project.root / "inner"), home=str(project.home)) as index:
+        index.sync()
+        assert past(index)["lantern"] == {"a.py"}
+
+
+def test_a_clone_without_a_past_says_nothing_of_its_first_commit(twins: Project) -> None:
+    change(twins, "second.py", "Keep the lantern lit")
+    shallow = twins.root.parent / "shallow"
+    twins.git("clone", "-q", "--depth", "1", f"file://{twins.root}", str(shallow))
+    with Index.open(str(shallow), home=str(twins.home)) as index:
+        index.sync()
+        assert past(index) == {}
