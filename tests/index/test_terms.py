@@ -79,6 +79,7 @@ def test_a_compound_is_taken_apart_where_no_list_has_it() -> None:
     weights = dict(english_words("再送"))
     assert weights["send"] == KANJI_WEIGHT and weights["again"] < KANJI_WEIGHT
     assert [word for word, _ in english_words("コマンドライン")] == ["command", "line"]
+    assert [word for word, _ in english_words("ウェブソケット")] == ["websocket"], "one word of code"
     assert dict(english_words("ワワワコマンド")) == {"command": 1.0}, "what is known counts behind what is not"
 
 

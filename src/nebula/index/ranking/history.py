@@ -8,7 +8,7 @@ from nebula.index import postings
 from nebula.index.stores.store import Store
 
 
-class History:
+class PastWords:
     """How much of a question the subjects of the commits that changed a file have, rare words more than common ones.
 
     Whether they say a word counts, not how often: a file that is changed every week says everything often.
