@@ -23,6 +23,7 @@ from pathlib import Path
 import pexpect
 import pexpect.fdpexpect
 import pyte
+from wcwidth import wcwidth
 
 ENTER, ESCAPE, CTRL_C, CTRL_D, CTRL_G, CTRL_J, CTRL_O, CTRL_R = (
     "\r",
@@ -44,7 +45,26 @@ PATIENCE = 90
 class _Screen(pyte.Screen):
     def __init__(self, columns: int, rows: int, driver: Person) -> None:
         self._driver = driver
+        self._rows = [""] * rows
         super().__init__(columns, rows)
+
+    def rows(self) -> list[str]:
+        """What `display` shows, each line without the blanks at its end; only lines that were written to since are worked
+        out anew, since whoever waits looks twenty times a second."""
+        for line in {*self.dirty, *(line - 1 for line in self.dirty if line)}:  # an accent may join the line above
+            self._rows[line] = self._text_of(line)
+        self.dirty.clear()
+        return self._rows
+
+    def _text_of(self, line: int) -> str:
+        cells = self.buffer[line]
+        shown, behind_wide = [], False
+        for column in range(min(max(cells, default=-1) + 1, self.columns)):
+            data = cells[column].data
+            if not behind_wide:
+                shown.append(data)
+            behind_wide = not behind_wide and wcwidth(data[:1]) == 2
+        return "".join(shown).rstrip()
 
     def write_process_input(self, data: str) -> None:
         self._driver.child.send(data)
@@ -78,7 +98,7 @@ class Person:
 
     @property
     def lines(self) -> list[str]:
-        lines = [line.rstrip() for line in self.screen.display]
+        lines = list(self.screen.rows())
         while lines and not lines[-1]:
             lines.pop()
         return lines
@@ -110,7 +130,7 @@ class Person:
         return "\n".join(line for line in self.lines if line)
 
     def _at_cursor(self) -> str:
-        return str(self.screen.display[self.screen.cursor.y])
+        return self.screen.rows()[self.screen.cursor.y]
 
     def _read(self) -> bool:
         """What has come, or a little patience; False at the end."""
