@@ -6,6 +6,7 @@ import pytest
 
 from conftest import Bench
 from in_process import run_here
+from nebula.cli.terminal.output.width import display_width
 from nebula.graph.graph import Graph
 from scripted_model import ScriptedModel, Turn
 
@@ -26,6 +27,16 @@ def test_models_are_listed_with_context_and_prices(bench: Bench) -> None:
     lines = {line.split()[0]: line.split()[1:] for line in shown.out.splitlines() if line.startswith("openai/")}
     assert lines["openai/gpt-5-mini"] == ["400,000", "0.25", "0.025", "2", "✓"]
     assert lines["openai/house-model"][1:] == ["?", "?", "?"]
+
+
+def test_the_columns_stand_under_their_heads_in_japanese(bench: Bench) -> None:
+    with ScriptedModel(models={"openai": ("gpt-4.1-nano",)}) as server:
+        head, row, *_ = run_here(bench, "nebula", "models", NEBULA_LANG="ja", **server.env()).out.splitlines()
+    ends = [
+        display_width(head[: head.index(word) + len(word)]) for word in ("コンテキスト", "入力", "キャッシュ", "出力")
+    ]
+    cells = row.split()
+    assert [display_width(row[: row.index(f" {cell}") + len(cell) + 1]) for cell in cells[1:5]] == ends
 
 
 def test_a_provider_that_does_not_answer_is_named(bench: Bench) -> None:

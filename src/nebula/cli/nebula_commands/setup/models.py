@@ -9,6 +9,7 @@ from typing import Any
 from nebula.cli.arguments import Parser, checked_root, flag, root_option
 from nebula.cli.printing import print_json, print_line, print_remark
 from nebula.cli.settings import open_settings
+from nebula.cli.terminal.output.width import display_width, pad
 from nebula.language import explain, translate
 from nebula.llm.catalog import context_length, known_model, price_of
 from nebula.llm.choose import list_models, offered_models
@@ -67,13 +68,13 @@ def _table(found: Sequence[dict[str, Any]]) -> list[str]:
         prices = [_dollars(each[name]) for name in ("input", "cached_input", "output")]
         name, effort = f"{each['provider']}/{each['model']}", "✓" if each["effort"] else ""
         rows.append([one_line(name), f"{each['context']:,}", *prices, effort])
-    widths = [max(len(row[place]) for row in rows) for place in range(6)]
+    widths = [max(display_width(row[place]) for row in rows) for place in range(6)]
     return [_line(row, widths) for row in rows]
 
 
 def _line(row: Sequence[str], widths: Sequence[int]) -> str:
-    figures = (cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))
-    return "  ".join([row[0].ljust(widths[0]), *figures]).rstrip()
+    figures = (" " * (width - display_width(cell)) + cell for cell, width in zip(row[1:], widths[1:], strict=True))
+    return "  ".join([pad(row[0], widths[0]), *figures]).rstrip()
 
 
 def _dollars(price: float | None) -> str:
