@@ -21,7 +21,7 @@ from nebula.agent.session import Session
 from nebula.agent.turn_result import Ending, TurnResult
 from nebula.agent.workbench import Workbench
 from nebula.config import Settings
-from nebula.events import Activity, Citations, Final, Message, Stamped, Step, ToolResult, Usage
+from nebula.events import Activity, Citations, Diff, Final, Message, Stamped, Step, ToolResult, Usage
 from nebula.files.home import derived_folder
 from nebula.graph.errors import NotFound
 from nebula.language import Sentence
@@ -311,3 +311,15 @@ def test_what_was_not_written_is_said_with_the_reason(problem: Sentence | None) 
     final = result.final(Ending("ok"), None)
     reason = "big.txt: the disk is full." if problem is not None else "no"
     assert (final.status, str(final.remark)) == ("error", f"What was to be written was not: runCommand. {reason}")
+
+
+def test_a_write_that_failed_beside_others_is_named() -> None:
+    result = TurnResult()
+    result.read(Message(AssistantMessage.new_response(None, "Both."), Usage()))
+    result.read(Diff("a.py", "+x\n", 1, 0, "", "hash"))
+    result.read(Step("1", "editFile", {"path": "b.py"}))
+    result.read(ToolResult("editFile", ToolUseResult("1", (Json({"error": "Read it."}),), ToolResultStatus.Error)))
+    final = result.final(Ending("ok"), None)
+    assert (final.status, str(final.remark)) == ("ok", "What was to be written was not: b.py. Read it.")
+    result.read(Diff("b.py", "+x\n", 1, 0, "", "hash"))
+    assert result.final(Ending("ok"), None).remark is None

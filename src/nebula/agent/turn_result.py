@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from nebula.agent.past.decisions import PersonDecision, decision_of
@@ -299,11 +299,17 @@ class TurnResult:
         if self._refused:
             return replace(ending, status="refused")
         if self._failed and not self._changes:
-            paths = ", ".join(sorted(self._failed))
-            return Ending("error", _say_not_written(paths, [why for why in self._failed.values() if why is not None]))
+            return Ending("error", self._say_not_written())
         if self.repairs is not None and not self._is_verified():
             return Ending("error", Sentence("The checks still fail."))
-        return ending
+        return replace(ending, remark=self._say_not_written()) if self._failed and not ending.remark else ending
+
+    def _say_not_written(self) -> Sentence:
+        paths = ", ".join(sorted(self._failed))
+        reasons = [why for why in self._failed.values() if why is not None]
+        if not reasons:
+            return Sentence("What was to be written was not: {paths}", paths=paths)
+        return Sentence("What was to be written was not: {paths}. {reason}", paths=paths, reason=reasons[-1])
 
 
 def _error_in(result: ToolUseResult) -> Sentence | None:
@@ -314,12 +320,6 @@ def _error_in(result: ToolUseResult) -> Sentence | None:
             said = " ".join(told.split())
             return Sentence("{problem}", problem=said if len(said) <= LONGEST_REASON else f"{said[:LONGEST_REASON]}…")
     return None
-
-
-def _say_not_written(paths: str, reasons: Sequence[Sentence]) -> Sentence:
-    if not reasons:
-        return Sentence("What was to be written was not: {paths}", paths=paths)
-    return Sentence("What was to be written was not: {paths}. {reason}", paths=paths, reason=reasons[-1])
 
 
 def _same_file(one: str, other: str) -> bool:
