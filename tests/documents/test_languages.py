@@ -57,7 +57,8 @@ def cells(text: str) -> list[frozenset[str]]:
 
 def targets(text: str, own: str) -> list[str]:
     found = [link for link in re.findall(r"\]\(([^)\s]+)\)", prose(text)) if link != own]
-    return sorted(link.partition("#")[0].replace(".ja.md", ".md") for link in found)
+    same = (link.partition("#")[0].replace(".ja.md", ".md").replace("pictures/ja/", "pictures/") for link in found)
+    return sorted(same)
 
 
 def ids(page: Path) -> str:

@@ -22,7 +22,7 @@ LOOKS = {
     "phone": {"viewport": {"width": 390, "height": 800}, "has_touch": True},
     "japanese": {"viewport": {"width": 1400, "height": 900}, "locale": "ja-JP"},
 }
-ANSWER = "# Title\n\n[link](https://example.com) and `code`\n\n```python\ndef f():  # why\n    return 'x' * 1000\n```\n\n| a |\n|---|\n| 1 |\n\n> quote\n"
+ANSWER = "# Title\n\n[link](https://example.com) and `code`\n\n```python\ndef f():  # why\n    return 'x' * 1000\n```\n\n| a |\n|---|\n| 1 |\n\n> quote\n\n- [x] done\n\nSo $x^2$:\n\n$$\ny\n$$\n"
 
 
 async def compare(page):
@@ -43,8 +43,15 @@ async def open_help(page):
     await page.locator("#help").click()
 
 
+async def open_palette(page):
+    await page.keyboard.press("Control+k")
+    await page.locator("#dialog input").fill("a")
+    await expect(page.locator("#palette-list li").first).to_be_visible()
+
+
 SHEETS = (
     open_help,
+    open_palette,
     lambda page: page.locator("#figures").click(),
     lambda page: page.locator(".selected .files-of").click(),
     lambda page: page.locator(".selected .changed .lines-of").click(),
@@ -55,6 +62,8 @@ SHEETS = (
 @pytest.mark.parametrize("look", LOOKS)
 async def test_axe_finds_nothing_of_weight(bench, look):
     script = [Turn(ANSWER, [Call("writeFile", {"path": "a.txt", "content": "x\n"})]), Turn("Done.")]
+    (bench.home / ".nebula" / "commands").mkdir(parents=True)
+    (bench.home / ".nebula" / "commands" / "fix.md").write_text("Repair it.", "utf-8")
     with ScriptedModel(script) as model, serving(bench, "nebula", **model.env()) as server:
         async with browsing(server, **LOOKS[look]) as page, talk(server) as client:
             await page.evaluate(AXE)
@@ -83,7 +92,10 @@ async def test_axe_finds_nothing_of_weight(bench, look):
                 assert await page.evaluate(FIND) == [], opened
                 await page.keyboard.press("Escape")
                 await expect(page.locator("#dialog")).to_be_hidden()
-            await page.focus("#prompt")
+            await page.fill("#prompt", "/")
+            await expect(page.locator("#slash-list li")).to_have_count(1)
+            assert await page.evaluate(FIND) == []
+            await page.fill("#prompt", "")
             await page.locator("#composer .quiet[aria-expanded]").click()
             await expect(page.locator(".preview summary").first).to_be_visible()
             await page.locator("button[data-tab=outline]").evaluate("(tab) => tab.click()")

@@ -23,16 +23,55 @@ MOST_ACTIONS = 3
 OLD = "def parse(text):\n    return text\n"
 ROWS = 'def parse(text):\n    """Rows of comma separated values."""\n    return [line.split(",") for line in text.splitlines()]\n'
 LAZY = "def parse(lines):\n    for line in lines:\n        yield line.rstrip().split(',')\n"
-SCRIPT = [
-    Turn("`parse` hands the text back as it got it: nothing is split into **rows** or **fields** yet."),
-    Turn("I look at the parser first.", [Call("readFile", {"path": "parser.py"})]),
-    Turn("It returns the text as it is, so I let it return rows.", [Call("editFile", {"path": "parser.py", "new_content": ROWS})]),
-    Turn("`parse` returns **rows** now:\n\n| line | becomes |\n|---|---|\n| `a,b` | `['a', 'b']` |\n\nSee `src/parser.py:3`."),
-    Turn("A generator keeps one line in memory.", [Call("readFile", {"path": "parser.py"})]),
-    Turn("", [Call("editFile", {"path": "parser.py", "new_content": LAZY})]),
-    Turn("Now it **yields** row by row:\n\n```python\nfor row in parse(open('big.csv')):\n    print(row)\n```"),
-    Turn("Take the generator for files and the list for short texts: `parse` may accept both, and the caller decides."),
-]  # fmt: skip
+WORDS = {
+    "en-US": {
+        "what": "What does parser.py do?",
+        "does": "`parse` hands the text back as it got it: nothing is split into **rows** or **fields** yet.",
+        "let": "Let parse return rows",
+        "look": "I look at the parser first.",
+        "so": "It returns the text as it is, so I let it return rows.",
+        "rows": "`parse` returns **rows** now:\n\n| line | becomes |\n|---|---|\n| `a,b` | `['a', 'b']` |\n\nSee `src/parser.py:3`.",
+        "lazy": "Read big files line by line",
+        "keeps": "A generator keeps one line in memory.",
+        "yields": "Now it **yields** row by row:\n\n```python\nfor row in parse(open('big.csv')):\n    print(row)\n```",
+        "which": "Which one should I keep?",
+        "both": "Take the generator for files and the list for short texts: `parse` may accept both, and the caller decides.",
+        "find": "generator",
+        "files": "Files",
+        "take": "Take these files (1)",
+        "taken": "Taken back: parser.py",
+    },
+    "ja-JP": {
+        "what": "parser.py は何をしますか？",
+        "does": "`parse` は受け取ったテキストをそのまま返します。まだ**行**にも**項目**にも分けていません。",
+        "let": "parse が行を返すようにして",
+        "look": "まずパーサーを見ます。",
+        "so": "テキストをそのまま返しているので、行を返すように変えます。",
+        "rows": "`parse` は**行**を返すようになりました。\n\n| 入力 | 結果 |\n|---|---|\n| `a,b` | `['a', 'b']` |\n\n`src/parser.py:3` を見てください。",
+        "lazy": "大きなファイルを一行ずつ読んで",
+        "keeps": "ジェネレーターなら、メモリーに置くのは一行だけです。",
+        "yields": "一行ずつ**返す**ようになりました。\n\n```python\nfor row in parse(open('big.csv')):\n    print(row)\n```",
+        "which": "どちらを残せばよいですか？",
+        "both": "ファイルにはジェネレーター、短いテキストにはリストがよいでしょう。`parse` は両方を受け取れます。",
+        "find": "ジェネレーター",
+        "files": "ファイル",
+        "take": "このファイルに戻す（1）",
+        "taken": "parser.py",
+    },
+}
+
+
+def script(words):
+    return [
+        Turn(words["does"]),
+        Turn(words["look"], [Call("readFile", {"path": "parser.py"})]),
+        Turn(words["so"], [Call("editFile", {"path": "parser.py", "new_content": ROWS})]),
+        Turn(words["rows"]),
+        Turn(words["keeps"], [Call("readFile", {"path": "parser.py"})]),
+        Turn("", [Call("editFile", {"path": "parser.py", "new_content": LAZY})]),
+        Turn(words["yields"]),
+        Turn(words["both"]),
+    ]
 
 
 class Reader:
@@ -45,9 +84,11 @@ class Reader:
         self.actions += 1
         await locator.click(**how)
 
-    async def type(self, words):
+    async def write(self, words):
+        """Types, and ends with Enter."""
         self.actions += 1
         await self.page.keyboard.type(words)
+        await self.page.keyboard.press("Enter")
 
     async def press(self, key):
         self.actions += 1
@@ -66,71 +107,74 @@ class Reader:
 
 
 async def ask(reader, words):
-    await reader.type(words)
-    await expect(reader.page.locator("#composer button[data-act=send]")).to_be_enabled()  # the turn before is over
-    await reader.press("Enter")
+    await expect(reader.page.locator("#composer button[type=submit]")).to_be_enabled()  # the turn before is over
+    await reader.click(reader.page.locator("#prompt"))
+    await reader.write(words)
 
 
-async def test_five_things_in_three_actions_each(bench, tmp_path):
+@pytest.mark.parametrize("locale", WORDS)
+async def test_five_things_in_three_actions_each(bench, tmp_path, locale):
+    """Pointing at the box is an action, and writing with its Enter is one."""
     bench.write("parser.py", OLD)
-    folder = DOCS / "pictures" if os.environ.get("UPDATE_PICTURES") else tmp_path
-    with ScriptedModel(SCRIPT) as model, serving(bench, "nebula", **model.env()) as server:
-        async with browsing(server, viewport={"width": 1280, "height": 760}) as page:
+    words = WORDS[locale]
+    pictures = DOCS / "pictures" / ("ja" if locale == "ja-JP" else "")
+    folder = pictures if os.environ.get("UPDATE_PICTURES") else tmp_path
+    with ScriptedModel(script(words)) as model, serving(bench, "nebula", **model.env()) as server:
+        async with browsing(server, locale=locale, viewport={"width": 1280, "height": 760}) as page:
             reader = Reader(page, folder)
             await expect(page.locator("#composer button[data-act=send]")).to_be_enabled()
             await reader.picture("start")
-            await page.focus("#prompt")
-            await ask(reader, "What does parser.py do?")
+            await ask(reader, words["what"])
             reader.done()
-            await answered(page, "hands the text back")
-            await ask(reader, "Let parse return rows")
-            await expect(page.locator(".question")).to_contain_text("Write parser.py")
+            await answered(page, words["does"].partition("*")[0].strip("` ").split("`")[-1].strip())
+            await ask(reader, words["let"])
+            await expect(page.locator(".question")).to_contain_text("parser.py")
             reader.done()
             await reader.picture("send")
             await agree(page)
-            await answered(page, "returns rows now")
+            await answered(page, "a,b")
 
-            await reader.click(await row(page, "What does parser.py do"))
-            await page.focus("#prompt")
-            await ask(reader, "Read big files line by line")
+            await reader.click(await row(page, words["what"]))
+            await ask(reader, words["lazy"])
             reader.done()
             await agree(page)
-            await answered(page, "row by row")
-            await expect(page.locator(".fork")).to_contain_text("2 of 2 from here")
+            await answered(page, "big.csv")
+            await expect(page.locator(".fork")).to_contain_text(re.compile("2.*2"))
             assert bench.read("parser.py") == LAZY
             await reader.picture("branch")
 
-            await reader.click(await row(page, "Let parse return rows"), modifiers=["Control"])  # beside where they are
-            await page.focus("#prompt")
-            await reader.type("Which one should I keep?")
+            await reader.click(await row(page, words["let"]), modifiers=["Control"])  # beside where they are
             await expect(page.locator(".chip")).to_have_count(2)
-            await expect(page.locator("#composer button[data-act=send]")).to_be_enabled()
+            await page.fill("#prompt", words["which"])
             await reader.picture("merge")
-            await reader.press("Enter")
+            await page.fill("#prompt", "")
+            await ask(reader, words["which"])
             reader.done()
-            await answered(page, "the caller decides")
+            await answered(page, words["both"].partition("`")[0])
             await page.evaluate("document.activeElement.blur()")
             await reader.press("/")
-            await ask(reader, "generator")
-            await expect(page.locator(".count")).to_have_text(re.compile("found"))
-            await expect(page.locator("#transcript .selected")).to_contain_text("generator")
+            await reader.write(words["find"])
+            await expect(page.locator("#outline .count")).to_have_text(re.compile(r"\d"))
+            await expect(page.locator("#transcript .selected")).to_contain_text(words["find"])
             reader.done()
             await reader.picture("find")
             await page.fill("#search", "")
-            await expect(page.locator(".count")).to_be_hidden()
+            await expect(page.locator("#outline .count")).to_be_hidden()
 
-            await reader.click(await row(page, "Let parse return rows"))
-            await reader.click(page.locator(".selected").get_by_role("button", name="Files"))
+            await reader.click(await row(page, words["let"]))
+            await reader.click(page.locator(".selected").get_by_role("button", name=words["files"], exact=True))
             await expect(page.locator("#dialog .diff").first).to_be_visible()
             await reader.picture("files")
-            await reader.click(page.get_by_role("button", name="Take these files (1)"))
-            await expect(page.locator("#banner")).to_contain_text("Taken back: parser.py")
+            await reader.click(page.get_by_role("button", name=words["take"]))
+            await expect(page.locator("#banner")).to_contain_text(words["taken"])
             reader.done()
             assert bench.read("parser.py") == ROWS
 
 
-def test_every_picture_is_shown_and_every_one_shown_is_there():
-    pictures = {path.name for path in (DOCS / "pictures").glob("*.png")}
-    assert set(re.findall(r"\(../pictures/(\w+\.png)\)", (DOCS / "guides" / "page.md").read_text("utf-8"))) == pictures
-    shown = re.findall(r"\(docs/pictures/(\w+\.png)\)", (DOCS.parent / "README.md").read_text("utf-8"))
+@pytest.mark.parametrize(("ending", "folder"), [(".md", ""), (".ja.md", "ja/")])
+def test_every_picture_is_shown_and_every_one_shown_is_there(ending, folder):
+    pictures = {path.name for path in (DOCS / "pictures" / folder).glob("*.png")}
+    guide = (DOCS / "guides" / f"page{ending}").read_text("utf-8")
+    assert set(re.findall(rf"\(../pictures/{folder}(\w+\.png)\)", guide)) == pictures
+    shown = re.findall(rf"\(docs/pictures/{folder}(\w+\.png)\)", (DOCS.parent / f"README{ending}").read_text("utf-8"))
     assert len(shown) == 2 and set(shown) <= pictures
