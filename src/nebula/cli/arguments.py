@@ -193,6 +193,22 @@ def number_up_to(most: int) -> Callable[[str], int]:
     return read
 
 
+def answer_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say what becomes of the answer."""
+    parser.add_argument("--output-last-message", metavar="FILE", help=translate("write the answer into this file, too"))
+    parser.add_argument(
+        "--output-schema",
+        metavar="FILE",
+        help=translate("the answer is JSON of the schema in this file, or exit code 3"),
+    )
+
+
+def write_last_message(path: str | None, text: str) -> None:
+    if path:
+        with open(path, "w", encoding="utf-8", errors="replace", newline="") as file:
+            file.write(text)
+
+
 def limit_options(parser: argparse.ArgumentParser) -> None:
     """Add the limits of a task."""
     parser.add_argument(

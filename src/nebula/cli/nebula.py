@@ -10,6 +10,7 @@ from nebula.cli.arguments import (
     Parser,
     UsageError,
     allow_option,
+    answer_options,
     check_allowed,
     command_list,
     dispatch,
@@ -96,6 +97,8 @@ def _options(words: Sequence[str]) -> Namespace:
     if options.prompt is None:
         if options.output_format != "text":
             raise UsageError('--output-format needs a prompt: add -p "task"')
+        if options.output_schema or options.output_last_message:
+            raise UsageError('--output-schema and --output-last-message need a prompt: add -p "task"')
         if options.references:
             raise UsageError('--ref needs a prompt: add -p "task"')
         if options.images:
@@ -139,6 +142,7 @@ def make_parser() -> Parser:
         default="text",
         help=translate("what -p prints (default: text)"),
     )
+    answer_options(parser)
     flag(parser, "--partial", translate("with stream-json: also text of messages while they are written (delta)"))
     model_options(parser)
     _permission_options(parser)

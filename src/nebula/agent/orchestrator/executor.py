@@ -24,6 +24,7 @@ from nebula.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_POLICY
 from nebula.events import EventStream
 from nebula.language import Sentence
 from nebula.llm.choose import ChosenModel
+from nebula.llm.dialect.answer_schema import AnswerSchema, AnswersInSchema
 from nebula.messages import MAX_USER_MESSAGE_SIZE, UserMessage, strip_hidden_characters
 from nebula.tools.contract import Outcome
 from nebula.tools.ledger import ReadLedger
@@ -34,6 +35,8 @@ from nebula.workspace.contract import Workspace
 SHARE_FOR_STEP = 0.8
 """Of the model's context; the rest is for the system prompt and the answer."""
 BYTES_PER_TOKEN = 2
+
+_ANSWER = "Every step is done. Answer the task now, in the form that you were told."
 
 
 @value
@@ -122,6 +125,11 @@ class Executor:
             task_id=task_id,
             fit=Fit((), frozenset((*self.tools.tools, *self.tools.missing)), room),
         )
+
+    async def answer_in(self, schema: AnswerSchema) -> StepEnd:
+        """Have the model say what the task came to, in JSON of a schema."""
+        chosen = replace(self.chosen, connector=AnswersInSchema(self.chosen.connector, schema))
+        return await replace(self, chosen=chosen).reach(_ANSWER, "answer")
 
     async def repair(self, report: str, number: int) -> bool:
         end = await self.reach(report, f"repair-{number}")

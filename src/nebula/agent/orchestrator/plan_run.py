@@ -109,6 +109,11 @@ class PlanRun:
         self.stopped = self.stopped or stops
         return "failed"
 
+    def add(self, end: StepEnd) -> None:
+        """Count something that comes after all steps."""
+        if not end.ok:
+            self.exit_code, self.remark = end.exit_code, end.remark
+
     def _record(self, outcome: StepOutcome) -> None:
         self.outcomes[outcome.id] = outcome
         self.stream.emit(

@@ -76,6 +76,8 @@ class TaskRun:
     _guard: LimitGuard | None = None
     _steps: PlanRun | None = None
     _progress: PlanInProgress | None = None
+    _answer: str = ""
+    """What the task came to, in the form that was asked for."""
     _unverified: bool = False
     _missing: Sequence[str] = ()
     """Files that the plan declares, and that are not there in the end."""
@@ -158,6 +160,10 @@ class TaskRun:
             self._missing = await asyncio.to_thread(self._find_missing, access)
             if self._progress is not None and not self._unverified and not self._missing:
                 self._progress.finished()
+        if self.request.answer_schema is not None and self._steps.exit_code == EXIT_OK:
+            end = await executor.answer_in(self.request.answer_schema)
+            self._steps.add(end)
+            self._answer = end.answer
 
     def _may_replan(self, steps: PlanRun) -> bool:
         """Return whether the planner is asked once more: it was wanted, the plan is its own, and a step failed."""
@@ -288,7 +294,8 @@ class TaskRun:
         is_real = not (self.request.dry_run or self.request.only_plan)
         keeps_node = self.state.keeps_records and self.state.has_graph and is_real
         final = self.result.summed(ending, self.stream.trace_id if keeps_node else None)
-        return replace(final, steps=tuple(steps.outcomes.values()) if steps is not None else None)
+        outcomes = tuple(steps.outcomes.values()) if steps is not None else None
+        return replace(final, steps=outcomes, text=self._answer or final.text)
 
     async def _rolled_back(self, final: Final, access: TaskAccess) -> Final:
         derived = derived_folder(self.settings.root, self.settings.home)

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from nebula.agent.orchestrator.limits import TaskLimits
 from nebula.agent.plan.plan import StepPlan
 from nebula.events import Final
 from nebula.value import value
+
+if TYPE_CHECKING:
+    from nebula.llm.dialect.answer_schema import AnswerSchema
 
 
 @value
@@ -34,6 +38,8 @@ class TaskRequest:
     """The planner is asked once more where a step of its plan failed for good."""
     parallel: int = 1
     """How many steps that do not depend on each other may be at work at a time; in a dry run always one."""
+    answer_schema: AnswerSchema | None = None
+    """In the end the executor says what the task came to, in JSON of this schema."""
     env: tuple[tuple[str, str], ...] = ()
     """Variables for its commands and checks."""
 

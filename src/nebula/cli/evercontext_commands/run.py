@@ -16,12 +16,14 @@ from nebula.cli.arguments import (
     Parser,
     UsageError,
     allow_option,
+    answer_options,
     app_root,
     app_root_option,
     check_allowed,
     flag,
     limit_options,
     number_up_to,
+    write_last_message,
 )
 from nebula.cli.evercontext_commands.checks import confirmed_checks
 from nebula.cli.evercontext_commands.plan_file import read_plan_file
@@ -33,6 +35,7 @@ from nebula.cli.settings import open_settings, remark_on_trust
 from nebula.events import Final, Stamped
 from nebula.files.home import derived_folder
 from nebula.language import translate
+from nebula.llm.dialect.answer_schema import read_schema
 from nebula.value import replace
 
 if TYPE_CHECKING:
@@ -53,9 +56,7 @@ def main(argv: Sequence[str]) -> int:
     if not request.dry_run:
         settings = confirmed_checks(settings)
     final = asyncio.run(_run(settings, request, chosen_face(options.output_format, lambda: TaskView(settings))))
-    if options.output_last_message:
-        with open(options.output_last_message, "w", encoding="utf-8", errors="replace", newline="") as file:
-            file.write(final.text)
+    write_last_message(options.output_last_message, final.text)
     return final.exit_code
 
 
@@ -90,6 +91,7 @@ def _request(options: argparse.Namespace, settings: Settings) -> TaskRequest:
         limits=TaskLimits(options.max_rounds, options.timeout, options.max_cost),
         replan=options.replan,
         parallel=options.parallel,
+        answer_schema=read_schema(options.output_schema) if options.output_schema else None,
     )
     if options.resume_plan is not None:
         return _resumed(request, options.resume_plan, settings)
@@ -134,7 +136,7 @@ def _parser() -> argparse.ArgumentParser:
         help=translate("so many steps at a time that do not depend on each other (default: one after the other)"),
     )
     flag(parser, "--trust", translate("let the project's own checks run"))
-    parser.add_argument("--output-last-message", metavar="FILE", help=translate("write the answer into this file, too"))
+    answer_options(parser)
     allow_option(parser)
     limit_options(parser)
     formats = parser.add_mutually_exclusive_group()

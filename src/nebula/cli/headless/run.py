@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from nebula.agent.assembly import open_session
 from nebula.agent.loop import end_before_session
 from nebula.attachments import Attachment
-from nebula.cli.arguments import checked_root
+from nebula.cli.arguments import checked_root, write_last_message
 from nebula.cli.headless.prompt import expand_command, read_images, read_prompt, refuse_session_command
 from nebula.cli.headless.signals import Signals
 from nebula.cli.headless.text import TextFace, chosen_face
@@ -71,6 +71,7 @@ async def _run(options: argparse.Namespace, settings: Settings, prompt: str, att
         with interruptible(settings, show) as audience:
             try:
                 session = await _open(options, settings)
+                _hold_to_schema(session, options.output_schema)
                 if (focus := compact_focus(prompt)) is not None:
                     return await _compact(session, focus, prompt, show)
                 references = await _make_ready(session, options)
@@ -87,6 +88,7 @@ async def _run(options: argparse.Namespace, settings: Settings, prompt: str, att
     finally:
         if session is not None:
             await session.close()
+    write_last_message(options.output_last_message, final.text)
     if options.output_format == "text" and final.status == "interrupted":
         print_remark(f"nebula: {translate('resume with: nebula --resume {id}', id=session.id)}")
     return final.exit_code
@@ -120,6 +122,15 @@ async def _open(options: argparse.Namespace, settings: Settings) -> Session:
         if options.from_nodes:
             raise UnknownNode(error.sentence, **error.values) from error
         raise
+
+
+def _hold_to_schema(session: Session, path: str | None) -> None:
+    """Have the session answer in JSON of the schema in a file. Raises BadSchema."""
+    if path:
+        from nebula.llm.dialect.answer_schema import AnswersInSchema, read_schema
+
+        chosen = session.chosen
+        session.chosen = replace(chosen, connector=AnswersInSchema(chosen.connector, read_schema(path)))
 
 
 async def _make_ready(session: Session, options: argparse.Namespace) -> Sequence[str]:

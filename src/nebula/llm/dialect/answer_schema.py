@@ -1,0 +1,134 @@
+"""Answers that have to be JSON of the user's own schema: the model is told, and asked once more where it is not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import aclosing
+from typing import Any, Final
+
+from nebula.errors import EXIT_USAGE, NebulaError
+from nebula.files.untrusted_json import parse_json
+from nebula.language import Sentence
+from nebula.llm.contract import Model, ModelReply, ModelRequest, Retrying, StreamItem, Usage
+from nebula.llm.dialect.wrapped_model import WrappedModel
+from nebula.llm.errors import BadReplyError, FormatError
+from nebula.messages import AssistantMessage, UserMessage
+from nebula.value import replace
+
+ATTEMPTS: Final = 2
+MOST_BYTES: Final = 1 << 20
+_TOLD: Final = """\
+# The form of your answer
+
+Your last message, the one in which you call no more tools, is JSON of this schema and nothing else: no words around \
+it, no code fence.
+
+{schema}"""
+_COMPLAINT: Final = "That is not JSON of the schema: {problem}. Answer once more, with the JSON alone."
+
+
+class BadSchema(NebulaError):
+    """Raised when the file of a schema cannot be used."""
+
+    kind = "start"
+    exit_code = EXIT_USAGE
+
+
+class AnswerSchema:
+    """A JSON schema. Nothing is fetched for it: what it refers to stands in it. Raises BadSchema."""
+
+    def __init__(self, schema: Mapping[str, Any]) -> None:
+        import jsonschema  # type: ignore[import-untyped]
+        from referencing import Registry
+
+        self.text = json.dumps(schema, ensure_ascii=False)
+        kind = jsonschema.validators.validator_for(schema, jsonschema.Draft202012Validator)
+        try:
+            kind.check_schema(schema)
+        except jsonschema.SchemaError as problem:
+            raise BadSchema("The schema is no JSON schema: {problem}", problem=problem.message) from None
+        self._validator = kind(schema, registry=Registry())
+
+    def problem_of(self, text: str) -> tuple[str, str | None]:
+        """Return an answer without a fence around it, and what is wrong with it; None where nothing is."""
+        from referencing.exceptions import Unresolvable
+
+        bare = _without_fence(text)
+        try:
+            found = parse_json(bare)
+        except ValueError:
+            return bare, "it is no JSON"
+        try:
+            first = next(iter(self._validator.iter_errors(found)), None)
+        except Unresolvable as missing:
+            raise BadSchema("The schema refers to {ref}, which is not in it.", ref=missing.ref) from None
+        return bare, None if first is None else f"{first.json_path}: {first.message}"
+
+
+def read_schema(path: str) -> AnswerSchema:
+    """Return the schema in a file. Raises BadSchema."""
+    try:
+        with open(path, encoding="utf-8-sig") as file:
+            text = file.read(MOST_BYTES + 1)
+    except (OSError, UnicodeDecodeError) as problem:
+        reason = problem.strerror if isinstance(problem, OSError) else str(problem)
+        raise BadSchema("{path} cannot be read: {reason}", path=path, reason=reason) from None
+    try:
+        schema = parse_json(text) if len(text) <= MOST_BYTES else None
+    except ValueError:
+        schema = None
+    if not isinstance(schema, dict):
+        raise BadSchema("{path} is no JSON object with a schema.", path=path)
+    return AnswerSchema(schema)
+
+
+def _without_fence(text: str) -> str:
+    bare = text.strip()
+    if bare.startswith("```") and bare.endswith("```") and "\n" in bare:
+        bare = bare.partition("\n")[2].removesuffix("```").strip()
+    return bare
+
+
+class AnswersInSchema(WrappedModel):
+    """A model whose last messages are JSON of a schema."""
+
+    def __init__(self, model: Model, schema: AnswerSchema) -> None:
+        super().__init__(model)
+        self._schema = schema
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[StreamItem]:
+        told = _TOLD.format(schema=self._schema.text)
+        asked = replace(request, system=f"{request.system}\n\n{told}" if request.system else told)
+        used = Usage()
+        for attempt in range(1, ATTEMPTS + 1):
+            reply: ModelReply | None = None
+            async with aclosing(self._model.stream(asked)) as items:  # type: ignore[type-var]
+                async for item in items:
+                    if isinstance(item, ModelReply):
+                        reply = item
+                    else:
+                        yield item
+            if reply is None:
+                raise BadReplyError("The model's stream ended without a reply. Ask again, or choose another model.")
+            used += reply.usage
+            reply = replace(reply, usage=used)
+            if reply.message.tool_uses:
+                yield reply
+                return
+            bare, problem = self._schema.problem_of(reply.message.content)
+            if problem is None:
+                yield replace(reply, message=AssistantMessage.new_response(reply.message.message_id, bare))
+                return
+            if attempt == ATTEMPTS:
+                said = "{model} did not answer with JSON of the schema, even when asked once more: {problem}."
+                raise FormatError(said, model=request.model, problem=problem)
+            reason = Sentence("The answer is not JSON of the schema: {problem}.", problem=problem)
+            yield Retrying(reason, attempt + 1, 0.0, ATTEMPTS, "bad_reply")
+            complaint = UserMessage.new_prompt(_COMPLAINT.format(problem=problem))
+            asked = replace(asked, messages=(*asked.messages, *_said(reply), complaint))
+
+
+def _said(reply: ModelReply) -> tuple[AssistantMessage, ...]:
+    """Return the message that was wrong; none where nothing was said, which no server takes."""
+    return (reply.message,) if reply.message.content.strip() else ()
