@@ -31,7 +31,7 @@ async def test_unsaved_buffers_are_read_and_written(bench: Bench) -> None:
             (asked,) = editor.questions
             assert (asked.content[0].old_text, asked.content[0].new_text) == ("unsaved\n", "edited\n")
             assert path.read_text() == "edited\n" and not editor.buffers
-            assert editor.written == [str(path)] * 2, "saved first, then changed"
+            assert editor.written == [str(path)], "saved first; then it shows what we wrote"
             await agent.prompt(session_id=session, prompt=[text_block("/undo")])
     assert path.read_text() == "unsaved\n", "what the user typed is never lost"
 

@@ -123,6 +123,20 @@ def test_what_an_editor_formats_as_it_saves_can_be_taken_back(editor: Buffers) -
     assert (editor.root / "a.txt").read_text() == "saved\n"
 
 
+def test_an_editor_that_shows_what_was_written_is_not_handed_it(editor: Buffers) -> None:
+    """One that reads files from the disk would put our text over a buffer that it does not show us."""
+    editor.formats = str.upper  # type: ignore[assignment]
+    editor.read = lambda path: (editor.root / path).read_text()  # type: ignore[method-assign]
+    result = files(editor).write_file("a.txt", "new\n", "overwrite", expected=digest(b"saved\n"))
+    assert (editor.root / "a.txt").read_text() == "new\n" and result.after == digest(b"new\n")
+
+
+def test_a_buffer_that_is_left_behind_is_handed_what_was_written(editor: Buffers) -> None:
+    editor.texts["a.txt"] = "saved\n"
+    files(editor).write_file("a.txt", "new\n", "overwrite", expected=digest(b"saved\n"))
+    assert not editor.texts, "it was given the new text"
+
+
 def test_a_new_file_and_an_addition_reach_the_editor(editor: Buffers) -> None:
     workspace = files(editor)
     workspace.write_file("new.txt", "new\n")

@@ -1,8 +1,8 @@
 """Files with the unsaved buffers of an editor: what the user sees there is what is read, and where writes go.
 
 Everything is judged and opened as ever before an editor is asked for its text. A write is recorded and put on the disk
-as any other; the editor is handed it afterwards, so that its buffer is not left behind. A buffer with unsaved changes
-is saved first, by the editor: they stay the user's own, and taking back the turn leads back to them.
+as any other; an editor that does not show it then is handed it, so that its buffer is not left behind. A buffer with
+unsaved changes is saved first, by the editor: they stay the user's own, and taking back the turn leads back to them.
 """
 
 from __future__ import annotations
@@ -113,9 +113,12 @@ class BufferedWorkspace(_ReadsBuffers, LocalWorkspace):
         return self._hand_over(result) if self.buffers.writes else result
 
     def _hand_over(self, result: WriteResult) -> WriteResult:
-        """Hand the editor what was written, and return what it left on the disk."""
+        """Hand the editor what was written, unless it shows that by itself, and return what it left on the disk."""
         try:
-            self.buffers.write(result.path, self._on_disk(result.path).content)
+            written = self._on_disk(result.path)
+            if self._is_shown(written):
+                return result
+            self.buffers.write(result.path, written.content)
             after = self._on_disk(result.path)
         except WorkspaceError:  # too large for an editor, or removed meanwhile: it was written as it should be
             return result
@@ -124,6 +127,11 @@ class BufferedWorkspace(_ReadsBuffers, LocalWorkspace):
         # The editor formats what it saves: the turn ends with that, and can be taken back from there.
         left = super().write_file(result.path, after.content, "overwrite", expected=after.sha256)
         return replace(left, before=result.before)
+
+    def _is_shown(self, file: FileText) -> bool:
+        """Return whether the editor has that text. Some read files from the disk, and would put it over a buffer."""
+        text = self.buffers.read(file.path)
+        return text is not None and _as_on_disk(text, file.content) == file.content
 
     def _have_saved(self, unsaved: FileText, expected: str | None) -> None:
         """Have the editor save its buffer, if that is what the caller saw."""
