@@ -102,6 +102,22 @@ def test_a_whole_session(bench: Bench) -> None:
     assert said(loaded, "user_message_chunk") == "editand now?"
 
 
+def test_what_a_command_changed_is_a_diff_by_file(bench: Bench) -> None:
+    bench.write("a.txt", "one\n")
+    run = Call("runCommand", {"command": "echo two > a.txt; echo new > b.txt"})
+    with ScriptedModel([Turn("I run.", [run]), Turn("Done.")]) as server:
+        answers = ["files", "no", "yes"]
+        found = drive(bench, server, {"do": "open"}, {"do": "prompt", "text": "run", "answers": answers})
+    whole = found["results"][-1]["questions"][0]["toolCall"]
+    diffs = [each for each in whole["content"] if each["type"] == "diff"]
+    assert {each["path"]: (each.get("oldText"), each["newText"]) for each in diffs} == {
+        str(bench.project / "a.txt"): ("one\n", "two\n"),
+        str(bench.project / "b.txt"): (None, "new\n"),
+    }
+    assert [each["path"] for each in whole["locations"]] == [each["path"] for each in diffs]
+    assert (bench.read("a.txt"), bench.read("b.txt")) == ("one\n", "new\n"), "file by file"
+
+
 @pytest.mark.parametrize("moment", range(7))
 def test_a_turn_is_cancelled(bench: Bench, moment: int) -> None:
     (bench.project / "a.txt").write_text("one\n")

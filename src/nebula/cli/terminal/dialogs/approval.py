@@ -128,7 +128,7 @@ class _WriteDialog:
 
     @property
     def _is_followed(self) -> bool:
-        """Whether more writes of the same message will be asked about."""
+        """Return whether more writes of the same message will be asked about."""
         together = [(each.path, each.added, each.removed) for each in self._shown.together]
         own = self._shown.changes[0]
         here = (own.path, own.added, own.removed)
