@@ -345,6 +345,16 @@ def test_if_the_file_changes_while_somebody_thinks_the_question_is_asked_again(t
     assert (tmp_path / "a.txt").read_text() == "somebody else\n"
 
 
+def test_a_file_that_is_made_while_somebody_thinks_is_told_of_as_one_that_was_there(tmp_path):
+    def meanwhile(_):
+        put(tmp_path, "a.txt", "somebody else\n")
+        return Decision(True)
+
+    value = Desk(tmp_path, Answers(meanwhile)).run("writeFile", path="a.txt", content="new\n")[1]
+    assert value == {"error": "a.txt exists already. Use editFile to change it, after readFile."}
+    assert (tmp_path / "a.txt").read_text() == "somebody else\n"
+
+
 def test_the_question_is_an_event_with_the_difference(tmp_path):
     desk = Desk(tmp_path)
     desk.run("writeFile", path="a.txt", content="x\n")
