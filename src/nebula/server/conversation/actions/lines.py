@@ -24,8 +24,8 @@ async def file_lines(server: ServerContext, _: Client, *, path: str) -> ActionRe
 
 
 async def node_lines(server: ServerContext, _: Client, *, node_id: str) -> ActionResult:
-    """Of each of its `files` in which a turn wrote lines: how many it had `written`, and how many of them are
-    `alive`."""
+    """Return, for each of its `files` in which a turn wrote lines, how many it had `written`, and how many of them
+    are `alive`."""
     if server.runner.files() is None:
         raise _no_files()
     node = await in_thread(server.graph.get_node, node_id)
