@@ -41,6 +41,7 @@ START = {
 PAIRS = Path(__file__).with_name("pairs.json")
 """Repository → (English, Japanese, the file that is asked for), by half. Those of the half that is kept aside were
 written before any weight was fitted, and are not to be looked at while something is tuned."""
+QUESTIONS = Path(__file__).with_name("questions.json")
 TASKS = {"commit": 1.0, "doc": 1.0, "long": 4.0, "japanese": 4.0}
 """How much a question counts in the fit: there are few of the last two."""
 SHARPNESS = 0.05
@@ -86,8 +87,12 @@ def ask(tree: Path, home: Path, questions: list[Question]) -> list[Question]:
 
 
 def typed(half: str, repository: str) -> list[Question]:
+    """Return what people type, of a repository to fit by with the half of `questions.json` that may be looked at."""
     pairs = json.loads(PAIRS.read_text())[half].get(repository, ())
     texts = [(task, text, path) for *both, path in pairs for task, text in zip(("long", "japanese"), both, strict=True)]
+    if half == "fit":
+        open_half = json.loads(QUESTIONS.read_text()).get(repository, {}).get("questions", ())[::2]
+        texts += [("long", text, path) for text, path in open_half]
     return [{"task": task, "text": text, "truth": [path]} for task, text, path in texts]
 
 

@@ -8,25 +8,19 @@ from nebula.index import postings
 from nebula.index.stores.store import Store
 
 
-class PastWords:
-    """How much of a question the subjects of the commits that changed a file have, rare words more than common ones.
+def shares_in_the_past(store: Store, rarities: Mapping[str, float], paths: Iterable[str]) -> dict[str, float]:
+    """Path → how much of a question the subjects of the commits that changed the file have, rare words more than
+    common ones. `rarities`: the terms of the question, each with what it weighs.
 
     Whether they say a word counts, not how often: a file that is changed every week says everything often.
     """
-
-    def __init__(self, store: Store, rarities: Mapping[str, float]) -> None:
-        """`rarities`: the terms of the question, each with what it weighs."""
-        self._store = store
-        self._total = sum(rarities.values())
-        self._scores: dict[int, float] = {}
-        for term, data in store.changed_with(list(rarities)).items():
-            rare = rarities[term]
-            for place in postings.places(data):
-                self._scores[place] = self._scores.get(place, 0.0) + rare
-
-    def of(self, paths: Iterable[str]) -> dict[str, float]:
-        """Path → the share of the question, of those files whose past has some of it."""
-        if not self._scores:
-            return {}
-        places = self._store.changed_places(set(paths))
-        return {path: self._scores[place] / self._total for path, place in places.items() if place in self._scores}
+    places = store.changed_places(paths)
+    if not places:
+        return {}
+    scores = dict.fromkeys(places.values(), 0.0)
+    wanted = frozenset(scores)
+    for term, data in store.changed_with(list(rarities)).items():
+        for place in wanted.intersection(postings.places(data)):
+            scores[place] += rarities[term]
+    total = sum(rarities.values())
+    return {path: scores[place] / total for path, place in places.items() if scores[place]}

@@ -131,10 +131,10 @@ def _stem(path: str) -> frozenset[str]:
 
 def _best_of_files(own: list[float], candidates: list[Candidate]) -> set[int]:
     """Return which candidates score best in their file; the first of equals."""
-    best: dict[int, tuple[float, int, int]] = {}
-    for i, (score, c) in enumerate(zip(own, candidates, strict=True)):
-        best[c.file] = max((score, -c.start, i), best.get(c.file, (score, -c.start, i)))
-    return {i for _, _, i in best.values()}
+    best: dict[int, int] = {}
+    for i in sorted(range(len(own)), key=lambda i: (-own[i], candidates[i].start)):
+        best.setdefault(candidates[i].file, i)
+    return set(best.values())
 
 
 def _other_scores(own: list[float], candidates: list[Candidate]) -> dict[int, float]:

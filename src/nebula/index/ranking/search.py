@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 
 from nebula.index.constants import CANDIDATES, DUPLICATE_PENALTY, FILE_CANDIDATES
-from nebula.index.ranking.history import PastWords
+from nebula.index.ranking.history import shares_in_the_past
 from nebula.index.ranking.kinds import asked_for
 from nebula.index.ranking.meaning import Meaning
 from nebula.index.ranking.parts import Parts, parts_of_candidates, total_of
@@ -51,7 +51,7 @@ def measure(
         if each.path.startswith(path_prefix) and language in ("", each.language)
     ]
     measured = parts_of_candidates(scored, candidates, store.shape(), asked_for(question))
-    history = PastWords(store, scored.rarities).of(c.path for c in candidates)
+    history = shares_in_the_past(store, scored.rarities, {c.path for c in candidates})
     for candidate, parts in zip(candidates, measured, strict=True):
         if parts["best of its file"] and candidate.path in history:  # it speaks of the file, not of every chunk
             parts["history"] = history[candidate.path]
