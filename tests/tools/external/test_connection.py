@@ -276,3 +276,13 @@ async def test_what_a_server_with_an_address_answers_is_the_reason(tmp_path: Pat
         with pytest.raises(ServerFailed, match="The MCP server s cannot be used: ") as failed:
             await made.open()
     assert reason in str(failed.value), str(failed.value)
+
+
+async def test_an_address_where_nobody_answers_is_told_in_one_line(tmp_path: Path) -> None:
+    with answering(200) as url:
+        pass  # it is closed again
+    made = ServerConnection(ExternalServer("s", url=url, home=str(tmp_path), timeout_s=20.0))
+    with pytest.raises(ServerFailed) as failed:
+        await made.open()
+    reason = str(failed.value).removeprefix("The MCP server s cannot be used: ")
+    assert "connect" in reason.lower() and "\n" not in reason and made.problem == reason
