@@ -47,7 +47,7 @@ def gaps(turns: int) -> tuple[dict[str, list[float]], float]:
 
 def remember(here: Place, messages: int) -> str:
     """A session of so many messages, made the way the program makes them: rows in memory, nodes in the graph."""
-    from nebula.agent.recording.session_nodes import SessionNodes
+    from nebula.agent.recording.session_nodes import SessionNode, SessionNodes
     from nebula.files.home import derived_folder
     from nebula.memory import Sessions
     from nebula.messages import AssistantMessage, AssistantToolUse, Json, ToolResultStatus, ToolUseResult
@@ -64,7 +64,8 @@ def remember(here: Place, messages: int) -> str:
             memory.append_assistant(session, AssistantMessage.new_tool_use(None, "Looking.", (use,)))
             memory.append_tool_result(session, result)
             memory.append_assistant(session, AssistantMessage.new_response(None, f"answer {n} " * 20))
-            made.add(session, f"node-{n}", [node] if node else [])
+            with made.open_to_add(session) as file:
+                file.write(SessionNode(f"node-{n}", node).to_line())
             node = f"node-{n}"
     return session
 
