@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from playwright.async_api import expect
 
 from conversation_rig import serving, talk
 from page_rig import Held, browsing, make, send, until
+from page_rig.axe import AXE, FIND, LOOKS
 from scripted_model import Call, ScriptedModel, Turn
 
 pytestmark = pytest.mark.slow
 
-AXE = (Path(__file__).parents[2] / "node_modules/axe-core/axe.min.js").read_text(encoding="utf-8")
-FIND = """async () => (await axe.run()).violations.filter((each) => ["moderate", "serious", "critical"].includes(each.impact))
-    .map((each) => `${each.id}: ${each.nodes.map((node) => node.html.slice(0, 200)).join(" | ")}`)"""
-LOOKS = {
-    "light": {"viewport": {"width": 1400, "height": 900}},
-    "dark": {"viewport": {"width": 1400, "height": 900}, "color_scheme": "dark"},
-    "phone": {"viewport": {"width": 390, "height": 800}, "has_touch": True},
-    "japanese": {"viewport": {"width": 1400, "height": 900}, "locale": "ja-JP"},
-}
 ANSWER = "# Title\n\n[link](https://example.com) and `code`\n\n```python\ndef f():  # why\n    return 'x' * 1000\n```\n\n| a |\n|---|\n| 1 |\n\n> quote\n\n- [x] done\n\nSo $x^2$:\n\n$$\ny\n$$\n"
 
 

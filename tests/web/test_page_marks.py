@@ -6,9 +6,27 @@ import pytest
 from playwright.async_api import expect
 
 from conversation_rig import serving, talk
+from nebula.graph.graph import Graph
+from nebula.graph.values import Utterance
 from page_rig import WIDE, branched, browsing, make, row, until
+from page_rig.axe import AXE, FIND, LOOKS
 
 pytestmark = pytest.mark.slow
+
+COMMANDS = {
+    "en": {
+        "note_turn": "Write a note beside this turn",
+        "nest_branch": "Fold what follows into a flow of its own",
+        "rename_tag": "Rename or merge a tag everywhere",
+        "outside": "Turns in no flow",
+    },
+    "ja": {
+        "note_turn": "このターンにメモを書く",
+        "nest_branch": "ここから続くものを一つのフローにまとめる",
+        "rename_tag": "タグをすべてで改名・統合する",
+        "outside": "どのフローにもないターン",
+    },
+}
 
 
 async def command(page, words):
@@ -139,3 +157,49 @@ async def test_the_name_of_a_branch_stands_on_its_line(bench):
             await client.ask("create_branch", node_id=first, branch_name="the bold way", prompt="bold")
             async with browsing(server, viewport=WIDE) as page:
                 await until(page, "window.wordsSeen.has('the bold way')")
+
+
+def talks_of_two_days(folder):
+    """Two conversations, of different days; the second has a named branch, a pin, a note and a turn that opens a flow."""
+    with Graph(folder) as graph:
+        for day in ("02", "05"):
+            said = [Utterance("user", f"begun on day {day}"), Utterance("assistant", "so")]
+            first = graph.add_turn(texts=said, timestamp=f"2026-01-{day}T12:00:00+00:00", tags=["tag"]).id
+        graph.create_branch(first, "the bold way", "bold", "as you like")
+        graph.update_node(first, pinned=True, note="ask Aoi")
+        graph.link_flow(first, graph.create_flow("aside").id)
+
+
+async def test_days_stand_between_conversations_and_the_keys_pass_them(bench):
+    talks_of_two_days(bench.project / "data")
+    with serving(bench, "vizprompt") as server:
+        async with browsing(server, viewport=WIDE) as page:
+            await expect(page.locator("#outline .day")).to_have_count(2)
+            await expect(page.locator("#outline .day").first).to_contain_text("Jan 2")
+            await (await row(page, "day 02")).click()
+            await page.keyboard.press("ArrowDown")
+            await expect(page.locator('[aria-selected="true"] .title')).to_have_text("begun on day 05")
+            await page.keyboard.press("Home")
+            await expect(page.locator('[aria-selected="true"] .title')).to_have_text("begun on day 02")
+
+
+@pytest.mark.parametrize("look", LOOKS)
+async def test_axe_finds_nothing_of_weight_in_what_is_marked(bench, look):
+    talks_of_two_days(bench.project / "data")
+    with serving(bench, "vizprompt") as server:
+        async with browsing(server, **LOOKS[look]) as page:
+            await page.evaluate(AXE)
+            await page.locator("button[data-tab=outline]").evaluate("(tab) => tab.click()")
+            await expect(page.locator("#outline .day")).to_have_count(2)
+            assert await page.evaluate(FIND) == []
+            await (await row(page, "day 05")).click()
+            await expect(page.locator("#transcript")).to_contain_text("so")
+            for name in ("note_turn", "nest_branch", "rename_tag", "outside"):
+                words = COMMANDS[await page.evaluate("document.documentElement.lang")][name]
+                await page.keyboard.press("Control+k")
+                await page.keyboard.type(words)
+                await page.keyboard.press("Enter")
+                await expect(page.locator("#dialog #dialog-title")).to_have_text(words)
+                assert await page.evaluate(FIND) == [], name
+                await page.keyboard.press("Escape")
+                await expect(page.locator("#dialog")).to_be_hidden()

@@ -87,12 +87,16 @@ export function ondrag(event) {
 export function onRowKey(event, rows, active, selected, { open, fold, step }) {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const here = rows[active];
-  // A turn at work is seen with the turn that it continues.
+  // A turn at work is seen with the turn that it continues, and a day is no turn: the next one that way, else the last.
   const go = (/** @type {number} */ place) => {
     const way = place > active ? 1 : -1;
-    let to = Math.max(0, Math.min(place, rows.length - 1));
-    while (rows[to]?.live || rows[to]?.day) to += way;
-    if (rows[to]) step(rows[to].id);
+    const wanted = Math.max(0, Math.min(place, rows.length - 1));
+    const isTurn = (/** @type {Row | undefined} */ row) => row && !row.live && !row.day;
+    for (const by of [way, -way]) {
+      let to = wanted;
+      while (rows[to] && !isTurn(rows[to])) to += by;
+      if (rows[to]) return step(rows[to].id);
+    }
   };
   const outward = () => {
     let place = active - 1;
