@@ -159,6 +159,8 @@ test("days stand in a row, those without any, too; what has no price is told", (
   assert.deepEqual(
     columns.map(({ day, share, isUnpriced }) => [day.slice(5), share, isUnpriced]),
     [
+      ["01-28", 0, false],
+      ["01-29", 0, false],
       ["01-30", 0.25, false],
       ["01-31", 0, false],
       ["02-01", 1, false],
@@ -174,7 +176,7 @@ test("days stand in a row, those without any, too; what has no price is told", (
     "the last two months",
   );
   assert.deepEqual(columnsOf([], "cost", "2026-02-03", 7), []);
-  assert.deepEqual(namedDays(columns, 2), [1, 4]);
+  assert.deepEqual(namedDays(columns, 2), [2, 6]);
 });
 
 test("names come by size, and the longest bar is whole", () => {

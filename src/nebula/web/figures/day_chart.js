@@ -8,12 +8,13 @@ import { shownAmount } from "./measures.js";
 /** @import { Column } from "./days.js" */
 /** @import { Spending } from "./measures.js" */
 
-const [WIDTH, HEIGHT, LEFT, BOTTOM, TOP] = [960, 200, 56, 24, 10];
-const MOST_NAMES = 8;
+const [HEIGHT, LEFT, BOTTOM, TOP] = [200, 76, 24, 10];
+const [WIDEST, NARROWEST, AROUND, NAME] = [1280, 300, 64, 110];
 const GAP = 0.24;
 
 /** @param {Spending[]} entries @param {"cost" | "tokens" | "tasks"} what @param {number} days @param {Say} say */
 export function dayChart(entries, what, days, say) {
+  const width = Math.max(NARROWEST, Math.min(WIDEST, innerWidth - AROUND)); // letters keep their size
   const today = new Date().toISOString().slice(0, 10);
   const columns = columnsOf(entries, what, today, days);
   if (!columns.length) return html`<p class="hint">${say("not_measured")}</p>`;
@@ -21,7 +22,7 @@ export function dayChart(entries, what, days, say) {
   const told = (/** @type {Column} */ column) => (column.isUnpriced ? say("price_unknown") : shownAmount(column.value, what)); // prettier-ignore
   const about = say("chart_about", { what: say(what), from: columns[0].day, to: columns[columns.length - 1].day, day: largest.day, most: told(largest) }); // prettier-ignore
   return html`<figure class="days">
-    <svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label=${about}>${grid(largest.value, what)}${columns.map((column, place) => bar(column, place, columns.length, told(column)))}${namedDays(columns, MOST_NAMES).map((place) => dayName(columns, place))}</svg>
+    <svg viewBox="0 0 ${width} ${HEIGHT}" role="img" aria-label=${about}>${grid(largest.value, what, width)}${columns.map((column, place) => bar(column, (width - LEFT) / columns.length, place, told(column)))}${namedDays(columns, Math.floor(width / NAME)).map((place) => dayName(columns, place, width))}</svg>
     <details><summary>${say("as_table")}</summary>${table(columns, told, say)}</details>
   </figure>`;
 }
@@ -31,26 +32,25 @@ function heightOf(share) {
   return TOP + (HEIGHT - TOP - BOTTOM) * (1 - share);
 }
 
-/** @param {number} largest @param {string} what */
-function grid(largest, what) {
+/** @param {number} largest @param {string} what @param {number} width */
+function grid(largest, what, width) {
   const line = (/** @type {number} */ share) =>
-    svg`<line class="grid" x1=${LEFT} x2=${WIDTH} y1=${heightOf(share)} y2=${heightOf(share)}></line><text x=${LEFT - 8} y=${heightOf(share) + 4} text-anchor="end">${shownAmount(largest * share, what)}</text>`;
-  return largest ? [0, 0.5, 1].map(line) : [svg`<line class="grid" x1=${LEFT} x2=${WIDTH} y1=${heightOf(0)} y2=${heightOf(0)}></line>`]; // prettier-ignore
+    svg`<line class="grid" x1=${LEFT} x2=${width} y1=${heightOf(share)} y2=${heightOf(share)}></line><text x=${LEFT - 8} y=${heightOf(share) + 4} text-anchor="end">${shownAmount(largest * share, what)}</text>`;
+  return largest ? [0, 0.5, 1].map(line) : [svg`<line class="grid" x1=${LEFT} x2=${width} y1=${heightOf(0)} y2=${heightOf(0)}></line>`]; // prettier-ignore
 }
 
-/** @param {Column} column @param {number} place @param {number} count @param {string} told */
-function bar({ day, share, isUnpriced, entry }, place, count, told) {
+/** @param {Column} column @param {number} step Of a day. @param {number} place @param {string} told */
+function bar({ day, share, isUnpriced, entry }, step, place, told) {
   if (!entry) return nothing;
-  const step = (WIDTH - LEFT) / count;
   const wide = Math.min(step * (1 - GAP), 48);
   const x = LEFT + step * place + (step - wide) / 2;
   const tall = isUnpriced ? 6 : Math.max(share ? 2 : 0, (HEIGHT - TOP - BOTTOM) * share);
   return svg`<rect class=${isUnpriced ? "unpriced" : "column"} x=${x} y=${heightOf(0) - tall} width=${wide} height=${tall} rx="3"><title>${day}: ${told}</title></rect>`;
 }
 
-/** @param {Column[]} columns @param {number} place */
-function dayName(columns, place) {
-  const step = (WIDTH - LEFT) / columns.length;
+/** @param {Column[]} columns @param {number} place @param {number} width */
+function dayName(columns, place, width) {
+  const step = (width - LEFT) / columns.length;
   return svg`<text x=${LEFT + step * (place + 0.5)} y=${HEIGHT - 6} text-anchor="middle">${columns[place].day.slice(5)}</text>`;
 }
 

@@ -7,13 +7,15 @@ import { amount } from "./measures.js";
 
 const DAY_MS = 86_400_000;
 const MOST_DAYS = 60;
+const LEAST_DAYS = 7;
 
 /** @param {Spending[]} entries Sorted by day. @param {string} what @param {string} today @param {number} days Of the last so many; 0: since the first. @returns {Column[]} */
 export function columnsOf(entries, what, today, days) {
   if (!entries.length) return [];
   const last = [today, entries[entries.length - 1].name].sort()[1];
   const since = Math.min(days || MOST_DAYS, MOST_DAYS);
-  const first = days ? dayBefore(last, since - 1) : [entries[0].name, dayBefore(last, since - 1)].sort()[1];
+  const earliest = [entries[0].name, dayBefore(last, LEAST_DAYS - 1)].sort()[0];
+  const first = days ? dayBefore(last, since - 1) : [earliest, dayBefore(last, since - 1)].sort()[1];
   const known = new Map(entries.map((entry) => [entry.name, entry]));
   const largest = Math.max(...entries.filter(({ name }) => name >= first).map((entry) => amount(entry, what)), 0);
   /** @type {Column[]} */

@@ -1,6 +1,7 @@
 // The sheet of a race: what to try and by whom; then a line for each try while they work; at the end what came of them.
 
 import { bar } from "../dialogs/bar.js";
+import { dollars } from "../figures/measures.js";
 import { html, nothing } from "../lib/lit.js";
 import { ended, lanes, triesOfNodes } from "./lanes.js";
 import { triedFiles } from "./tried_files.js";
@@ -106,7 +107,7 @@ function table(rows, say, { take }) {
       nodeId && each.files
         ? html`<button type="button" class="small primary" @click=${() => take(nodeId)}>${say("race_take", { number: each.number })}</button>`
         : nothing;
-    return html`<tr><th scope="row">${each.number}</th><td>${each.model}</td><td>${each.status ? ended(each.status, say) : "–"}</td><td>${checks}</td><td>${each.files}</td><td>${each.lines}</td><td>${each.rounds}</td><td>${each.seconds}</td><td>${each.cost === null ? "–" : `$${each.cost.toFixed(4)}`}</td><td>${button}</td></tr>`;
+    return html`<tr><th scope="row">${each.number}</th><td>${each.model}</td><td>${each.status ? ended(each.status, say) : "–"}</td><td>${checks}</td><td>${each.files}</td><td>${each.lines}</td><td>${each.rounds}</td><td>${each.seconds}</td><td>${each.cost === null ? "–" : dollars(each.cost)}</td><td>${button}</td></tr>`;
   };
   return html`<div class="scroll" tabindex="0" role="region" aria-label=${say("race_table")}><table class="results">
     <thead><tr><th scope="col">${say("race_try")}</th>${heads.map((name) => html`<th scope="col">${say(`race_col_${name}`)}</th>`)}<td></td></tr></thead>
