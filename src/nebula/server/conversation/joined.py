@@ -21,6 +21,7 @@ _TYPES: Final = re.compile(r"^[ \t]*/\*\*(?:(?!\*/|@license).)*\*/\n", re.MULTIL
 """For the type checker alone: a third of what is written."""
 _REMARK: Final = re.compile(r"^[ \t]*//(?!.*@license).*\n", re.MULTILINE)
 """For who reads the source; no line of a template begins so."""
+_STYLE_REMARK: Final = re.compile(r"^[ \t]*/\*(?:(?!\*/|@license).)*\*/\n", re.MULTILINE | re.DOTALL)
 _LATER: Final = re.compile(r'\bimport\("(\.[^"]+)"\)')
 
 
@@ -55,8 +56,10 @@ def joined_script(modules: Mapping[str, str], entry: str, apart: frozenset[str] 
 
 
 def joined_sheet(sheets: Mapping[str, str], first: str) -> str:
-    """Every style sheet there is: `first` holds what the others build on, and they do not depend on each other."""
-    return "\n".join([sheets[first], *(sheets[path] for path in sorted(sheets) if path != first)])
+    """Return every style sheet there is, without remarks: `first` holds what the others build on, and they do not
+    depend on each other."""
+    whole = "\n".join([sheets[first], *(sheets[path] for path in sorted(sheets) if path != first)])
+    return _STYLE_REMARK.sub("", whole)
 
 
 def _body(text: str, path: str, module_of: Callable[[str], str]) -> str:
