@@ -10,11 +10,33 @@ from pathlib import Path
 
 import pytest
 
-from sandbox_rig.hostile_commands import DELETING, NETWORK, PROCESSES, THROUGH_PROC, WRITING_OUT
+from sandbox_rig.hostile_commands import (
+    DELETING,
+    KERNEL,
+    MOUNTS,
+    NETWORK,
+    PLANTING,
+    PROCESSES,
+    SECRETS,
+    THROUGH_PROC,
+    WRITING_OUT,
+)
 from scripted_model import Call, RecordedRequest, ScriptedModel, Turn
 
-LINES = [*DELETING.values(), *WRITING_OUT.values(), *THROUGH_PROC.values()]
+DEBUGGING = ("debug the user's process", "debug the first process", "seize the first process", "read another's memory")
+LINES = [
+    *DELETING.values(),
+    *WRITING_OUT.values(),
+    *THROUGH_PROC.values(),
+    *SECRETS.values(),
+    *PLANTING.values(),
+    *MOUNTS.values(),
+    *KERNEL.values(),
+    *(PROCESSES[name] for name in DEBUGGING),
+]
 AT_A_TIME = 8
+CANARY = "canary-4711"
+"""Not the bare word, which commands find in the programs of the machine."""
 
 
 def tree(folder):
@@ -36,14 +58,15 @@ def tree(folder):
 def test_a_hostile_try_changes_nothing_but_its_place(bench, tmp_path):
     outside = tmp_path / "outside"
     outside.mkdir()
-    (outside / "precious").write_text("canary outside\n")
+    (outside / "precious").write_text(f"{CANARY} outside\n")
     for name in ("README.md", "src/a.py", "precious-inside"):
         bench.write(name, f"this is {name}\n")
-    bench.write(".env", "KEY=canary-in-the-project\n")
+    bench.write(".env", f"KEY={CANARY}-in-the-project\n")
     (bench.home / ".ssh").mkdir()
-    (bench.home / ".ssh/id").write_text("canary key\n")
+    (bench.home / ".ssh/id").write_text(f"{CANARY} key\n")
     before, beside = tree(bench.project), (tree(outside), tree(bench.home / ".ssh"))
-    lines = [line.replace("$OUTSIDE", str(outside)).replace("$HOST_PID", str(os.getpid())) for line in LINES]
+    seen = {"OUTSIDE": str(outside), "HOST_PID": str(os.getpid()), "MARK": "mark-of-this-test"}
+    lines = [f"export {' '.join(f'{name}={each}' for name, each in seen.items())}; {line}" for line in LINES]
     hostile: list[str] = []
     said: list[str] = []
     kept: list[str] = []
@@ -70,7 +93,8 @@ def test_a_hostile_try_changes_nothing_but_its_place(bench, tmp_path):
     final = json.loads(ran.out)
     assert len(final["tries"]) == 2, ran.err
     assert len(said) >= len(lines)
-    assert "canary" not in "".join(said) and "canary" not in json.dumps(final)
+    assert not [each for each in said if CANARY in each] and CANARY not in json.dumps(final)
+    assert not [each for each in said if '"output":"HOLE' in each.replace(": ", ":") or "\\nHOLE" in each]
     [own] = kept
     assert "this is src/a.py\\nmine\\nmine\\nmine\\nmine\\n" in own and "README.md" in own and "precious-inside" in own
     assert tree(bench.project) == before
