@@ -9,7 +9,7 @@ import pickle
 import pytest
 
 from nebula.agent.batch.outcome import TaskOutcome
-from nebula.agent.batch.results import Results
+from nebula.agent.batch.results import Results, read_outcomes
 from nebula.agent.batch.task_file import WORK_FOLDER, BadTaskFile, BatchTask, read_task_file
 from nebula.agent.batch.work import Returned
 from nebula.agent.plan.plan import read_plan
@@ -88,6 +88,19 @@ def test_results_are_there_after_a_crash_and_stand_for_the_same_task_only(tmp_pa
     third = kept(again, three)
     assert again.done([three]) == {"three": third}
     assert (tmp_path / "out/three/changes.patch").read_text() == "--- patch\n"
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["", "[]", "3", "null", "{}", '{"id": 3}', '{"id": "b"}', "[" * 100_000, '"\\ud800"']
+    + [json.dumps({"id": "b", "digest": "d", "root": "r", name: {"a": 1}}) for name in TaskOutcome.__match_args__],
+)
+def test_a_line_of_results_that_is_none_counts_as_none(tmp_path, line):
+    results = Results(str(tmp_path / "out"))
+    one = BatchTask("one", "do it", "/r")
+    (tmp_path / "out/results.jsonl").write_text(line + "\n", "utf-8")
+    first = kept(results, one)
+    assert read_outcomes(str(tmp_path / "out/results.jsonl")) == [first]
 
 
 def test_two_batches_do_not_share_a_folder(tmp_path):

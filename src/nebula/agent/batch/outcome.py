@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import traceback
-from collections.abc import Mapping
 from typing import Any
 
 from nebula.agent.batch.setup import SETUP
@@ -18,6 +17,16 @@ from nebula.value import value
 from nebula.workspace.diff import diff_texts
 from nebula.workspace.file_history import ends
 from nebula.workspace.local import open_workspace
+
+_COUNTS = ("exit_code", "steps_done", "steps", "calls", "input_tokens", "output_tokens", "unpriced_tokens", "malformed")
+_KINDS: dict[str, Any] = {
+    **dict.fromkeys(_COUNTS, int),
+    "cost": int | float,
+    "seconds": int | float,
+    "verified": bool | None,
+    "files": list,
+}
+"""What stands in a file of results that is no text."""
 
 
 @value
@@ -53,11 +62,20 @@ class TaskOutcome:
         return {name: getattr(self, name) for name in names} | {"remark": str(self.remark or "")}
 
     @classmethod
-    def from_json(cls, found: Mapping[str, Any]) -> TaskOutcome:
+    def from_json(cls, found: object) -> TaskOutcome:
+        """Return the outcome in a line of a file of results. Raises ValueError where it is something else."""
+        if not isinstance(found, dict):
+            raise ValueError("an outcome is an object")
         known = {name: found[name] for name in cls.__match_args__ if name in found}
-        said = found.get("remark")
+        for name, each in known.items():
+            if not isinstance(each, _KINDS.get(name, str)):
+                raise ValueError(f"{name} is of another kind")
+        said = known.get("remark")
         remark = Sentence("{problem}", problem=said) if said else None
-        return cls(**{**known, "files": tuple(found.get("files") or ()), "remark": remark})
+        try:
+            return cls(**{**known, "files": tuple(map(str, known.get("files", ()))), "remark": remark})
+        except TypeError as problem:  # what every outcome has is missing
+            raise ValueError(str(problem)) from None
 
 
 def failed_outcome(task: BatchTask, problem: Exception) -> TaskOutcome:

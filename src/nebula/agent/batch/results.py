@@ -93,6 +93,6 @@ def read_outcomes(path: str) -> list[TaskOutcome]:
     except FileNotFoundError:
         return []
     for line in lines:
-        with suppress(ValueError, TypeError, KeyError):
+        with suppress(ValueError):
             outcomes.append(TaskOutcome.from_json(parse_json(line)))
     return outcomes
