@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from nebula.messages import DeclaredSpec, DialectForm
-from nebula.tools.contract import Outcome, ToolFailure, schema, text_argument
+from nebula.tools.contract import ToolFailure, schema, text_argument
 from nebula.tools.declaration import ToolDeclaration
 from nebula.tools.ledger import ReadLedger
 from nebula.tools.writing import Proposal, WritingTool, content_argument
@@ -44,11 +44,8 @@ class WriteFile(WritingTool):
             raise self._in_the_way(path, content) from None
         return Proposal.of("writeFile", state.path, None, content, ABSENT)
 
-    def carry_out(self, proposal: Proposal, decision: str | None = None, remark: str = "") -> Outcome:
-        try:
-            return super().carry_out(proposal, decision, remark)
-        except AlreadyExists:  # somebody made it while the question was open
-            raise self._in_the_way(proposal.path, proposal.new) from None
+    def made_meanwhile(self, proposal: Proposal) -> ToolFailure:
+        return self._in_the_way(proposal.path, proposal.new)
 
     def _in_the_way(self, path: str, content: str) -> ToolFailure:
         said = f"{path} exists already. Use editFile to change it, after readFile."
