@@ -323,3 +323,7 @@ def test_a_write_that_failed_beside_others_is_named() -> None:
     assert (final.status, str(final.remark)) == ("ok", "What was to be written was not: b.py. Read it.")
     result.read(Diff("b.py", "+x\n", 1, 0, "", "hash"))
     assert result.final(Ending("ok"), None).remark is None
+    result.read(Step("2", "editFile", {"path": "c.py"}))
+    gone = ToolUseResult("2", (Json({"error": "c.py does not exist."}),), ToolResultStatus.Error)
+    result.read(ToolResult("editFile", gone))
+    assert str(result.final(Ending("ok"), None).remark) == "What was to be written was not. c.py does not exist."

@@ -309,6 +309,8 @@ class TurnResult:
         reasons = [why for why in self._failed.values() if why is not None]
         if not reasons:
             return Sentence("What was to be written was not: {paths}", paths=paths)
+        if str(reasons[-1]).startswith(paths):  # it names the one path itself
+            return Sentence("What was to be written was not. {reason}", reason=reasons[-1])
         return Sentence("What was to be written was not: {paths}. {reason}", paths=paths, reason=reasons[-1])
 
 
