@@ -15,6 +15,7 @@ from nebula.errors import EXIT_FAILED, EXIT_OK
 from nebula.events import Error, Event, StepProgress, Task
 from nebula.graph.graph import Graph
 from nebula.language import Sentence
+from nebula.llm.dialect.answer_schema import AnswerSchema
 from scripted_model import Fault, ScriptedModel
 from scripted_model.planned import Call, Turn, hermes, plan, say, step, write
 
@@ -154,3 +155,16 @@ async def test_a_dry_run_is_not_rolled_back(asked: Asked) -> None:
     assert result.final.rolled_back is None
     good = await asked([plan(step("1")), say("Yes.")], rollback=True)
     assert (good.final.rolled_back, good.final.exit_code) == (None, EXIT_OK)
+
+
+async def test_an_answer_in_a_schema_is_asked_for_last_and_fails_the_task_where_there_is_none(asked: Asked) -> None:
+    wanted = AnswerSchema({"type": "object", "properties": {"files": {"type": "integer"}}, "required": ["files"]})
+    result = await asked([plan(step("1")), say("Done."), say('{"files": 3}')], answer_schema=wanted)
+    assert (result.final.exit_code, result.final.text) == (EXIT_OK, '{"files": 3}')
+    result = await asked([plan(step("1")), say("Done."), Turn("", fault=Fault.status_code(401))], answer_schema=wanted)
+    assert (result.final.exit_code, states(result)) == (
+        EXIT_FAILED,
+        [("1", "done")],
+    ) and result.final.remark is not None
+    result = await asked([plan(step("1", files=["no"])), say("Done."), say('{"files": 3}')], answer_schema=wanted)
+    assert result.final.exit_code == EXIT_FAILED and len(asked.requests) == 2, "a task that failed is not asked"
