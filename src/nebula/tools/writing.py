@@ -80,17 +80,13 @@ class WritingTool(ABC):
     def propose(self, args: Mapping[str, Any]) -> Proposal:
         """Raises `ToolFailure` or a workspace error where the write must fail; changes nothing."""
 
-    def made_meanwhile(self, proposal: Proposal) -> ToolFailure | Stale:
-        """Return what to raise where a file that was proposed to be made is there by now."""
-        return Stale("{path}: was made meanwhile; read it first.", path=proposal.path)
-
     def carry_out(self, proposal: Proposal, decision: str | None = None, remark: str = "") -> Outcome:
         """Make the change and return its outcome; the remark is for the model. Raises Stale where the file is not what
-        was proposed to change."""
+        was proposed to change, as one that was made meanwhile."""
         try:
             result = self.workspace.write_file(proposal.path, proposal.new, proposal.mode, expected=proposal.before)
         except AlreadyExists:
-            raise self.made_meanwhile(proposal) from None
+            raise Stale("{path}: was made meanwhile; read it first.", path=proposal.path) from None
         if proposal.old is None:
             self.ledger.saw(proposal.path, proposal.new)
         else:

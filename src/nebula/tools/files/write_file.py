@@ -41,15 +41,9 @@ class WriteFile(WritingTool):
         try:
             state = self.workspace.check_write(path, "create", content)
         except AlreadyExists:
-            raise self._in_the_way(path, content) from None
+            said = f"{path} exists already. Use editFile to change it, after readFile."
+            raise ToolFailure(said, code=409, unchanged=self._has(path, content)) from None
         return Proposal.of("writeFile", state.path, None, content, ABSENT)
-
-    def made_meanwhile(self, proposal: Proposal) -> ToolFailure:
-        return self._in_the_way(proposal.path, proposal.new)
-
-    def _in_the_way(self, path: str, content: str) -> ToolFailure:
-        said = f"{path} exists already. Use editFile to change it, after readFile."
-        return ToolFailure(said, code=409, unchanged=self._has(path, content))
 
     def _has(self, path: str, content: str) -> bool:
         try:
