@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from nebula.agent.race.race import Race
 from nebula.cli.printing import print_json, print_remark
 from nebula.cli.race.keys import reading_keys
+from nebula.cli.race.view import short_name
 from nebula.cli.terminal.output.width import cut
 from nebula.events import Final, Message, Stamped, Step, Task
 from nebula.language import explain, translate
@@ -120,4 +121,4 @@ class RaceProgress:
         figures = translate("{rounds} rounds · {tokens} tokens", rounds=line.rounds, tokens=f"{line.tokens:,}")
         price = "" if line.cost is None else f" · ${line.cost:.4f}"
         seconds = time.monotonic() - line.started
-        return one_line(f"{number} {line.model}: {doing} · {figures}{price} · {seconds:.0f} s")
+        return one_line(f"{number} {short_name(line.model)}: {doing} · {figures}{price} · {seconds:.0f} s")

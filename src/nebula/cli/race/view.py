@@ -17,6 +17,11 @@ def result_table(tries: Sequence[TryOutcome]) -> list[str]:
     return table([head, *map(_row, tries)], "><<<>>>>><")
 
 
+def short_name(model: str) -> str:
+    """Return the name of a model for a line: of a file the last part."""
+    return one_line(model.rpartition("/")[2] if model.startswith("/") else model)
+
+
 def reasons(tries: Sequence[TryOutcome]) -> list[str]:
     """Return why each try that did not end well did so."""
     return [
@@ -34,7 +39,7 @@ def _row(each: TryOutcome) -> tuple[str, ...]:
     cost = NOT_MEASURED if final.cost is None else f"${final.cost:.4f}"
     return (
         str(each.number),
-        one_line(each.model),
+        short_name(each.model),
         final.status,
         checks,
         str(len(final.files_changed)),
