@@ -14,7 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from mine import lay_out
+from mine import give_past, lay_out
 
 from nebula.index.index import Index
 
@@ -39,7 +39,9 @@ def main() -> None:
     everything: list[int] = []
     for name, about in json.loads(QUESTIONS.read_text()).items():
         tree = options.out / name
-        lay_out(str(options.mirrors / about["source"].replace("/", "+") / "repo"), about["snapshot"], tree)
+        repo = str(options.mirrors / about["source"].replace("/", "+") / "repo")
+        lay_out(repo, about["snapshot"], tree)
+        give_past(repo, about["snapshot"], tree)
         with Index.open(str(tree), home=str(options.out / "home")) as index:
             index.sync()
             found = places(index, about["questions"][1 if options.aside else 0 :: 2])
