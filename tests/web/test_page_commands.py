@@ -43,8 +43,10 @@ async def test_a_name_that_nothing_has_is_told_and_kept(bench):
         async with browsing(server, viewport=WIDE, locale="ja-JP") as page:
             await page.focus("#prompt")
             await page.keyboard.type("/nothing here")
+            before = await page.locator("#transcript").bounding_box()
             await page.keyboard.press("Enter")
             await expect(page.locator("#banner")).to_contain_text("コマンド /nothing はありません")
+            assert await page.locator("#transcript").bounding_box() == before  # it stands over the page
             await expect(page.locator("#prompt")).to_have_value("/nothing here")
     assert model.turns == []
 
