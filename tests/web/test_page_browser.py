@@ -330,6 +330,15 @@ async def test_a_flow_and_a_node_that_cannot_be_read(bench):
     assert flow.read_text("utf-8") == "name: main\nid: ["
 
 
+async def test_the_only_flow_with_turns_is_opened(bench):
+    with serving(bench, "vizprompt") as server:
+        async with talk(server) as client:
+            await client.ask("create_flow", name="claude")
+            await client.ask("create_node", prompt="brought along", flow_id="claude")
+        async with browsing(server) as page:
+            await expect(await row(page, "brought along")).to_be_visible()
+
+
 async def test_other_flows_can_be_chosen_beside_one_that_cannot_be_read(bench):
     data = bench.project / "data"
     with serving(bench, "vizprompt") as server:

@@ -1,13 +1,11 @@
 // The line to the server, and what the page asks first. This module is small and runs while the others are still being
 // loaded: when they are there, the answers mostly are, too.
 
-import { questionsAt, readPlace } from "./app/address.js";
+import { FIRST_FLOW, questionsAt, readPlace } from "./app/address.js";
 import { Link } from "./server/link.js";
 import { language, takeToken, theme } from "./app/preferences.js";
 
 /** @import { Listener } from "./server/link.js" */
-
-const FIRST_FLOW = "main";
 
 export const place = readPlace(location.search);
 // How it looks is decided before anything is painted: a page for the dark does not flash.

@@ -1,6 +1,8 @@
 // The place of the reader, in the address: it survives a reload, can be sent to somebody, and "back" goes back.
 
 const STAY_MS = 300;
+/** What a reader sees who asked for no flow. */
+export const FIRST_FLOW = "main";
 
 /** @import { Question } from "../server/link.js" */
 /** @typedef {{ flow: string | null, node: string | null, figures?: number | null }} Place `figures`: of so many days, 0 is all. */
@@ -19,7 +21,7 @@ export function readPlace(search) {
 /** @param {Place} place */
 export function writePlace({ flow, node, figures = null }) {
   const written = new URLSearchParams();
-  if (flow && (node || flow !== "main")) written.set("flow", flow);
+  if (flow && (node || flow !== FIRST_FLOW)) written.set("flow", flow);
   if (node) written.set("node", node);
   if (figures !== null) written.set("figures", figures ? String(figures) : "all");
   const text = written.toString();

@@ -1,6 +1,6 @@
 // Fetches what the page shows: the flow, titles and whole turns in sight.
 
-import { questionsAt } from "../app/address.js";
+import { FIRST_FLOW, questionsAt } from "../app/address.js";
 import { placeIn } from "../app/preferences.js";
 
 const AT_ONCE = 200;
@@ -42,6 +42,20 @@ export function createLoading(store, { ask, attempt }) {
     store.change("briefs", { nodes: (await titles).nodes });
   }
 
+  // What was imported lies in a flow of its own: where nobody asked for the first flow and nothing is in it, the one changed
+  // last is opened.
+  async function leaveEmptyFlow() {
+    const { flow, flowId } = store.state;
+    if (flowId !== FIRST_FLOW || flow.nodes.length || flow.problem) return;
+    const filled = (await ask("list_flows")).flows.filter(
+      (/** @type {any} */ each) => each.node_count && !each.archived,
+    );
+    if (!filled.length) return;
+    const [latest] = filled.sort((/** @type {any} */ a, /** @type {any} */ b) => (a.updated < b.updated ? 1 : -1));
+    store.change("choose_flow", { flowId: latest.id });
+    await loadFlow();
+  }
+
   return {
     /**
      * @param {{ modes: string[], turns: any[], races?: any[], root?: string, editor_url?: string, model?: string }} hello
@@ -54,7 +68,9 @@ export function createLoading(store, { ask, attempt }) {
         model === undefined ? undefined : { root: hello.root ?? "", editorUrl: hello.editor_url ?? "", model };
       store.change("hello", { modes, project, turns, races, resumed, now: Date.now() });
       asked.clear();
-      if (!resumed) await attempt(() => loadFlow(store.state.flow.id ? null : node));
+      if (resumed) return;
+      await attempt(() => loadFlow(store.state.flow.id ? null : node));
+      if (!node && !turns.length) await attempt(leaveEmptyFlow);
     },
     async refresh() {
       if (refreshing) return;
