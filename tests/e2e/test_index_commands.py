@@ -77,7 +77,7 @@ def test_a_search_says_why_each_hit_stands_where_it_stands(repository, bench):
     assert "parts" not in repository.index("search", "lighthouse")["chunks"][0]
     head, why, *_ = bench.run("nebula", "index", "search", "lighthouse", "--explain").out.splitlines()
     assert (
-        head == "light.py:L1-L2  lighthouse" and ", words +" in why and why.startswith(f"    {first['score']:.2f} = ")
+        head == "light.py:L1-L2  lighthouse" and " = words +" in why and why.startswith(f"    {first['score']:.2f} = ")
     )
 
 
