@@ -167,8 +167,9 @@ async def test_the_transcript_scrolls_by_keyboard(bench):
         async with browsing(server) as page:
             await (await row(page, "long")).click()
             await expect(page.locator("#transcript")).to_contain_text("paragraph 199")
-            await page.locator("#transcript").press("End")
-            await until(page, "document.querySelector('#transcript').scrollTop > 1000")
+            while not await page.evaluate("document.querySelector('#transcript').scrollTop > 1000"):
+                await page.locator("#transcript").press("End")  # what was chosen may still be coming into sight
+                await page.wait_for_timeout(200)
 
 
 SCROLLED_THEN_DRAWN = """(() => { const box = document.querySelector("#transcript");

@@ -27,7 +27,7 @@ async def test_a_server_that_restarts_in_the_middle_of_a_turn(bench):
         server = servers.enter_context(serving(bench, "nebula", *again, **model.env()))
         async with browsing(server) as page:
             await send(page, "Take your time")
-            await expect(page.locator("#transcript .working")).to_contain_text("Working")
+            await expect(page.locator("#transcript .working")).to_contain_text("waiting for the model")
             await asked(model)
             server.process.kill()
             await expect(page.locator("#banner")).to_contain_text("connection is lost")

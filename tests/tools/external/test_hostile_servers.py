@@ -141,6 +141,7 @@ class Answers(BaseHTTPRequestHandler):
         body = json.dumps({"jsonrpc": "2.0", "id": asked.get("id"), **answer}).encode() if "id" in asked else b""
         self.send_response(200 if body else 202)
         self.send_header("content-type", "application/json")
+        self.send_header("connection", "close")
         self.send_header("content-length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
