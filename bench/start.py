@@ -1,6 +1,9 @@
 """Process start → first request at the model, beside a bare interpreter that imports an HTTP client.
 
-start.py [--runs 15] [--peers DIR]      DIR/codex/node_modules/.bin/codex is measured too where it is installed
+start.py [--runs 15] [--peers DIR] [--beside BIN]
+
+DIR/codex/node_modules/.bin/codex is measured too where it is installed. `--beside` names the `bin` folder of another
+install of nebula, which takes turns with this one.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from harness import BIN, Place, bar, median, place, table, timed
 from scripted_model import ScriptedModel, Turn
 
 QUIET = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+HELLO = ["-p", "Say hello."]
 REFERENCE = [sys.executable, "-c", "import asyncio, ssl, httpx2"]
 
 
@@ -69,36 +73,43 @@ def codex(peers: Path, here: Place) -> tuple[list[str], dict[str, str]] | None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=15)
     parser.add_argument("--peers", type=Path, default=Path("/nowhere"))
+    parser.add_argument("--beside", type=Path)
     options = parser.parse_args()
-    ours = [str(BIN / "nebula"), "-p", "Say hello."]
+    ours, beside = [str(BIN / "nebula"), *HELLO], [str(options.beside / "nebula"), *HELLO] if options.beside else None
     with place({"README.md": "# Sample\n"}) as here:
         (here.home / ".codex").mkdir()
         nebula_env = {"OPENAI_BASE_URL": "@URL@/v1", "OPENAI_API_KEY": "x"}
         peer = codex(options.peers, here)
-        nebula, memory, reference, other = [], [], [], []
+        nebula, memory, reference, other, earlier = [], [], [], [], []
         for number in range(options.runs + 1):
             seconds, peak = first_request(ours, here, nebula_env)
             bare = timed(REFERENCE, here.project, here.env()).seconds
             theirs = first_knock(peer[0], here, peer[1]) if peer else 0.0
+            before = first_request(beside, here, nebula_env)[0] if beside else 0.0
             if number:  # the first round only warms the caches
                 nebula.append(seconds)
                 memory.append(peak)
                 reference.append(bare)
                 other.append(theirs)
+                earlier.append(before)
     rows = [
         ["nebula -p: first request", f"{median(nebula) * 1000:.0f}", f"{min(nebula) * 1000:.0f}"],
         ["python -c 'import asyncio, ssl, httpx2'", f"{median(reference) * 1000:.0f}", f"{min(reference) * 1000:.0f}"],
     ]
     if peer:
         rows.append(["codex exec: first request", f"{median(other) * 1000:.0f}", f"{min(other) * 1000:.0f}"])
+    if beside:
+        rows.append(["beside: first request", f"{median(earlier) * 1000:.0f}", f"{min(earlier) * 1000:.0f}"])
     table(f"Start, {options.runs} runs, interleaved", ["what", "median ms", "best ms"], rows)
     print()
     holds = bar("first request / bare import of an HTTP client", median(nebula) / median(reference), 1.4, "×")
     if peer:
         holds &= bar("first request / codex", median(nebula) / median(other), 1.5, "×")
+    if beside:
+        holds &= bar("first request beside the other", median(nebula) / median(earlier), 1.1, "×")
     holds &= bar("peak memory of a hello", median(memory), 64, " MiB")
     return 0 if holds else 1
 
