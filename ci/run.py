@@ -99,12 +99,13 @@ def _files(final: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _tell_batch(report: dict[str, Any]) -> str:
     rows = [
-        f"| `{_plain(str(task['id']))}` | {task['status']} | {task['exit_code']} | {task['seconds']:.1f} s |"
+        f"| `{_plain(str(task['id']))}` | {task['status']} | {task['exit_code']} | {task['seconds']:.1f} s "
+        f"| {_plain(str(task.get('remark') or ''))} |"
         for task in report["tasks"]
     ]
     head = f"**{report['ok']} ok, {report['failed']} failed**"
     return "\n".join(
-        ["### nebula", "", head, "", "| task | status | exit code | time |", "|---|---|---|---|", *rows, ""]
+        ["### nebula", "", head, "", "| task | status | exit code | time | why |", "|---|---|---|---|---|", *rows, ""]
     )
 
 

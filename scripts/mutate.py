@@ -37,7 +37,11 @@ def forget_what_was_cached() -> None:
 
 def main() -> None:
     from mutmut.__main__ import cli
+    from mutmut.core import MutmutCallStack
 
+    # mutmut notes who called whom in a context variable, on which Python 3.11 crashed; nothing here asks for it.
+    MutmutCallStack.set = staticmethod(lambda _: None)
+    MutmutCallStack.reset = staticmethod(lambda _: None)
     # mutmut 3.8 reads a name that pytest no longer has.
     pytest.Item._nodeid = property(lambda item: item.nodeid)  # type: ignore[attr-defined]
     os.register_at_fork(after_in_child=forget_what_was_cached)

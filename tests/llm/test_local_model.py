@@ -232,7 +232,8 @@ def test_a_whole_turn_by_hand(tmp_path: Path) -> None:
     assert [events[0]["type"], events[-1]["type"]] == ["task", "final"], done.stderr
     assert any(event["type"] == "notice" and "Loading" in event["message"] for event in events)
     assert {event["rung"] for event in events if event["type"] == "message"} <= {"json"}  # none, where it was cut
-    assert done.returncode in (0, 1, 3) and "Traceback" not in done.stderr
+    # What so small a model makes of it is its own: an answer, a limit, a refused path, nonsense.
+    assert done.returncode in (0, 1, 2, 3) and "Traceback" not in done.stderr
 
 
 def is_alive(process_id: int) -> bool:

@@ -137,6 +137,16 @@ async def test_a_server_with_one_model_is_used_without_naming_it(
     assert (chosen.provider, chosen.name) == ("openai", expected)
 
 
+async def test_a_server_is_asked_for_its_models_once(tmp_path: Path) -> None:
+    """Also where the list decides which model, and tells how much it takes."""
+    with ScriptedModel([Turn("Hello.")], models={"openai": ["only-one"]}) as server:
+        settings = load_settings(str(tmp_path), {"NEBULA_HOME": str(tmp_path), "OPENAI_BASE_URL": server.openai_url})
+        chosen = await choose_model(settings)
+        assert [item async for item in chosen.connector.stream(ModelRequest(chosen.name, "", ()))]
+        await chosen.connector.aclose()
+        assert [each.path for each in server.requests] == ["/v1/models", "/props", "/v1/chat/completions"]
+
+
 async def test_behind_a_key_is_the_provider_by_another_way(tmp_path: Path) -> None:
     with ScriptedModel(models={"openai": ["only-one"]}) as server:
         chosen = await choose_model(load_settings(str(tmp_path), {"NEBULA_HOME": str(tmp_path), **server.env()}))

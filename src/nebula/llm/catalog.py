@@ -46,7 +46,8 @@ def _folder(row: Provider, settings: Settings) -> str:
 
 
 def connect_as_set(row: Provider, settings: Settings, remark: Sentence | None = None) -> Model:
-    """A connector to it; `remark` is said before its first reply."""
+    """Return a connector to the provider with the address and key that are set; `remark` is shown before its first
+    reply."""
     address, key = address_and_key(row, settings)
     return connect(row.name, base_url=address, api_key=key, remark=remark, effort=settings.effort)
 

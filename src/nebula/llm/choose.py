@@ -77,6 +77,40 @@ class _Wanted:
 NOTHING_SAID = _Wanted()
 
 
+class _Asking:
+    """The servers that are asked for a choice: each has one connector, and lists its models once."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self._connectors: dict[str, Model] = {}
+        self._lists: dict[str, list[ModelInfo] | ModelError] = {}
+
+    async def listed(self, row: Provider) -> list[ModelInfo] | ModelError:
+        if row.name not in self._lists:
+            connector = self._connectors.setdefault(row.name, connect_as_set(row, self.settings))
+            try:
+                self._lists[row.name] = await connector.list_models()
+            except ModelError as error:
+                self._lists[row.name] = error
+        return self._lists[row.name]
+
+    async def listed_by_all(self, rows: Sequence[Provider]) -> list[list[ModelInfo] | ModelError]:
+        return await asyncio.gather(*map(self.listed, rows))
+
+    def take(self, row: Provider, remark: Sentence | None) -> Model:
+        """Return the connector to it, now the caller's to close: what it heard so far it does not ask again."""
+        if remark is None and row.name in self._connectors:
+            return self._connectors.pop(row.name)
+        return connect_as_set(row, self.settings, remark)
+
+    async def __aenter__(self) -> _Asking:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for connector in self._connectors.values():
+            await connector.aclose()
+
+
 async def choose_model(
     settings: Settings, name: str = "", *, provider: str = "", suggested: str = "", role: str = "model"
 ) -> ChosenModel:
@@ -85,6 +119,12 @@ async def choose_model(
     `role` is the setting that chooses: `model`, or `planner` and `executor`, which fall back on it. `suggested` is
     `provider/model` as a data folder names it: it counts before the user's config, within the provider that they chose.
     """
+    async with _Asking(settings) as asking:
+        return await _chosen(asking, name, provider, suggested, role)
+
+
+async def _chosen(asking: _Asking, name: str, provider: str, suggested: str, role: str) -> ChosenModel:
+    settings = asking.settings
     remark: Sentence | None = None
     outright, model = split_name(name)
     wanted = _Wanted(provider or outright, model, name if outright and not provider else "")
@@ -92,15 +132,15 @@ async def choose_model(
         wanted = _users_choice(settings, role)
         if settings.is_from_project(role):
             named = _Wanted(*split_name(getattr(settings, role)))
-            wanted, remark = await _within_users_provider(settings, wanted, named)
+            wanted, remark = await _within_users_provider(asking, wanted, named)
         elif suggested and settings.origins.get(role) not in ("environment", "command line"):
-            wanted, _ = await _within_users_provider(settings, wanted, _Wanted(*split_name(suggested)))
+            wanted, _ = await _within_users_provider(asking, wanted, _Wanted(*split_name(suggested)))
     elif suggested and not wanted.model and wanted.provider == split_name(suggested)[0]:
         wanted = replace(wanted, model=split_name(suggested)[1])
     elif not wanted.provider and settings.provider:
         wanted = replace(wanted, provider=settings.provider)
-    row, model = await _resolved(settings, wanted, said_now=bool(name))
-    return await _described(settings, row, model, remark)
+    row, model = await _resolved(asking, wanted, said_now=bool(name))
+    return await _described(asking, row, model, remark)
 
 
 def configured_providers(settings: Settings) -> list[Provider]:
@@ -111,7 +151,8 @@ def configured_providers(settings: Settings) -> list[Provider]:
 async def list_models(settings: Settings) -> list[tuple[str, list[ModelInfo] | ModelError]]:
     """Return what each configured provider lists, or why it does not."""
     rows = configured_providers(settings)
-    answers = await asyncio.gather(*(_listed(row, settings) for row in rows))
+    async with _Asking(settings) as asking:
+        answers = await asking.listed_by_all(rows)
     return [(row.name, answer) for row, answer in zip(rows, answers, strict=True)]
 
 
@@ -157,15 +198,16 @@ def _users_choice(settings: Settings, role: str) -> _Wanted:
     return _Wanted(outright or known_provider(model) or settings.provider, model, whole)
 
 
-async def _within_users_provider(settings: Settings, users: _Wanted, named: _Wanted) -> tuple[_Wanted, Sentence | None]:
+async def _within_users_provider(asking: _Asking, users: _Wanted, named: _Wanted) -> tuple[_Wanted, Sentence | None]:
     """Return what a project names, if the user's provider has it; else the user's own choice and why."""
     home = users.likely_provider
     if not home:
-        home = (await _resolved(settings, users))[0].name if users.model else configured_providers(settings)[0].name
+        row = (await _resolved(asking, users))[0] if users.model else configured_providers(asking.settings)[0]
+        home = row.name
     provider = named.likely_provider or home
     # A model in a file is one the user put into the home; a clone must not name a file of its own.
     is_sure = bool(named.likely_provider) and not PROVIDERS[home].in_home
-    if provider == home and (is_sure or await _may_have(settings, PROVIDERS[home], named.model)):
+    if provider == home and (is_sure or await _may_have(asking, PROVIDERS[home], named.model)):
         return _Wanted(home, named.model), None
     return users, Sentence(
         "The project asks for the model '{model}', but you chose {label}, which does not list it; it was ignored.",
@@ -174,32 +216,32 @@ async def _within_users_provider(settings: Settings, users: _Wanted, named: _Wan
     )
 
 
-async def _may_have(settings: Settings, row: Provider, model: str) -> bool:
-    answer = await _listed(row, settings)
+async def _may_have(asking: _Asking, row: Provider, model: str) -> bool:
+    answer = await asking.listed(row)
     return not row.in_home if isinstance(answer, ModelError) else _lists(answer, model)
 
 
-async def _resolved(settings: Settings, wanted: _Wanted, *, said_now: bool = False) -> tuple[Provider, str]:
+async def _resolved(asking: _Asking, wanted: _Wanted, *, said_now: bool = False) -> tuple[Provider, str]:
     """The provider, and the name of its model. Asks servers only where a name leaves a doubt."""
-    configured = configured_providers(settings)
+    configured = configured_providers(asking.settings)
     if wanted.provider or not wanted.model:
         row = PROVIDERS[wanted.provider] if wanted.provider else configured[0]
-        if row not in configured and (server := await _server_for_many(settings, wanted.whole, configured)):
+        if row not in configured and (server := await _server_for_many(asking, wanted.whole, configured)):
             return server, wanted.whole
         _require(row, configured)
         if wanted.model:
             return row, wanted.model
-        return await _default_model(settings, row, configured[1:], named=bool(wanted.provider))
+        return await _default_model(asking, row, configured[1:], named=bool(wanted.provider))
     if _names_vendor(wanted.model):
-        return await _server_of_vendor(settings, wanted.model, configured), wanted.model
+        return await _server_of_vendor(asking, wanted.model, configured), wanted.model
     likely = PROVIDERS.get(wanted.likely_provider)
     if likely in configured:
         return likely, wanted.model
     if likely is not None and not any(row.key for row in configured):
         _require(likely, configured)
-    own = [row for row in configured if has_own_address(row, settings)]
+    own = [row for row in configured if has_own_address(row, asking.settings)]
     try:
-        return await _asked_around(settings, wanted.model, configured), wanted.model
+        return await _asked_around(asking, wanted.model, configured), wanted.model
     except NotFoundError:
         if likely is not None:
             _require(likely, configured)
@@ -208,11 +250,11 @@ async def _resolved(settings: Settings, wanted: _Wanted, *, said_now: bool = Fal
         return own[0], wanted.model  # a server of one's own need not list all it can
 
 
-async def _server_for_many(settings: Settings, whole: str, configured: Sequence[Provider]) -> Provider | None:
+async def _server_for_many(asking: _Asking, whole: str, configured: Sequence[Provider]) -> Provider | None:
     """Return the server of one's own that has the models of many vendors, `whole` among them."""
     for row in configured if whole else ():
-        if has_own_address(row, settings):
-            answer = await _listed(row, settings)
+        if has_own_address(row, asking.settings):
+            answer = await asking.listed(row)
             if not isinstance(answer, ModelError) and _lists(answer, whole):
                 return row
     return None
@@ -224,15 +266,15 @@ def _names_vendor(model: str) -> bool:
     return bool(vendor and slash and rest)
 
 
-async def _server_of_vendor(settings: Settings, model: str, configured: Sequence[Provider]) -> Provider:
+async def _server_of_vendor(asking: _Asking, model: str, configured: Sequence[Provider]) -> Provider:
     """Return the provider that lists `model`, or the server of one's own that does not say what it has."""
-    answers = await asyncio.gather(*(_listed(row, settings) for row in configured))
+    answers = await asking.listed_by_all(configured)
     for row, answer in zip(configured, answers, strict=True):
         if not isinstance(answer, ModelError) and _lists(answer, model):
             return row
     for row, answer in zip(configured, answers, strict=True):
         is_silent = isinstance(answer, ModelError) and not isinstance(answer, UnavailableError)
-        if is_silent and has_own_address(row, settings):
+        if is_silent and has_own_address(row, asking.settings):
             return row
     raise UnknownVendorError(
         "No configured server lists the model '{model}', and '{vendor}' is no provider ({known}). For a server that "
@@ -249,7 +291,7 @@ def _require(row: Provider, configured: Sequence[Provider]) -> None:
 
 
 async def _default_model(
-    settings: Settings, row: Provider, others: Sequence[Provider], *, named: bool
+    asking: _Asking, row: Provider, others: Sequence[Provider], *, named: bool
 ) -> tuple[Provider, str]:
     """Return the model where nobody names one: the provider's default, or the only one of a local server; of the others
     one that has a model, where the user did not name this one.
@@ -257,30 +299,30 @@ async def _default_model(
     Behind an address with a real key is the provider by another way, which needs no question.
     """
     if row.default_model:
-        is_own_server = has_own_address(row, settings) and len(getattr(settings, row.key)) < SHORTEST_KEY
-        alone = await _only_model(settings, row) if is_own_server else ""
+        is_own_server = has_own_address(row, asking.settings) and len(getattr(asking.settings, row.key)) < SHORTEST_KEY
+        alone = await _only_model(asking, row) if is_own_server else ""
         return row, alone or row.default_model
     try:
-        return row, await _first_listed(settings, row, named=named)
+        return row, await _first_listed(asking, row, named=named)
     except ModelError:
         for other in () if named else others:  # a file in the home, where no server runs
-            if other.in_home and not isinstance(await _listed(other, settings), ModelError):
-                return other, await _first_listed(settings, other)
+            if other.in_home and not isinstance(await asking.listed(other), ModelError):
+                return other, await _first_listed(asking, other)
         raise
 
 
-async def _only_model(settings: Settings, row: Provider) -> str:
-    answer = await _listed(row, settings)
+async def _only_model(asking: _Asking, row: Provider) -> str:
+    answer = await asking.listed(row)
     return answer[0].name if not isinstance(answer, ModelError) and len(answer) == 1 else ""
 
 
-async def _first_listed(settings: Settings, row: Provider, *, named: bool = False) -> str:
-    answer = await _listed(row, settings)
+async def _first_listed(asking: _Asking, row: Provider, *, named: bool = False) -> str:
+    answer = await asking.listed(row)
     if isinstance(answer, ModelError):
         if named and row.in_home:
             raise answer  # it says which folder is empty, and what to put there
         advice = how_to_set_up(row if named else None)
-        if named or has_own_address(row, settings):
+        if named or has_own_address(row, asking.settings):
             raise AuthError("No model can be reached. {problem} {advice}", problem=answer, advice=advice)
         raise AuthError("No model can be reached. {advice}", advice=advice)
     if not answer:
@@ -290,22 +332,22 @@ async def _first_listed(settings: Settings, row: Provider, *, named: bool = Fals
     return answer[0].name
 
 
-async def _described(settings: Settings, row: Provider, model: str, remark: Sentence | None) -> ChosenModel:
-    """A local model takes as much as its server says; the connector asks that only once, and would ask it anyway."""
-    connector = connect_as_set(row, settings, remark)
-    context = settings.context_tokens
+async def _described(asking: _Asking, row: Provider, model: str, remark: Sentence | None) -> ChosenModel:
+    """Return the model with the context length that its server reports; the connector asks for it only once."""
+    connector = asking.take(row, remark)
+    context = asking.settings.context_tokens
     if not context:
         with suppress(ModelError):  # the turn meets the same problem, and reports it
             context = (await connector.describe(model)).context_length or 0
     return ChosenModel(connector, model, context)
 
 
-async def _asked_around(settings: Settings, model: str, configured: Sequence[Provider]) -> Provider:
+async def _asked_around(asking: _Asking, model: str, configured: Sequence[Provider]) -> Provider:
     """The provider that lists the model. Where there is only one, it has it: a server of one's own need not list all
     it can."""
     if len(configured) == 1:
         return configured[0]
-    answers = await asyncio.gather(*(_listed(row, settings) for row in configured))
+    answers = await asking.listed_by_all(configured)
     names: list[str] = []
     reasons: list[Sentence] = []
     unlisting: list[Provider] = []
@@ -332,16 +374,6 @@ def _not_listed(model: str, names: Sequence[str], reasons: Sequence[Sentence]) -
     for reason in reasons:
         said = Sentence("{first} {then}", first=said, then=reason)
     return NotFoundError.of(said)
-
-
-async def _listed(row: Provider, settings: Settings) -> list[ModelInfo] | ModelError:
-    connector = connect_as_set(row, settings)
-    try:
-        return await connector.list_models()
-    except ModelError as error:
-        return error
-    finally:
-        await connector.aclose()
 
 
 def _lists(models: Sequence[ModelInfo], name: str) -> bool:

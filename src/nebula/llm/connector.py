@@ -15,7 +15,7 @@ from nebula.llm.http.http_errors import Service, message_in, refusal_error, stat
 from nebula.llm.http.retry import DEFAULT_RETRY, RetryPolicy, with_retries
 from nebula.llm.http.sse import Parser
 from nebula.llm.http.waiting import with_waiting_notices
-from nebula.llm.wire import MAX_CALLS, Draft, FragmentCache, from_event, from_text, to_bytes
+from nebula.llm.wire import MAX_CALLS, Draft, FragmentCache, KnownCallIds, from_event, from_text, to_bytes
 from nebula.providers import PROVIDERS
 from nebula.value import value
 
@@ -156,6 +156,7 @@ class Connector(ABC):
         self._timeouts = timeouts
         self._client = HttpClient(timeouts=timeouts, environ=environ)
         self._fragments = FragmentCache()
+        self._call_ids = KnownCallIds()
 
     def stream(self, request: ModelRequest) -> AsyncIterator[StreamItem]:
         items = with_retries(partial(self._attempt, request), self._retry)
@@ -194,7 +195,7 @@ class Connector(ABC):
         return False
 
     def _heard(self, reader: ReplyReader, reply: ModelReply) -> None:
-        """A reply is complete; a connector may keep what the next request needs of it."""
+        """Keep what the next request needs of a reply that is complete; most connectors keep nothing."""
         return
 
     # the course of a request
@@ -233,7 +234,7 @@ class Connector(ABC):
                 if text := "".join(reader.end()):
                     yield TextDelta(text)
                 await response.drain()
-            reply = reader.draft.finish(request.messages, request.tools)
+            reply = reader.draft.finish(request.messages, request.tools, self._call_ids.of(request.messages))
             self._heard(reader, reply)
             yield reply
             return
@@ -241,7 +242,7 @@ class Connector(ABC):
     async def _json(
         self, method: str, path: str, value: object = None, *, model: str = "", base: str = ""
     ) -> dict[str, Any]:
-        """A short question outside of any conversation: asked once, with short time-outs."""
+        """Return the JSON answer to a short request outside of any conversation, sent once, with short time-outs."""
         async with self._client.request(
             method,
             (base or self._service.url) + path,

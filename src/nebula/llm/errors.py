@@ -50,7 +50,7 @@ class LimitError(ModelError):
 
 
 class ContextExceededError(LimitError):
-    """The request is longer than what the model takes, which the server may name, and how long it was."""
+    """The request is longer than what the model takes; the server may tell both lengths."""
 
     def __init__(self, sentence: str, /, *, context_tokens: int = 0, prompt_tokens: int = 0, **values: Any) -> None:
         super().__init__(sentence, **values)
@@ -69,7 +69,7 @@ class UnknownVendorError(NotFoundError):
 
 
 class UnavailableError(ModelError):
-    """Most of these pass by themselves."""
+    """The server cannot be reached or is busy; most of the time that passes by itself."""
 
     kind = "unavailable"
     retryable_by_nature = True

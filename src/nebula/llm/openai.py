@@ -11,8 +11,8 @@ from nebula.llm.contract import ModelInfo, ModelReply, ModelRequest, Usage
 from nebula.llm.errors import ModelError, UnavailableError
 from nebula.llm.http.client import HttpResponse
 from nebula.llm.http.sse import EitherParser, SseParser
-from nebula.llm.wire import RawCall, counted, function_tool, to_bytes, to_text
-from nebula.messages import Message, UserMessage
+from nebula.llm.wire import LastRendering, RawCall, counted, function_tools, to_bytes, to_text
+from nebula.messages import Message, ToolSpec, UserMessage
 from nebula.value import replace
 
 if TYPE_CHECKING:
@@ -49,13 +49,18 @@ class OpenAIModel(Connector):
 
     def __init__(self, base_url: str = "", api_key: str = "", **limits: Any) -> None:
         super().__init__(base_url, api_key, **limits)
+        self._system = LastRendering[str](lambda system: {"role": "system", "content": system})
+        self._tools = LastRendering[tuple[ToolSpec, ...]](function_tools)
         self._refused: dict[str, set[str]] = {}
         self._described: dict[str, ModelInfo] = {}
+        self._listing: dict[str, Any] = {}
+        """What the server last said that it has."""
         self._only_responses: set[str] = set()
         self._responses: ResponsesWriter | None = None
 
     async def list_models(self) -> list[ModelInfo]:
-        listed = (await self._json("GET", "/models")).get("data")
+        self._listing = await self._json("GET", "/models")
+        listed = self._listing.get("data")
         names = [entry["id"] for entry in listed or () if isinstance(entry, dict) and isinstance(entry.get("id"), str)]
         return [ModelInfo(name, self.provider) for name in sorted(names)]
 
@@ -67,12 +72,12 @@ class OpenAIModel(Connector):
             from urllib.parse import quote
 
             properties = await self._answer(f"/props?model={quote(model)}", self._service.url.removesuffix("/v1"))
-            listing = await self._answer("/models") if not properties else {}
+            listing = {} if properties else self._listing or await self._answer("/models")
             self._described[model] = _described(ModelInfo(model, self.provider), properties, listing)
         return self._described[model]
 
     async def _answer(self, path: str, base: str = "") -> dict[str, Any]:
-        """Empty where the server knows of no such question."""
+        """Return what the server answers at `path`; nothing where it does not know that path."""
         try:
             return await self._json("GET", path, base=base)
         except UnavailableError:
@@ -86,11 +91,11 @@ class OpenAIModel(Connector):
 
             self._responses = self._responses or ResponsesWriter()
             return Outgoing(PATH, self._responses.write(request, self._options(request)))
-        system = to_bytes({"role": "system", "content": request.system}) if request.system else b""
+        system = self._system.of(request.system) if request.system else b""
         messages = self._fragments.pieces(request.messages, _render, system)
         parts = [to_bytes(self._options(request))[:-1], b',"messages":', *messages]
         if request.tools:
-            parts += [b',"tools":', to_bytes([function_tool(spec) for spec in request.tools])]
+            parts += [b',"tools":', self._tools.of(tuple(request.tools))]
         return Outgoing("/chat/completions", b"".join([*parts, b"}"]))
 
     def _is_for_responses(self, model: str) -> bool:

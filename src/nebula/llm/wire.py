@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence, Set
 from operator import is_
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from nebula.llm.contract import NO_USAGE, ModelReply
 from nebula.llm.errors import BadReplyError
@@ -23,6 +23,8 @@ CUT_REPLY = (
     "The reply was cut off at the output limit, so that {name} may hold only a part of what was meant. Nothing was "
     "run; send the call again, in smaller parts."
 )
+
+T = TypeVar("T")
 
 Render = Callable[[Message, Message | None], Iterable[object]]
 """The JSON values that a message becomes, given the one before it."""
@@ -73,6 +75,19 @@ def from_event(text: str) -> Any:
         raise ValueError("nested too deep") from None
 
 
+class LastRendering(Generic[T]):
+    """The wire form of what is the same in almost every request, made anew when it is another."""
+
+    def __init__(self, render: Callable[[T], object]) -> None:
+        self._render = render
+        self._made: tuple[T, bytes] | None = None
+
+    def of(self, what: T) -> bytes:
+        if self._made is None or self._made[0] != what:
+            self._made = what, to_bytes(self._render(what))
+        return self._made[1]
+
+
 class FragmentCache:
     """The wire form of each message, made once.
 
@@ -88,10 +103,8 @@ class FragmentCache:
 
     def pieces(self, messages: Sequence[Message], render: Render, first: bytes = b"") -> list[bytes]:
         """The parts of a JSON array: `first`, then what `render` makes of each message. To be joined as they are."""
-        start = len(self._last)
         # The usual case, and the reason why a long history costs no more than a short one: the last one went on.
-        if not (start <= len(messages) and all(map(is_, self._last, messages))):
-            start = 0
+        start = len(self._last) if _goes_on(self._last, messages) else 0
         pieces = self._last_pieces[:start]
         before = messages[start - 1] if start else None
         for message in messages[start:]:
@@ -120,6 +133,10 @@ def function_tool(spec: ToolSpec) -> dict[str, Any]:
     """A tool as OpenAI and Ollama are offered it."""
     function = {"name": spec.name, "description": spec.description, "parameters": spec.parameters}
     return {"type": "function", "function": function}
+
+
+def function_tools(specs: Iterable[ToolSpec]) -> list[dict[str, Any]]:
+    return [function_tool(spec) for spec in specs]
 
 
 def tool_names(message: Message | None) -> dict[str, str]:
@@ -184,8 +201,12 @@ class Draft:
             self.text.append(piece)
         return piece
 
-    def finish(self, history: Sequence[Message], tools: Sequence[ToolSpec] = ()) -> ModelReply:
+    def finish(
+        self, history: Sequence[Message], tools: Sequence[ToolSpec] = (), used_ids: Set[str] | None = None
+    ) -> ModelReply:
         """Return the reply. Ids that the wire did not give are made from `history`, so that they are unique in it.
+
+        `used_ids` are those of its calls, where they are known already.
 
         Of a reply that was cut at the output limit only those calls may run that `tools` declares to change nothing.
         """
@@ -197,7 +218,8 @@ class Draft:
         if not self.calls:
             message: AssistantMessage = AssistantMessage.new_response(message_id, content)
             return ModelReply(message, self.usage, stop=stop, reading_rate=self.reading_rate)
-        uses, invalid = _tool_uses(self.calls, history, cut=stop == "length")
+        ids = CallIds(call_ids(history) if used_ids is None else used_ids)
+        uses, invalid = _tool_uses(self.calls, ids, cut=stop == "length")
         if stop == "length":
             readers = {spec.name for spec in tools if isinstance(spec, DeclaredSpec) and spec.reads_only}
             invalid = calls_of_cut_reply(uses, readers) | invalid
@@ -218,19 +240,46 @@ def well_formed(text: str) -> str:
 class CallIds:
     """Ids for calls that came without one: `call_1`, `call_2`, … within a conversation."""
 
-    def __init__(self, history: Sequence[Message]) -> None:
-        uses = (said.tool_uses for said in history if isinstance(said, AssistantMessage))
-        self._used = {use.id for group in uses if group for use in group}
+    def __init__(self, used: Set[str]) -> None:
+        """`used` are the ids of the calls before."""
+        self._used = used
+        self._given: set[str] = set()
         self._last: int | None = None
 
     def next(self, given: str | None) -> str:
-        if given and given not in self._used:
-            self._used.add(given)
+        if given and given not in self._used and given not in self._given:
+            self._given.add(given)
             return given
         if self._last is None:
-            self._last = max([len(self._used), *(_number(each, "call_") for each in self._used)])
+            taken = self._used | self._given
+            self._last = max([len(taken), *(_number(each, "call_") for each in taken)])
         self._last += 1
         return self.next(f"call_{self._last}")
+
+
+def call_ids(history: Iterable[Message]) -> set[str]:
+    """Return the ids of all calls in a history."""
+    return {use.id for said in history if isinstance(said, AssistantMessage) for use in said.tool_uses or ()}
+
+
+class KnownCallIds:
+    """The ids of the calls in a history that is sent again and again, each time with a little more at its end."""
+
+    def __init__(self) -> None:
+        self._last: tuple[Message, ...] = ()
+        self._ids: set[str] = set()
+
+    def of(self, history: Sequence[Message]) -> Set[str]:
+        if not _goes_on(self._last, history):
+            self._last, self._ids = (), set()
+        self._ids |= call_ids(history[len(self._last) :])
+        self._last = tuple(history)
+        return self._ids
+
+
+def _goes_on(before: Sequence[Message], history: Sequence[Message]) -> bool:
+    """Tell whether a history is the one before, and perhaps more."""
+    return len(before) <= len(history) and all(map(is_, before, history))
 
 
 def read_arguments(call: RawCall, *, cut: bool) -> tuple[dict[str, Any], str | None]:
@@ -258,10 +307,7 @@ def read_arguments(call: RawCall, *, cut: bool) -> tuple[dict[str, Any], str | N
     return cleaned, None
 
 
-def _tool_uses(
-    calls: Iterable[RawCall], history: Sequence[Message], *, cut: bool
-) -> tuple[list[AssistantToolUse], dict[str, str]]:
-    ids = CallIds(history)
+def _tool_uses(calls: Iterable[RawCall], ids: CallIds, *, cut: bool) -> tuple[list[AssistantToolUse], dict[str, str]]:
     uses: list[AssistantToolUse] = []
     invalid: dict[str, str] = {}
     for call in calls:

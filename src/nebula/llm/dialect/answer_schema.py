@@ -50,7 +50,7 @@ class AnswerSchema:
             raise BadSchema("The schema is no JSON schema: {problem}", problem=problem.message) from None
         self._validator = kind(schema, registry=Registry())
 
-    def problem_of(self, text: str) -> tuple[str, str | None]:
+    def problem_of(self, text: str) -> tuple[str, Sentence | str | None]:
         """Return an answer without a fence around it, and what is wrong with it; None where nothing is."""
         from referencing.exceptions import Unresolvable
 
@@ -58,7 +58,7 @@ class AnswerSchema:
         try:
             found = parse_json(bare)
         except ValueError:
-            return bare, "it is no JSON"
+            return bare, Sentence("it is no JSON")
         try:
             first = next(iter(self._validator.iter_errors(found)), None)
         except Unresolvable as missing:

@@ -27,7 +27,7 @@ from nebula.llm.dialect.spoken import FormatFailure, KnownTools, SpokenCall
 from nebula.llm.dialect.tools import Offer, make_offer
 from nebula.llm.dialect.wrapped_model import WrappedModel
 from nebula.llm.errors import BadReplyError, FormatError
-from nebula.llm.wire import CallIds, RawCall, calls_of_cut_reply, read_arguments, tool_names
+from nebula.llm.wire import CallIds, RawCall, call_ids, calls_of_cut_reply, read_arguments, tool_names
 from nebula.messages import (
     AssistantMessage,
     AssistantToolUse,
@@ -216,7 +216,8 @@ def reply_schema(offer: Offer) -> dict[str, Any]:
 
 
 def _any_of(calls: Sequence[Mapping[str, Any]], names: Sequence[str]) -> Mapping[str, Any]:
-    """One of these; what they share is said as well, for servers that do not look into alternatives."""
+    """Return a schema that allows one of these calls; what they share is stated as well, for servers that do not look
+    into alternatives."""
     if len(calls) == 1:
         return calls[0]
     shared = _only({"name": {"type": "string", "enum": names}, "parameters": {"type": "object"}}, "name", "parameters")
@@ -263,7 +264,7 @@ def finished(reading: DialectReply, raw: ModelReply, offer: Offer, history: Sequ
     if not reading.calls:
         message: AssistantMessage = AssistantMessage.new_response(message_id, reading.answer or "")
         return replace(raw, message=message, rung=reading.rung)
-    ids = CallIds(history)
+    ids = CallIds(call_ids(history))
     uses: list[AssistantToolUse] = []
     invalid: dict[str, str] = {}
     for call in reading.calls:

@@ -124,7 +124,7 @@ _LOOSE = _decoder(strict=False)
 
 
 class Reader:
-    """Reads values from one text; the notations of other modules build on it."""
+    """Reads values from one text, character by character: what the standard library refuses."""
 
     def __init__(self, text: str) -> None:
         self.text = text

@@ -74,8 +74,8 @@ class DialectReply:
 
 
 def read_reply(text: str, *, tools: Mapping[str, Mapping[str, Any]], readers: Container[str]) -> DialectReply:
-    """The reading of `text`. `tools`: those offered, with the schemas of their parameters; `readers`: the names of
-    those that change nothing."""
+    """Return what a reply says. `tools` are those offered, with the schemas of their parameters, `readers` the names of
+    those that change nothing. Raises FormatFailure."""
     body = strip_noise(text)
     if not body:
         raise FormatFailure("the reply is empty" if not text.strip() else "the reply holds nothing but thoughts")

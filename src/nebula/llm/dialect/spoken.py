@@ -57,7 +57,7 @@ class KnownTools:
     readers: Container[str]
 
     def name(self, spoken: str) -> str:
-        """The tool that is meant: a name is freed of decorations only where that gives an offered one."""
+        """Return the tool that a name means; decorations are taken off only where an offered name is left."""
         name = spoken.strip()
         if name in self.schemas or len(name) > MAX_NAME:
             return name

@@ -65,7 +65,7 @@ class Offer:
         return re.sub("|".join(names), lambda found: _as_offered(found[0], self.said), text)
 
     def _retold(self, call: re.Match[str]) -> str:
-        """A call that a text of ours shows: as the model would have to write it."""
+        """Return a call that stands in a text of ours (`readFile {"path": …}`) as the model has to write it."""
         try:
             args = json.loads(call[2])
         except ValueError:
@@ -90,7 +90,7 @@ class Offer:
         return spec.name, {ours.get(key, key): value for key, value in rest.items()} | dict(form.sets), None
 
     def spoken(self, tool: str, args: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        """The other way round: a call of one of our tools as this dialect would say it."""
+        """Return a call of one of our tools as this dialect writes it: the reverse of `translate`."""
         found = [form for offered in self.by_name.values() for form, spec in offered.forms if spec.name == tool]
         if not found:
             return tool, dict(args)

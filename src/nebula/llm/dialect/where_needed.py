@@ -115,7 +115,8 @@ def needs_dialect(info: ModelInfo) -> bool:
 
 
 def may_print_calls(reply: ModelReply, request: ModelRequest) -> bool:
-    """A cheap look: nothing but structure in the text, and the name of a tool in it."""
+    """Return whether a reply may be a printed call, by a cheap look: its text is nothing but structure, and names a
+    tool."""
     if reply.message.tool_uses or not request.tools:
         return False
     text = reply.message.content.strip()

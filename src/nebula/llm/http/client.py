@@ -13,15 +13,13 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from time import monotonic
 
-import h11
-
-from nebula.llm.errors import BadReplyError, ModelError, UnavailableError
+from nebula.llm.errors import BadReplyError, UnavailableError
 from nebula.llm.http.connection import HttpConnection, Route, connect
+from nebula.llm.http.http1 import CutOff, NotHttp, ResponseReader, write_head
 from nebula.llm.http.proxies import basic_auth, proxy_for
 from nebula.llm.http.url import Url, parse_url
 from nebula.value import value
 
-MAX_HEADER_BYTES = 64 * 1024
 MAX_WHOLE_BODY_BYTES = 32 * 1024 * 1024
 MAX_STREAM_BYTES = 512 * 1024 * 1024
 IDLE_CONNECTION_S = 50.0
@@ -29,6 +27,7 @@ DRAIN_S = 0.25
 IDLE_CONNECTIONS_PER_ROUTE = 4
 USER_AGENT = "nebula"
 _MANY_NEW_OBJECTS = 10_000
+JOINED_BYTES = 256 * 1024
 
 Headers = Sequence[tuple[str, str]]
 
@@ -48,18 +47,14 @@ DEFAULT_TIMEOUTS = Timeouts()
 class HttpResponse:
     """Status and headers; the body is read once, by `read_piece()` or `read()`."""
 
-    def __init__(
-        self, url: Url, connection: HttpConnection, parser: h11.Connection, head: h11.Response, idle_s: float
-    ) -> None:
+    def __init__(self, url: Url, connection: HttpConnection, reader: ResponseReader, idle_s: float) -> None:
         self.url = url
-        self.status = head.status_code
-        self.headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in head.headers}
-        self.is_finished = False
+        self.status = reader.status
+        self.headers = reader.headers
         self._connection = connection
-        self._parser = parser
+        self._reader = reader
         self._idle_s = idle_s
         self._bytes = 0
-        self._problem: ModelError | None = None
 
     @property
     def content_type(self) -> str:
@@ -78,35 +73,23 @@ class HttpResponse:
 
         A server sends a chunk for every few letters; all that arrived together are one piece, for each costs its way.
         """
-        while not self.is_finished:
-            arrived = self._arrived()
+        while True:
+            try:
+                arrived = self._reader.read_body()
+            except CutOff:
+                raise UnavailableError(
+                    "The answer of {server} was cut off in the middle.", server=self.url.shown
+                ) from None
+            except NotHttp as problem:
+                raise _not_http(self.url, problem) from None
             if arrived:
                 self._bytes += len(arrived)
                 if self._bytes > MAX_STREAM_BYTES:
                     raise self._too_long(MAX_STREAM_BYTES)
                 return arrived
-            if not self.is_finished:
-                self._parser.receive_data(await self._receive())
-        return None
-
-    def _arrived(self) -> bytes:
-        """Yield what of the body is at hand, in order."""
-        if self._problem is not None:
-            raise self._problem
-        chunks: list[bytes] = []
-        while True:
-            try:
-                event = _next_event(self._parser, self.url)
-            except ModelError as problem:
-                if not chunks:
-                    raise
-                self._problem = problem  # first what came before it
-                break
-            if not isinstance(event, h11.Data):
-                self.is_finished = event is not h11.NEED_DATA  # else the end; all others are raised by the parser
-                break
-            chunks.append(event.data)
-        return b"".join(chunks)
+            if self._reader.is_finished:
+                return None
+            self._reader.feed(await self._receive())
 
     async def drain(self) -> None:
         """Read to the end, for a moment only, so that the connection can be used again."""
@@ -158,12 +141,11 @@ class HttpClient:
         proxy = proxy_for(target, self._environ)
         route = Route(target.scheme, target.host, target.port, proxy)
         head = _request_head(method, target, route, headers, len(body))
-        connection, parser, response_head = await self._exchange(route, head, body, target, limits)
-        response = HttpResponse(target, connection, parser, response_head, limits.idle_s)
+        connection, reader = await self._exchange(route, head, body, target, limits)
         try:
-            yield response
+            yield HttpResponse(target, connection, reader, limits.idle_s)
         finally:
-            self._give_back(response, connection, parser)
+            self._give_back(connection, reader)
 
     async def aclose(self) -> None:
         for waiting in self._idle.values():
@@ -172,15 +154,14 @@ class HttpClient:
         self._idle.clear()
 
     async def _exchange(
-        self, route: Route, head: h11.Request, body: bytes, target: Url, limits: Timeouts
-    ) -> tuple[HttpConnection, h11.Connection, h11.Response]:
+        self, route: Route, head: bytes, body: bytes, target: Url, limits: Timeouts
+    ) -> tuple[HttpConnection, ResponseReader]:
         while True:
             kept = self._take(route)
             connection = kept or await connect(route, self._environ, limits.connect_s)
             received_before = connection.bytes_received
             try:
-                parser = h11.Connection(h11.CLIENT, max_incomplete_event_size=MAX_HEADER_BYTES)
-                return connection, parser, await _ask(connection, parser, head, body, target, limits)
+                return connection, await _ask(connection, head, body, target, limits)
             except _ClosedEarly:
                 connection.abort()
                 # A kept connection that the server closed meanwhile says nothing about the server: ask once more.
@@ -205,14 +186,8 @@ class HttpClient:
             connection.abort()
         return None
 
-    def _give_back(self, response: HttpResponse, connection: HttpConnection, parser: h11.Connection) -> None:
-        reusable = (
-            response.is_finished
-            and parser.our_state is h11.DONE
-            and parser.their_state is h11.DONE
-            and connection.is_open
-            and not connection.has_unread
-        )
+    def _give_back(self, connection: HttpConnection, reader: ResponseReader) -> None:
+        reusable = reader.leaves_open and connection.is_open and not connection.has_unread
         waiting = self._idle.setdefault(connection.route, [])
         if reusable and len(waiting) < IDLE_CONNECTIONS_PER_ROUTE:
             waiting.append(_Idle(connection, monotonic()))
@@ -224,7 +199,7 @@ class _ClosedEarly(Exception):
     """The connection ended before the head of a response was complete."""
 
 
-def _request_head(method: str, target: Url, route: Route, headers: Headers, body_bytes: int) -> h11.Request:
+def _request_head(method: str, target: Url, route: Route, headers: Headers, body_bytes: int) -> bytes:
     lines = [("Host", target.authority), ("User-Agent", USER_AGENT), ("Accept-Encoding", "identity"), *headers]
     given = {name.lower() for name, _ in headers}
     if target.userinfo and "authorization" not in given:
@@ -237,8 +212,8 @@ def _request_head(method: str, target: Url, route: Route, headers: Headers, body
         if route.proxy.userinfo:
             lines.append(("Proxy-Authorization", basic_auth(route.proxy.userinfo)))
     try:
-        return h11.Request(method=method, target=form, headers=lines)
-    except (h11.LocalProtocolError, UnicodeEncodeError):
+        return write_head(method, form, lines)
+    except NotHttp:
         # The offending value may be a key with a line break in it, so it is not shown.
         raise BadReplyError(
             "The request to {server} cannot be written: a header value holds characters that HTTP does not allow. "
@@ -254,54 +229,37 @@ def _clear_up_meanwhile() -> None:
         asyncio.get_running_loop().call_soon(gc.collect, 0)
 
 
-async def _ask(
-    connection: HttpConnection, parser: h11.Connection, head: h11.Request, body: bytes, target: Url, limits: Timeouts
-) -> h11.Response:
-    sent = [parser.send(head) or b""]
-    if body:
-        sent.append(parser.send(h11.Data(data=body)) or b"")
-    sent.append(parser.send(h11.EndOfMessage()) or b"")
+async def _ask(connection: HttpConnection, head: bytes, body: bytes, target: Url, limits: Timeouts) -> ResponseReader:
+    """Send a request; return the reader of its response, whose head is whole. Raises _ClosedEarly, ModelError."""
+    # A large body goes by itself: joining would copy it. Both together are one packet, and one call of the system.
+    parts = [head + body] if len(body) <= JOINED_BYTES else [head, body]
     try:
         async with asyncio.timeout(limits.first_byte_s):
-            for part in filter(None, sent):  # one by one: a body may be large, and joining would copy it
+            for part in parts:
                 await connection.write(part)
-            _clear_up_meanwhile()
-            while True:
-                event = _next_event(parser, target)
-                if isinstance(event, h11.Response):
-                    _refuse_encoding(event, target)
-                    return event
-                if event is h11.NEED_DATA:
-                    data = await connection.read()
-                    if not data:
-                        raise _ClosedEarly
-                    parser.receive_data(data)
-                elif not isinstance(event, h11.InformationalResponse):
-                    raise _ClosedEarly
+            reader = ResponseReader()
+            if body:  # a question without one is asked before the request that counts
+                _clear_up_meanwhile()
+            while not reader.read_head():
+                reader.feed(await connection.read())
     except TimeoutError:
         raise UnavailableError(
             "{server} gave no answer within {seconds:g} s. The server may be overloaded.",
             server=target.shown,
             seconds=limits.first_byte_s,
         ) from None
-    except OSError:
+    except (CutOff, OSError):
         raise _ClosedEarly from None
+    except NotHttp as problem:
+        raise _not_http(target, problem) from None
+    if reader.headers.get("content-encoding", "").lower() not in ("identity", ""):
+        raise BadReplyError("{server} sent a compressed answer that was not asked for.", server=target.shown)
+    return reader
 
 
-def _next_event(parser: h11.Connection, target: Url) -> object:
-    try:
-        return parser.next_event()
-    except h11.RemoteProtocolError as error:
-        if "closed connection" in str(error) or "without sending complete" in str(error):
-            raise UnavailableError("The answer of {server} was cut off in the middle.", server=target.shown) from None
-        raise BadReplyError(
-            "{server} does not speak HTTP as expected ({problem}). Check the address.",
-            server=target.shown,
-            problem=str(error),
-        ) from None
-
-
-def _refuse_encoding(head: h11.Response, target: Url) -> None:
-    for name, said in head.headers:
-        if name == b"content-encoding" and said.lower() not in (b"identity", b""):
-            raise BadReplyError("{server} sent a compressed answer that was not asked for.", server=target.shown)
+def _not_http(target: Url, problem: NotHttp) -> BadReplyError:
+    return BadReplyError(
+        "{server} does not speak HTTP as expected ({problem}). Check the address.",
+        server=target.shown,
+        problem=str(problem),
+    )

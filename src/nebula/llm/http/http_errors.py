@@ -93,7 +93,7 @@ def status_error(service: Service, model: str, status: int, headers: Mapping[str
     """The error for a response whose status is not 200."""
     if 300 <= status < 400:
         return NotFoundError(
-            "{service} sends us on to {where}. Redirects are not followed; set {variable} to the final address.",
+            "{service} redirects to {where}. Redirects are not followed; set {variable} to the final address.",
             service=service.shown,
             where=without_credentials(headers.get("location", "?")),
             variable=service.url_name,

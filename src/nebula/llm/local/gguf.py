@@ -140,7 +140,7 @@ class _Header:
         return [self._value(kind) for _ in range(count)]
 
     def _skip_strings(self, count: int) -> None:
-        """A vocabulary: a hundred thousand lengths, one after the other."""
+        """Skip the strings of a vocabulary: a hundred thousand lengths, one after the other."""
         at, data, length = self._at, self._data, struct.Struct("<Q").unpack_from
         for _ in range(count):
             at += 8 + length(data, at)[0]

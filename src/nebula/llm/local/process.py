@@ -146,7 +146,7 @@ def stop_serving(user: object) -> None:
 
 
 def _environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """All but the keys: a model has no use for them."""
+    """Return the environment without keys: a model has no use for them."""
     keys = {variable for each in TABLE.values() if each.secret for variable in each.variables}
     return {name: each for name, each in environ.items() if name not in keys}
 
