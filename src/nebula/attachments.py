@@ -70,7 +70,7 @@ class Attachment:
         return {"name": self.name, "kind": self.kind, "size": self.size}
 
     def to_record(self) -> dict[str, Any]:
-        """All of it, for those who keep it."""
+        """Return all of it, contents included, for memory and graph."""
         kept = {"text": self.text, "format": self.format}
         return self.to_json() | {key: each for key, each in kept.items() if each}
 
@@ -94,7 +94,7 @@ def is_large(text: str) -> bool:
 
 
 def attach(message: UserMessage, attachments: Sequence[Attachment]) -> UserMessage:
-    """The message with them as its additional context and its images."""
+    """Return the message with the attachments as its additional context and its images."""
     if not attachments:
         return message
     context = "".join(_entry(each) for each in attachments if each.kind in _WORDS).rstrip("\n")
@@ -110,7 +110,7 @@ def _entry(attachment: Attachment) -> str:
 
 
 def shared_room(attachments: Iterable[Attachment], room: int) -> dict[str, int]:
-    """Bytes for each by name: small ones have what they need, the rest is divided evenly."""
+    """Return how many bytes each attachment gets, by name: small ones what they need, the rest is shared evenly."""
     texts = sorted((each for each in attachments if each.kind != "image"), key=lambda each: len(each.text))
     shares: dict[str, int] = {}
     for place, each in enumerate(texts):

@@ -32,7 +32,17 @@ class NebulaError(Exception):
         self.sentence = sentence
         self.values = values
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Stay the same error when told to another process, whatever a subclass asks for when it is raised."""
+        return _as_it_was, (type(self), self.args, self.__dict__)
+
     @classmethod
     def of(cls, said: Any) -> Self:
         """Return an error of this class that says what another error, or a `Sentence`, says."""
         return cls(said.sentence, **said.values)
+
+
+def _as_it_was(kind: type[NebulaError], args: tuple[Any, ...], state: dict[str, Any]) -> NebulaError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(state)
+    return error

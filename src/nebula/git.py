@@ -20,7 +20,7 @@ from typing import Final
 
 from nebula.errors import NebulaError
 from nebula.files.beneath import FOLDER_FLAGS, open_beneath
-from nebula.files.odd_files import RULES, find_odd_file, is_odd
+from nebula.files.odd_files import RULES, find_odd_file, find_odd_settings, is_odd
 from nebula.language import sentence_of
 from nebula.programs import ProgramResult, find_program, run, safe_path
 from nebula.value import value
@@ -66,6 +66,7 @@ _OVERRIDES: Final[Mapping[str, str]] = {
     "core.gitProxy": "",
     "core.alternateRefsCommand": _NO_PROGRAM,
     "core.attributesFile": os.devnull,
+    "core.excludesFile": os.devnull,
     "core.untrackedCache": "false",
     "credential.helper": "",
     "diff.autoRefreshIndex": "false",
@@ -74,6 +75,8 @@ _OVERRIDES: Final[Mapping[str, str]] = {
     "gpg.ssh.program": _NO_PROGRAM,
     "gpg.x509.program": _NO_PROGRAM,
     "log.showSignature": "false",
+    "mailmap.blob": "",
+    "mailmap.file": "",
     "protocol.allow": "never",
     "safe.bareRepository": "explicit",
     "sequence.editor": _NO_PROGRAM,
@@ -142,7 +145,7 @@ _odd_repositories: dict[str, str] = {}
 
 def _refuse_odd(root: str) -> None:
     work_tree, git_dir = find_repository(root) or (root, root)
-    odd = find_odd_file(git_dir) or find_odd_file(work_tree, RULES, skip={".git"})
+    odd = find_odd_file(git_dir) or find_odd_settings(git_dir) or find_odd_file(work_tree, RULES, skip={".git"})
     if odd:
         _odd_repositories[git_dir] = odd
         raise _waits_for(odd, work_tree)
@@ -252,13 +255,25 @@ def _change(root: str, *args: str, feed: bytes | None = None, more: Mapping[str,
 
 def git_setting(root: str, key: str) -> str | None:
     """Return what the user or the repository set, without our overrides: to show it, or to find the hooks folder.
+    Raises GitFailed."""
+    outcome = _read_settings(root, "--get", key)
+    return outcome.stdout.rstrip(b"\0").decode(errors="replace") if outcome.returncode == 0 else None
 
-    Reading one setting runs no program. Raises GitFailed."""
+
+def git_user(root: str) -> tuple[str, str]:
+    """Return the name and address of whoever commits here, as the user's own git says; empty where it does not.
+    Raises GitFailed."""
+    told = _read_settings(root, "--get-regexp", r"^user\.(name|email)$").stdout.decode(errors="replace")
+    said = dict(line.partition("\n")[::2] for line in told.split("\0"))  # of several the last holds
+    return said.get("user.name", ""), said.get("user.email", "")
+
+
+def _read_settings(root: str, *how: str) -> ProgramResult:
+    """Ask for settings, which runs no program. Raises GitFailed."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")} | {
         "PATH": safe_path(*_folders_of_project(root))
     }
-    outcome = _read(root, ("config", "--null", "--get", key), env, DEFAULT_TIMEOUT)
-    return outcome.stdout.rstrip(b"\0").decode(errors="replace") if outcome.returncode == 0 else None
+    return _read(root, ("config", "--null", *how), env, DEFAULT_TIMEOUT)
 
 
 def _start_of_command(root: str) -> list[str]:

@@ -359,6 +359,7 @@ def test_paths_outside_and_secret_files_are_not_recorded(bench, histories):
     assert all(not file.after for file in node.files if file.path == ".env")
 
 
+@pytest.mark.slow
 def test_a_long_chain_is_walked_without_calling_itself(bench, histories):
     entries = [entry("0", None, "user", "start"), entry("1", "0", "assistant", "go")]
     entries += [entry(str(n), str(n - 1), "assistant", "x") for n in range(2, 30_000)]

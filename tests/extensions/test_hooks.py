@@ -1,6 +1,7 @@
 """Hooks of the user: they hear of moments as JSON, run in a layer, and can only make things stricter."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -40,7 +41,9 @@ def test_before_write_that_agrees_lets_it_through_and_changes_nothing(bench, hoo
     assert ran.code == 0 and bench.read("a.txt") == "hello\n" and not (bench.project / "seen.json").exists()
 
 
-@pytest.mark.parametrize("command", ["/no/such/program", "sleep 60", "kill -9 $$"])
+@pytest.mark.parametrize(
+    "command", ["/no/such/program", pytest.param("sleep 60", marks=pytest.mark.slow), "kill -9 $$"]
+)
 def test_before_write_that_cannot_judge_refuses(bench, hook, command, monkeypatch):
     monkeypatch.setattr("nebula.agent.hooks.LIMIT_S", 1.0)
     hook(before_write=[command])
@@ -70,6 +73,13 @@ def test_the_moments_of_a_turn(bench, hook, tmp_path):
     assert "after_write hook" in ran.err
 
 
+def test_a_hook_that_outlasts_the_turn_leaves_no_process_behind(bench, hook):
+    others = children()
+    hook(turn_start=["sleep 0.6"])
+    ran, _ = ask(bench)
+    assert ran.code == 0 and children() <= others
+
+
 def test_a_project_may_have_none(bench):
     bench.write(".nebula/config.json", json.dumps({"hooks": {"turn_end": ["touch pwned"]}}))
     ran, _ = ask(bench, flags=("--trust",))
@@ -89,3 +99,8 @@ def test_what_is_right_beside_what_is_wrong_counts(bench, hook):
     hook(before_write=[3, "exit 1"], waiting=["notify"])
     settings = load_settings(str(bench.project), {"NEBULA_HOME": str(bench.home / ".nebula")})
     assert dict(settings.hooks) == {"before_write": ("exit 1",), "waiting": ("notify",)} and len(settings.remarks) == 1
+
+
+def children() -> set[str]:
+    """Processes that any thread of ours started and that have not ended."""
+    return {pid for each in Path("/proc/self/task").glob("*/children") for pid in each.read_text("ascii").split()}

@@ -6,6 +6,7 @@ import json
 import subprocess
 from collections.abc import Callable
 
+import httpx2
 import pytest
 from mcp import Client, StdioServerParameters
 
@@ -14,6 +15,7 @@ from conversation_rig import Failed, serving, talk
 from in_process import run_here
 from scripted_model import Call, RecordedRequest, ScriptedModel, Turn
 
+pytestmark = pytest.mark.slow
 REFUSED = "Your hook before_write refused it: the door is closed"
 WRITE = [Turn("", [Call("writeFile", {"path": "a.txt", "content": "one\n"})]), Turn("Written.")]
 
@@ -111,12 +113,11 @@ def test_the_gateway_and_whoever_works_through_it(bench: Bench, closed: Close) -
         with ScriptedModel(WRITE) as model:
             ran = run_here(bench, "nebula", "-p", "go", "--yes", EC_MCP_URL=url, **model.env())
         assert ran.code == 2 and REFUSED in ran.err and "no layers" not in ran.err and not there(bench)
-        body = json.dumps({"path": "a.txt", "content": "one\n", "mode": "create"})
-        post = ["curl", "-s", "-H", "content-type: application/json", "-d", body, f"{url}/write_file"]
-        refused = json.loads(subprocess.run(post, capture_output=True, check=True).stdout)["error"]
+        body = {"path": "a.txt", "content": "one\n", "mode": "create"}
+        refused = httpx2.post(f"{url}/write_file", json=body).json()["error"]
         assert (refused["code"], refused["message"]) == ("refused_by_hook", REFUSED) and not there(bench)
         closed(False)
-        assert json.loads(subprocess.run(post, capture_output=True, check=True).stdout)["status"] == "ok"
+        assert httpx2.post(f"{url}/write_file", json=body).json()["status"] == "ok"
         assert bench.read("a.txt") == "one\n"
     finally:
         server.terminate()

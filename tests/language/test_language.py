@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import ast
 import errno
 import importlib
@@ -21,6 +22,10 @@ from nebula import events
 from nebula.agent.batch.outcome import TaskOutcome
 from nebula.agent.orchestrator.executor import StepEnd
 from nebula.agent.turn_result import Ending
+from nebula.cli.terminal.commands.elsewhere import ELSEWHERE
+from nebula.cli.terminal.commands.table import KEYS
+from nebula.cli.terminal.commands.table import TABLE as SESSION_COMMANDS
+from nebula.cli.vizprompt_commands.chat.session import COMMANDS as CHAT_COMMANDS
 from nebula.errors import NebulaError
 from nebula.events import (
     Approval,
@@ -149,6 +154,14 @@ def test_every_sentence_of_a_room_is_translated(room: str) -> None:
     assert not missing, "\n".join(missing)
 
 
+def test_what_is_said_of_commands_and_keys_is_translated() -> None:
+    """They are plain strings in tables, which no call of `translate` names."""
+    said = [command.help for command in SESSION_COMMANDS] + [meaning for _, meaning in KEYS]
+    said += [*ELSEWHERE.values(), *CHAT_COMMANDS.values()]
+    missing = [sentence for sentence in said if sentence not in table()]
+    assert not missing, f"language/ja/cli.json has no Japanese for {missing}"
+
+
 DATA = {
     Evidence: "path span blob commit",
     FileChange: "path before after",
@@ -201,6 +214,22 @@ def test_what_the_events_say_by_themselves_is_a_sentence() -> None:
 def test_translations_have_the_places_of_their_sentence() -> None:
     wrong = {english: japanese for english, japanese in table().items() if places(english) != places(japanese)}
     assert not wrong
+
+
+def said_in(texts: list[str]) -> set[str]:
+    nodes = (node for text in texts for node in ast.walk(ast.parse(text)))
+    return {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+
+
+def test_every_translation_is_of_a_sentence_that_the_code_says() -> None:
+    texts = [path.read_text("utf-8") for path in (*SOURCE.rglob("*.py"), Path(argparse.__file__))]
+    plain = {said for text in texts for said in re.findall(r'"([^"\\\n]+)"', re.sub(r'"\n\s*"', "", text))}
+    ours = [english for english in table() if not english.startswith("system: ")]  # those are the system's words
+    rest = "\n".join(plain)
+    rare = [english for english in ours if english not in plain and english not in rest]  # parsing all takes seconds
+    parts = [max(re.split(r"[\\\n'\"]", english), key=len)[:30] for english in rare]
+    whole = "\n".join(said_in([text for text in texts if any(part in text for part in parts)]))
+    assert [english for english in rare if english not in whole] == []
 
 
 def test_an_error_is_explained_in_the_current_language_and_stays_english_as_text() -> None:

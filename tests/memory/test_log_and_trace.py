@@ -5,6 +5,7 @@ import os
 import re
 import resource
 import stat
+from typing import NamedTuple
 
 import pytest
 from hypothesis import example, given
@@ -12,10 +13,36 @@ from hypothesis import strategies as st
 
 from nebula.events import Error, EventStream, Final, Message, RecordingFailed, Step, Task, ToolResult
 from nebula.language import Sentence
-from nebula.memory import LogReader, MemoryFileError, MemoryReader, Sessions, TraceReader, read_log
-from nebula.memory.log import LogEntry, as_logged
+from nebula.memory import LogReader, MemoryFileError, MemoryReader, Sessions, TraceReader
+from nebula.memory.log import as_logged
 from nebula.messages import AssistantMessage, AssistantToolUse, Json, Text, ToolResultStatus, ToolUseResult
 from nebula.messages.redaction import REDACTED, Redactor
+
+HEADER_LINE = r"(?m)^## ((?:USER|AGENT|SYSTEM):.+)\n"
+CALLS = r"(?:\A|\n\n)((?:\[tool_call\] [^\n]*\n?)+)\Z"
+
+
+class LogEntry(NamedTuple):
+    """What a reader of the log finds: the header without `## `, the text as logged, the calls as JSON texts."""
+
+    header: str
+    text: str
+    calls: tuple[str, ...] = ()
+
+
+def read_log(path):
+    """All entries; also of a log whose last one was cut short by a crash."""
+    with open(path, encoding="utf-8", errors="replace", newline="") as file:
+        _, *parts = re.split(HEADER_LINE, file.read())
+    return [read_entry(header, body) for header, body in zip(parts[::2], parts[1::2], strict=True)]
+
+
+def read_entry(header, body):
+    text = body.removesuffix("\n\n")
+    calls = re.search(CALLS, text) if header == "AGENT:nebula" else None
+    if calls is None:
+        return LogEntry(header, text)
+    return LogEntry(header, text[: calls.start()], tuple(re.findall(r"(?m)^\[tool_call\] (.*)$", calls[1])))
 
 
 def use(call_id="c1", name="readFile", **args):
@@ -187,6 +214,38 @@ def test_a_removed_file_starts_again(tmp_path):
     path.parent.rmdir()
     stream.emit(Task("two", "agent", "m"))
     assert [entry.text for entry in read_log(str(path))] == ["two"]
+
+
+@pytest.mark.parametrize("reader", [LogReader, TraceReader])
+def test_a_link_that_comes_into_the_files_place_is_not_followed(tmp_path, reader):
+    victim, path = tmp_path / "bashrc", tmp_path / "record"
+    victim.write_text("mine\n", encoding="utf-8")
+    record = reader(str(path))
+    record(EventStream("s").emit(Task("one", "agent", "m")))
+    path.rename(tmp_path / "older")
+    path.symlink_to(victim)
+    with pytest.raises(MemoryFileError):
+        record(EventStream("s").emit(Task("two", "agent", "m")))
+    assert victim.read_text(encoding="utf-8") == "mine\n"
+    assert "two" not in (tmp_path / "older").read_text(encoding="utf-8")
+
+
+def open_files():
+    descriptors = (f"/proc/self/fd/{each}" for each in os.listdir("/proc/self/fd"))
+    return [os.readlink(each) for each in descriptors if os.path.lexists(each)]
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="lists what is open by /proc")
+@pytest.mark.parametrize("reader", [LogReader, TraceReader])
+def test_a_record_holds_its_file_no_longer_than_a_turn(tmp_path, reader):
+    path = tmp_path / "record"
+    record = reader(str(path))
+    record(EventStream("s").emit(Task("one", "agent", "m")))
+    path.unlink()
+    record(EventStream("s").emit(Task("two", "agent", "m")))
+    assert [each for each in open_files() if str(path) in each] == [str(path)]
+    record(EventStream("s").emit(Final("…", "ok", 0)))
+    assert [each for each in open_files() if str(path) in each] == []
 
 
 @pytest.mark.parametrize("reader", [LogReader, TraceReader])

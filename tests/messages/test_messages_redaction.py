@@ -116,6 +116,7 @@ def test_what_only_looks_random_stays(text):
     assert Redactor().text(text) == text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece",
     [

@@ -36,7 +36,9 @@ def hook_problems(value: Any) -> list[Sentence]:
             )
         elif not isinstance(said, list) or _commands(moment, said) != said:
             problems.append(
-                Sentence("'hooks.{moment}': expected a list of commands; what is none is left out", moment=moment)
+                Sentence(
+                    "'hooks.{moment}': expected a list of commands; anything else in it is left out", moment=moment
+                )
             )
     return problems
 

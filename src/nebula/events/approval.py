@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Final, Literal
 
 from nebula.events.facts import Event, without_none
 from nebula.language import Sentence
@@ -30,7 +30,10 @@ class ProposedChange:
         return body | ({"renamed_from": self.renamed_from} if self.renamed_from else {})
 
 
-QuestionKind = Literal["write", "command", "network", "call", "read", "fetch", "folders"]
+TAKE: Final = "take"
+"""The `tool` of a question about what a try or a delegate did; its text names their nodes."""
+
+QuestionKind = Literal["write", "command", "network", "call", "read", "fetch", "folders", "secrets"]
 
 
 @value
@@ -43,6 +46,7 @@ class Approval(Event):
     - `call`: calling the MCP server's tool `tool` with the arguments in `text`
     - `fetch`: fetching the page at the address in `text`
     - `folders`: commands reading the folders in `text`, one a line, from now on
+    - `secrets`: commands of this session reading the secret files in `text`, one a line
     - `read`: reading the secret file that `text` names
 
     `decision` is None while somebody is asked, else what a rule decided.
@@ -60,6 +64,8 @@ class Approval(Event):
     """Of a write: all writes of the same message, this one among them."""
     once: bool = False
     """A yes holds for this question alone, whatever else is answered."""
+    ignored: bool = False
+    """Of a command: it is about files that git ignores alone, and a yes for the session reaches no further."""
     tool_use_id: str | None = None
     decision: str | None = None
 
@@ -85,4 +91,5 @@ class Approval(Event):
             body[self.kind] = self.text
         if self.remarks:
             body["remarks"] = [str(each) for each in self.remarks]
-        return without_none(body | ({"once": True} if self.once else {}))
+        marks = {name: True for name in ("once", "ignored") if getattr(self, name)}
+        return without_none(body | marks)

@@ -137,7 +137,12 @@ def say_remark(remark: Sentence | None) -> str:
     return "" if remark is None else str(remark)
 
 
+_PLAIN = (str, int, float)
+
+
 def _plain(value: Any) -> Any:
+    if value is None or isinstance(value, _PLAIN):
+        return value
     to_json = getattr(value, "to_json", None)
     if to_json is not None:
         return to_json()

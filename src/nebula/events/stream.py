@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta, timezone
+from functools import lru_cache
 from typing import Any
 
 from nebula.errors import NebulaError
@@ -61,7 +62,13 @@ def new_trace_id() -> str:
 
 def now() -> datetime:
     """The present, aware of its zone, as every timestamp here is."""
-    return datetime.now().astimezone()
+    seconds = time.time()
+    return datetime.fromtimestamp(seconds, _zone(time.localtime(seconds).tm_gmtoff))
+
+
+@lru_cache(maxsize=4)
+def _zone(offset_s: int) -> timezone:
+    return timezone(timedelta(seconds=offset_s))
 
 
 @record
@@ -108,7 +115,7 @@ class EventStream:
                 if must_record:
                     self.seq += 1
                     raise RecordingFailed(
-                        "This turn could not be recorded ({problem}). Make room or repair the place, then go on.",
+                        "This turn could not be recorded ({problem}). Make room or repair the file, then go on.",
                         problem=problem,
                     ) from problem
         self.seq += 1

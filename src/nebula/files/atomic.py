@@ -274,7 +274,8 @@ def _was_written(fd: int, content: bytes) -> bool:
 
 @contextmanager
 def _opened(name: str, folder_fd: int) -> Iterator[int]:
-    """A file that was taken away, locked so that no sweeper takes it for litter; `Taken` if it is none."""
+    """Yield a descriptor of a file that was taken away, locked so that no sweeper takes it for litter. Raises Taken for
+    anything else than a file."""
     try:
         fd = os.open(name, FILE_FLAGS, dir_fd=folder_fd)
     except OSError as error:

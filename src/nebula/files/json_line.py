@@ -11,9 +11,12 @@ from typing import Any
 _UNSAFE_IN_A_LINE = "[\x7f-\x9f\u2028\u2029\ud800-\udfff]"
 
 
+_encode = json.JSONEncoder(ensure_ascii=False).encode
+
+
 def json_line(value: Any) -> str:
     """Return one line of readable JSON, without its line break; no character of it can be taken for one."""
-    text = json.dumps(value, ensure_ascii=False)
+    text = _encode(value)
     if text.isascii() and "\x7f" not in text:
         return text
     return re.sub(_UNSAFE_IN_A_LINE, lambda found: f"\\u{ord(found[0]):04x}", text)

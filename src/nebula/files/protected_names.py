@@ -11,8 +11,9 @@ Three standings, judged by name alone, so that a file that does not exist yet is
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import pairwise
 
 from nebula.value import value
@@ -76,6 +77,9 @@ SAMPLES = (".dist", ".example", ".sample", ".template")
 """Endings of `.env` files that are made to be shown: names without values."""
 SERVICE_ACCOUNTS = ("service-account", "service_account", "serviceaccount")
 KEY_STEMS = ("id_dsa", "id_ecdsa", "id_ed25519", "id_rsa", "ssh_host_")
+_FIREBASE = "firebase-adminsdk"
+_OTHER_SECRET_WORDS = (".env", ".git", "git~", "nebula~", _FIREBASE)
+"""In the names that are secret by more than their letters: environments, what git keeps, short forms, a kind of key."""
 _PAIRS_INSIDE = frozenset({(".nebula", "journal"), (".docker", "config.json"), (".config", "gcloud")})
 _GIT_SECRETS = ("config", "credential", "fetch_head")
 """How names begin, anywhere below `.git`, that hold addresses with passwords in them: `modules/*/config` as well."""
@@ -114,10 +118,25 @@ def standing_of(parts: tuple[str, ...]) -> Standing:
     )
 
 
-@lru_cache(maxsize=1024)
 def names_secret(path: str) -> bool:
     """Return whether a path, in any spelling, is that of a secret file."""
+    return (not path.isascii() or _secret_words().search(path.lower()) is not None) and _judged_secret(path)
+
+
+@lru_cache(maxsize=1024)
+def _judged_secret(path: str) -> bool:
     return standing_of(tuple(part for part in path.split("/") if part not in ("", "."))).secret
+
+
+@cache
+def _secret_words() -> re.Pattern[str]:
+    """Return what finds a word that no secret path in plain letters does without: whoever walks through a project has
+    thousands of paths to judge, and few of them hold one."""
+    rules = (SECRET_FOLDERS, SECRET_FILES, SECRET_ENDINGS, SERVICE_ACCOUNTS, KEY_STEMS, _OTHER_SECRET_WORDS)
+    words = sorted({word for rule in rules for word in rule} | {above for above, _ in _PAIRS_INSIDE})
+    hidden = "|".join(re.escape(word[1:]) for word in words if word.startswith("."))
+    plain = "|".join(re.escape(word) for word in words if not word.startswith("."))
+    return re.compile(rf"\.(?:{hidden})|{plain}")  # the dot once: most names hold one, and the rest is looked at there
 
 
 def is_named(parts: tuple[str, ...], allowed: Collection[tuple[str, ...]], *, with_folders: bool) -> bool:
@@ -169,7 +188,7 @@ def _is_instruction(leaf: str, *, in_small_letters: bool) -> bool:
 def _is_secret_name(leaf: str) -> bool:
     if _is_environment(leaf) or leaf in SECRET_FILES or leaf.endswith(SECRET_ENDINGS):
         return True
-    if leaf.endswith(".json") and (leaf.startswith(SERVICE_ACCOUNTS) or "firebase-adminsdk" in leaf):
+    if leaf.endswith(".json") and (leaf.startswith(SERVICE_ACCOUNTS) or _FIREBASE in leaf):
         return True
     return leaf.startswith(KEY_STEMS) and not leaf.endswith(".pub")
 

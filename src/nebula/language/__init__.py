@@ -82,7 +82,7 @@ def sentence_of(problem: BaseException) -> Sentence:
 
 
 def translate_count(count: int, one: str, many: str, /, **values: Any) -> str:
-    """One of two sentences, by number: "{count} turn" or "{count} turns"."""
+    """Return one of two translated sentences, by number: "{count} turn" or "{count} turns"."""
     return translate(one if count == 1 else many, count=count, **values)
 
 

@@ -4,7 +4,7 @@ Three readers of the one stream of events; each has written an event before the 
 """
 
 from .errors import MemoryFileError, RecordError, UnknownSession
-from .log import LogReader, read_log
+from .log import LogReader
 from .recorder import MemoryReader
 from .sessions import SessionInfo, Sessions
 from .trace import TraceReader
@@ -18,5 +18,4 @@ __all__ = [
     "Sessions",
     "TraceReader",
     "UnknownSession",
-    "read_log",
 ]

@@ -7,6 +7,7 @@ import stat
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
+from nebula.events import Final
 from nebula.files.syscalls import REAL
 from nebula.memory.errors import MemoryFileError
 
@@ -14,10 +15,32 @@ if TYPE_CHECKING:
     from nebula.events import Stamped
 
 
+class _OpenFile:
+    """A descriptor that is closed when nobody uses it any more, and the file that it is of."""
+
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor = descriptor
+        found = os.fstat(descriptor)
+        self.is_plain = stat.S_ISREG(found.st_mode)
+        self._identity = found.st_dev, found.st_ino
+
+    def is_at(self, path: str) -> bool:
+        """Tell whether the file has this name; while it is open, no other file can have its number."""
+        try:
+            found = os.lstat(path)
+        except FileNotFoundError:
+            return False
+        return (found.st_dev, found.st_ino) == self._identity
+
+    def __del__(self) -> None:
+        os.close(self.descriptor)
+
+
 class AppendingReader(ABC):
     """A reader of the event stream that has written an entry for the event before anybody is shown it.
 
-    Opens the file again for each entry: a file removed under a long session (`git clean`) simply starts again.
+    The file stays open for the rest of the turn, which ends with `Final`. Before each entry it is asked whether it is
+    still the one of that name: a file removed under a long turn (`git clean`) simply starts again.
 
     A project may come from a stranger, so a link or a pipe that lies where the file should be is refused: what
     is said here must not end up in a file of the stranger's choice.
@@ -27,6 +50,7 @@ class AppendingReader(ABC):
 
     def __init__(self, path: str) -> None:
         self.path = os.path.abspath(path)
+        self._file: _OpenFile | None = None
         self._tail_checked = False
 
     @abstractmethod
@@ -35,24 +59,28 @@ class AppendingReader(ABC):
 
     def __call__(self, stamped: Stamped) -> None:
         entry = self._entry(stamped).encode("utf-8")
-        if not entry:
-            return
         try:
-            descriptor = self._open()
-        except OSError as problem:
-            raise self._unwritable(problem) from problem
-        try:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise MemoryFileError("{path} is not a plain file; remove it and try again", path=self.path)
-            REAL.write(descriptor, self._after_torn_entry(descriptor) + entry)
+            if entry:
+                descriptor = self._named_file().descriptor
+                REAL.write(descriptor, self._after_torn_entry(descriptor) + entry)
         except OSError as problem:
             self._tail_checked = False  # a part of it may be there
             raise self._unwritable(problem) from problem
         finally:
-            os.close(descriptor)
+            if isinstance(stamped.event, Final):
+                self._file = None
 
     def _unwritable(self, problem: OSError) -> MemoryFileError:
         return MemoryFileError("{path} cannot be written ({problem})", path=self.path, problem=problem.strerror)
+
+    def _named_file(self) -> _OpenFile:
+        file = self._file
+        if file is None or not file.is_at(self.path):
+            self._file = file = _OpenFile(self._open())
+            if not file.is_plain:
+                self._file = None
+                raise MemoryFileError("{path} is not a plain file; remove it and try again", path=self.path)
+        return file
 
     def _open(self) -> int:
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC

@@ -17,7 +17,6 @@ from nebula.events import Message, Steering, Task, ToolResult
 from nebula.files.json_line import json_line
 from nebula.memory.append import AppendingReader
 from nebula.memory.rows import storable
-from nebula.value import value
 
 if TYPE_CHECKING:
     from nebula.events import Event, Stamped
@@ -87,33 +86,3 @@ def as_logged(text: str) -> str:
 
 def _header_part(name: str) -> str:
     return re.sub(_UNFIT_FOR_HEADER, "_", storable(name))
-
-
-@value
-class LogEntry:
-    """What a reader of the log finds: the header without `## `, the text as logged, the calls as JSON texts."""
-
-    header: str
-    text: str
-    calls: tuple[str, ...] = ()
-
-
-_HEADER_LINE = r"(?m)^## ((?:USER|AGENT|SYSTEM):.+)\n"
-_CALLS = rf"(?:\A|\n\n)((?:{re.escape(CALL_MARK)}[^\n]*\n?)+)\Z"
-
-
-def read_log(path: str) -> list[LogEntry]:
-    """Return all entries; also of a log whose last one was cut short by a crash."""
-    with open(path, encoding="utf-8", errors="replace", newline="") as file:
-        text = file.read()
-    _, *parts = re.split(_HEADER_LINE, text)
-    return [_read_entry(header, body) for header, body in zip(parts[::2], parts[1::2], strict=True)]
-
-
-def _read_entry(header: str, body: str) -> LogEntry:
-    text = body.removesuffix("\n\n")
-    found = re.search(_CALLS, text) if header == "AGENT:nebula" else None
-    if found is None:
-        return LogEntry(header, text)
-    calls = tuple(line.removeprefix(CALL_MARK) for line in found[1].split("\n"))
-    return LogEntry(header, text[: found.start()], calls)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from nebula.events import Message, Steering, Task, ToolResult
+from nebula.events import Final, Message, Steering, Task, ToolResult
+from nebula.memory.rows import FAILED, REFUSED
 
 if TYPE_CHECKING:
     from nebula.events import Stamped
@@ -13,7 +14,9 @@ if TYPE_CHECKING:
 
 
 class MemoryReader:
-    """Stores each prompt, each finished message and each tool result; on the disk before the next event may happen."""
+    """Stores each prompt, each finished message and each tool result, and that a turn did not end well.
+
+    It is on the disk before the next event may happen."""
 
     def __init__(self, sessions: Sessions, session_id: str) -> None:
         self._sessions = sessions
@@ -29,6 +32,8 @@ class MemoryReader:
             self._sessions.append_assistant(self._session_id, event.message, _moment(stamped))
         elif isinstance(event, ToolResult):
             self._sessions.append_tool_result(self._session_id, event.result, _moment(stamped))
+        elif isinstance(event, Final) and event.status != "ok":
+            self._sessions.mark_ending(self._session_id, REFUSED if event.status == "refused" else FAILED)
 
 
 def _moment(stamped: Stamped) -> datetime:

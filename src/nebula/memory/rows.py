@@ -38,6 +38,9 @@ _TIME = r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(\.\d{1,6})?\d*\s*(Z|[+-]\d\d:?\d
 
 STEERING = '{"steering": true}'
 """Beside a user row: it was said while a turn ran, and begins none."""
+FAILED = '{"ended": "failed"}'
+REFUSED = '{"ended": "refused"}'
+"""Beside the last answer of a turn: how it ended where that was not well."""
 
 
 def storable(text: str) -> str:
@@ -58,10 +61,13 @@ def attachments_text(attachments: Sequence[Attachment]) -> str | None:
     return _json_text({"attachments": [each.to_record() for each in attachments]}) if attachments else None
 
 
+_encode = json.JSONEncoder(ensure_ascii=False).encode
+
+
 def _json_text(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
+    text = _encode(value)
     # JSON, unlike plain text, can carry a lone surrogate: as an escape.
-    return text if re.search(_LONE_SURROGATE, text) is None else json.dumps(value)
+    return text if text.isascii() or re.search(_LONE_SURROGATE, text) is None else json.dumps(value)
 
 
 def to_turns(rows: Iterable[Row], unreadable: Callable[[UnreadableRow], None]) -> list[list[Message]]:
@@ -135,7 +141,7 @@ def _read(number: int, text: str | None, from_json: Callable[[Any], T]) -> list[
 
 def write_time(moment: datetime) -> str:
     """Return a time in the form of SQLite's CURRENT_TIMESTAMP, which sorts as text, with milliseconds."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S.") + f"{moment.microsecond // 1000:03d}"
+    return moment.astimezone(UTC).isoformat(" ", "milliseconds").removesuffix("+00:00")
 
 
 def read_time(text: object) -> datetime | None:

@@ -6,7 +6,11 @@ The system lets go of it when the process ends, however it ends, so a killed one
 from __future__ import annotations
 
 import os
+import time
 from contextlib import suppress
+
+_SECOND_LOOK_S = 0.02
+"""A look at whether a session is open has its lock for a moment: whoever wants the session tries again after that."""
 
 
 class SessionLock:
@@ -15,7 +19,13 @@ class SessionLock:
         self._descriptor = -1
 
     def take(self) -> bool:
-        """False where another has it. Where locks do not work nobody is in anybody's way."""
+        """Take the lock; False where another process has it. On a file system without locks everybody gets it."""
+        if self._try():
+            return True
+        time.sleep(_SECOND_LOOK_S)
+        return self._try()
+
+    def _try(self) -> bool:
         try:
             import fcntl
 
@@ -31,7 +41,7 @@ class SessionLock:
         return True
 
     def release(self) -> None:
-        """Let go of the session. The file goes first: whoever comes next makes its own; it may be gone already."""
+        """Let go of the session. The file, if it is still there, is removed first: the next process makes its own."""
         if self._descriptor >= 0:
             descriptor, self._descriptor = self._descriptor, -1
             try:
@@ -39,3 +49,22 @@ class SessionLock:
                     os.unlink(self._path)
             finally:
                 os.close(descriptor)
+
+
+def is_open(folder: str, session_id: str) -> bool:
+    """Return whether a living process may have the session: on a file system without locks that is never ruled out."""
+    try:
+        import fcntl
+
+        descriptor = os.open(os.path.join(folder, f"{session_id}.lock"), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    except (ImportError, OSError):
+        return True
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False

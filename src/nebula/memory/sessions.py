@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
 from nebula.memory.errors import UnknownSession, UnreadableRow
 from nebula.memory.rows import (
+    FAILED,
+    REFUSED,
     STEERING,
     attachments_text,
     calls_text,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from nebula.messages import AssistantMessage, Message, ToolUseResult
 
 LAST_WORDS_LENGTH = 200
+_ENDINGS: Mapping[object, Literal["failed", "refused"]] = {FAILED: "failed", REFUSED: "refused"}
 _EPOCH = datetime.fromtimestamp(0, UTC)
 
 _INFO = f"""
@@ -39,11 +41,12 @@ SELECT s.id, s.started_at, s.ended_at, s.model_used, s.project_path,
        (SELECT substr(m.content, 1, {LAST_WORDS_LENGTH}) FROM messages m
          WHERE m.session_id = s.id AND m.role = 'user' AND trim(m.content) <> '' ORDER BY m.id LIMIT 1),
        (SELECT count(*) FROM messages m WHERE m.session_id = s.id),
-       (SELECT m.role = 'assistant' AND m.tool_calls IS NULL FROM messages m WHERE m.session_id = s.id
-         ORDER BY m.id DESC LIMIT 1),
+       (SELECT CASE WHEN m.role <> 'assistant' OR m.tool_calls IS NOT NULL THEN '{FAILED}'
+                    ELSE coalesce(m.tool_results, '') END
+          FROM messages m WHERE m.session_id = s.id ORDER BY m.id DESC LIMIT 1),
        (SELECT max(m.id) FROM messages m WHERE m.session_id = s.id) AS last_message
   FROM sessions s
-"""  # noqa: S608  the one inserted value is a number of ours
+"""  # noqa: S608  the inserted values are ours
 
 
 @value
@@ -60,16 +63,20 @@ class SessionInfo:
     messages: int
     first_prompt: str = ""
     """In the same way: what the talk is about."""
-    answered: bool = True
-    """The last prompt got its answer; it did not where the turn failed or was interrupted."""
+    ending: Literal["", "failed", "refused"] = ""
+    """How the last turn ended where that was not well: it got no answer or failed, or what it wanted was refused."""
     name: str = ""
     """What the user calls it."""
+    is_abandoned: bool = False
+    """It was never ended, and no living process has it: the one that had it was killed."""
 
     @property
-    def status(self) -> Literal["active", "completed", "failed"]:
-        if self.ended_at is None:
+    def status(self) -> Literal["active", "completed", "failed", "refused", "interrupted"]:
+        if self.is_abandoned and self.ending == "failed":
+            return "interrupted"  # nobody was left to say how the last turn ended
+        if self.ended_at is None and not self.is_abandoned:
             return "active"
-        return "completed" if self.answered else "failed"
+        return self.ending or "completed"
 
 
 class Sessions:
@@ -99,25 +106,25 @@ class Sessions:
         from every other one of this second, on this machine or, where graphs are shared, on another."""
         now = datetime.now().astimezone()
         session_id = f"session_{now:%Y%m%d_%H%M%S}_{os.urandom(4).hex()}"
-        with self._writing():
-            self._connection.execute(
-                "INSERT INTO sessions (id, started_at, project_path, model_used) VALUES (?, ?, ?, ?)",
-                (session_id, write_time(now), _real(project_path), storable(model)),
-            )
+        self._write(
+            "INSERT INTO sessions (id, started_at, project_path, model_used) VALUES (?, ?, ?, ?)",
+            (session_id, write_time(now), _real(project_path), storable(model)),
+            session_id,
+        )
         return session_id
 
     def resume(self, session_id: str) -> SessionInfo:
         """Makes a session active again; takes what `find` takes."""
         found = self.find(session_id)
-        self._change("UPDATE sessions SET ended_at = NULL WHERE id = ?", found.id)
+        self._write("UPDATE sessions SET ended_at = NULL WHERE id = ?", (found.id,), found.id)
         return self.find(found.id)
 
     def end(self, session_id: str) -> None:
         now = write_time(datetime.now().astimezone())
-        self._change("UPDATE sessions SET ended_at = ? WHERE id = ?", session_id, now)
+        self._write("UPDATE sessions SET ended_at = ? WHERE id = ?", (now, session_id), session_id)
 
     def switch_model(self, session_id: str, model: str) -> None:
-        self._change("UPDATE sessions SET model_used = ? WHERE id = ?", session_id, storable(model))
+        self._write("UPDATE sessions SET model_used = ? WHERE id = ?", (storable(model), session_id), session_id)
 
     # Finding one again
 
@@ -198,28 +205,36 @@ class Sessions:
     def append_tool_result(self, session_id: str, result: ToolUseResult, timestamp: datetime | None = None) -> None:
         self._append(session_id, timestamp, "tool", None, None, results_text((result,)))
 
+    def mark_ending(self, session_id: str, mark: str) -> None:
+        """Note beside the last answer of a session that its turn did not end well, with a mark of `rows`.
+
+        A turn without an answer shows that by itself."""
+        with self._lock, file_errors(self.path):
+            self._connection.execute(
+                "UPDATE messages SET tool_results = ? WHERE role = 'assistant' AND tool_calls IS NULL "
+                "AND id = (SELECT max(id) FROM messages WHERE session_id = ?)",
+                (mark, session_id),
+            )
+
     def _append(self, session_id: str, timestamp: datetime | None, *values: str | None) -> None:
         """On the disk when it returns."""
         moment = write_time(timestamp or datetime.now().astimezone())
-        with self._writing():
-            added = self._connection.execute(
-                "INSERT INTO messages (session_id, timestamp, role, content, tool_calls, tool_results) "
-                "SELECT id, ?, ?, ?, ?, ? FROM sessions WHERE id = ?",
-                (moment, *values, session_id),
-            ).rowcount
-        _expect_session(session_id, added)
+        self._write(
+            "INSERT INTO messages (session_id, timestamp, role, content, tool_calls, tool_results) "
+            "SELECT id, ?, ?, ?, ?, ? FROM sessions WHERE id = ?",
+            (moment, *values, session_id),
+            session_id,
+        )
 
-    def _change(self, statement: str, session_id: str, *values: str) -> None:
-        with self._writing():
-            changed = self._connection.execute(statement, (*values, session_id)).rowcount
-        _expect_session(session_id, changed)
+    def _write(self, statement: str, values: Sequence[Any], session_id: str) -> None:
+        """Run one statement, which is a transaction by itself: it waits for its turn, and is on the disk when it ends.
 
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        from nebula.files.database import transaction
-
-        with self._lock, file_errors(self.path), transaction(self._connection):
-            yield
+        Raises UnknownSession where it changed nothing.
+        """
+        with self._lock, file_errors(self.path):
+            rows = self._connection.execute(statement, values).rowcount
+        if rows == 0:
+            raise UnknownSession("no session '{id}'", id=session_id)
 
     def _rows(self, query: str, values: Sequence[Any]) -> list[Any]:
         with self._lock, file_errors(self.path):
@@ -236,9 +251,9 @@ class Sessions:
                 last_words=_on_one_line(words),
                 messages=count,
                 first_prompt=_on_one_line(prompt),
-                answered=answered != 0,
+                ending=_ENDINGS.get(ending, ""),
             )
-            for session_id, started, ended, model, path, words, prompt, count, answered, _ in self._rows(
+            for session_id, started, ended, model, path, words, prompt, count, ending, _ in self._rows(
                 _INFO + condition, values
             )
         ]
@@ -246,11 +261,6 @@ class Sessions:
 
 def _on_one_line(text: object) -> str:
     return " ".join(text.split()) if isinstance(text, str) else ""
-
-
-def _expect_session(session_id: str, rows: int) -> None:
-    if rows == 0:
-        raise UnknownSession("no session '{id}'", id=session_id)
 
 
 def _real(project_path: str) -> str:

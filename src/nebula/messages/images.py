@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import binascii
 from collections.abc import Iterable
 
 from nebula.value import value
@@ -42,6 +41,8 @@ class ImageBlock:
 
     @property
     def base64(self) -> str:
+        import binascii  # not for every start
+
         return binascii.b2a_base64(self.data, newline=False).decode("ascii")
 
     def to_json(self) -> dict[str, Any]:
@@ -82,6 +83,8 @@ def images_to_json(images: tuple[ImageBlock, ...] | None) -> list[dict[str, Any]
 
 
 def _read_base64(value: object) -> bytes:
+    import binascii
+
     try:
         return binascii.a2b_base64(read_text(value), strict_mode=True)
     except (binascii.Error, ValueError) as error:

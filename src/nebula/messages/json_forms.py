@@ -29,7 +29,7 @@ class MessageFormatError(ValueError):
         self.path = path
 
     def under(self, key: str) -> MessageFormatError:
-        """The same fault seen from one level further out."""
+        """Return the same fault with its path seen from one level further out."""
         joint = "." if self.path and not self.path.startswith("[") else ""
         return MessageFormatError(self.problem, f"{key}{joint}{self.path}")
 
@@ -124,9 +124,12 @@ def map_json_text(value: object, on_text: Callable[[str], str], depth: int = 0) 
     raise TypeError(f"expected a JSON value, got {_shown(value)}")
 
 
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
 def json_text(value: object) -> str:
     """Compact JSON, with non-ASCII characters as themselves."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return _encode(value)
 
 
 def _key(key: object) -> str:

@@ -102,16 +102,13 @@ class UserMessage:
         return replace(self, content=Prompt(text if text.strip() else REDACTED_TOOL_RESULT))
 
     def into_history_entry(self) -> UserInputMessage:
-        """For the stored history: without tools and model."""
-        return self._into_input(None, ())
+        """Return the message as the history stores it: without tools and model."""
+        return self.into_user_input_message()
 
     def into_user_input_message(
         self, model_id: str | None = None, tools: Mapping[str, Any] | Iterable[Any] = ()
     ) -> UserInputMessage:
-        """For sending: `tools` is a mapping or a sequence of `ToolSpec`."""
-        return self._into_input(model_id, tools)
-
-    def _into_input(self, model_id: str | None, tools: Mapping[str, Any] | Iterable[Any]) -> UserInputMessage:
+        """Return the message as it is sent; `tools` is a mapping or a sequence of `ToolSpec`."""
         context = UserInputMessageContext(self.env_context.env_state, self.tool_use_results, tool_specs(tools) or None)
         return UserInputMessage(self.content_with_context(), context, self.images, model_id)
 
@@ -140,7 +137,7 @@ class UserMessage:
 
 
 def _fixed_offset(moment: datetime | None) -> datetime | None:
-    """The same moment with a plain offset: a named zone compares unequal to itself once a fold is involved."""
+    """Return the same moment with a plain offset: a named zone compares unequal to itself once a fold is involved."""
     if moment is None or isinstance(moment.tzinfo, timezone):
         return moment
     offset = moment.utcoffset()
@@ -150,7 +147,7 @@ def _fixed_offset(moment: datetime | None) -> datetime | None:
 
 
 def _rfc3339(moment: datetime) -> str:
-    """Milliseconds, or all digits where there are more."""
+    """Return the moment with milliseconds, or with microseconds where it has any."""
     return moment.isoformat(timespec="microseconds" if moment.microsecond % 1000 else "milliseconds")
 
 

@@ -11,6 +11,8 @@ from nebula.testing.script import ScriptedCall, ScriptedReply
 JSON, SSE, NDJSON = "application/json", "text/event-stream", "application/x-ndjson"
 TEXT_PIECE = 5
 ARGUMENT_PIECE = 7
+MOST_PIECES = 200
+"""A stream of more of them shows nothing new: pieces of a long text are longer."""
 CREATED = 1_767_225_600
 CREATED_TEXT = "2026-01-01T00:00:00.000000Z"
 
@@ -18,6 +20,7 @@ Rendered = tuple[str, list[bytes]]
 
 
 def pieces(text: str, size: int) -> list[str]:
+    size = max(size, len(text) // MOST_PIECES)
     return [text[i : i + size] for i in range(0, len(text), size)]
 
 

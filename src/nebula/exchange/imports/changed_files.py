@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 
 from nebula.blame import text
-from nebula.blame.line_record import UNTOLD, FileStep, hash_key, hash_line, record_lines
+from nebula.blame.line_record import UNTOLD, hash_key, hash_line, record_lines
 from nebula.exchange.imports.contract import FileEdit
 from nebula.graph.values import FileState
 from nebula.workspace.errors import WorkspaceError
@@ -71,7 +71,7 @@ def _state(path: str, edits: Sequence[FileEdit], may_tell: Callable[[str], bool]
         return FileState(path)
     if all(edit.before is not None and edit.after is not None for edit in edits):
         contents = {_hash(each): each.encode() for edit in edits for each in (edit.before or "", edit.after or "")}
-        steps = [FileStep(path, _hash(e.before) if e.before else None, _hash(e.after or "")) for e in edits]
+        steps = [FileState(path, _hash(e.before) if e.before else "", _hash(e.after or "")) for e in edits]
         told = record_lines(steps, contents.get, may_tell).get(path)
         return FileState(path, before, after, told.wrote, told.removed) if told else FileState(path, before, after)
     return FileState(path, before, after, *_lines_of_patches(edits, may_tell))

@@ -12,7 +12,8 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
-from nebula.blame.exchange.other_agents import IMPORTED, TRACES, Claim, list_notes, read_note, read_trace
+from nebula.blame.exchange import IMPORTED, TRACES
+from nebula.blame.exchange.other_agents import Claim, list_notes, read_note, read_trace
 from nebula.errors import EXIT_USAGE, NebulaError
 from nebula.exchange.imports.contract import BAD_LINE, NO_PLACE, SkipCounts
 from nebula.exchange.imports.reading import files_below, read_document, read_lines

@@ -33,7 +33,7 @@ SHORTEST_VALUE = 8
 # password in a URL or a .netrc; a line of a private key; a word with a digit that has a line to itself (a token, the
 # further lines of a long value).
 _VALUES = r"""[=:]\s*(?:"([^"\n]+)"|'([^'\n]+)'|([^\s"',;]+))"""
-_REST_OF_LINE = r"(?m)[=:][ \t]*(\S.*?)[ \t,;]*$"
+_REST_OF_LINE = r"(?m)[=:][ \t]*+(\S.*)$"
 _LAST_FIELD = r"(?m):(?!//)([^\s:\"']+)$"
 _PASSWORD = r"(?:://[^\s/:@]*:([^\s/@]+)@|\b[Pp]assword[ \t]+(\S+))"  # noqa: S105
 _ENCODED = r"()([A-Za-z0-9+/_-]{24,}={0,2})"
@@ -58,7 +58,8 @@ class Redactor:
         """The values in what was read from a secret file."""
         patterns = (_VALUES, _REST_OF_LINE, _LAST_FIELD, _PASSWORD, _ENCODED, _ALONE)
         found = (group for pattern in patterns for match in re.finditer(pattern, text) for group in match.groups())
-        self._add((value.strip("\"'") for value in found if value), SHORTEST_VALUE)
+        values = (kept.strip("\"'") for value in found if value for kept in (value, value.rstrip(" \t,;")))
+        self._add(values, SHORTEST_VALUE)
 
     def _add(self, secrets: Iterable[str], shortest: int) -> None:
         # Longest first, so that a key that contains another leaves no rest behind.
@@ -91,9 +92,14 @@ class Redactor:
         return kept
 
     def secret_result(self, result: ToolUseResult) -> ToolUseResult:
-        """The result of reading a secret file as it may be recorded; its values are known from now on."""
+        """The result of reading a secret file as it may be recorded; its values are known from now on.
+
+        What a command says that may see such files is not: their own values are known before it runs, and each long
+        path in its output would be taken for one.
+        """
         for block in result.content:
-            self._learn_strings(block.value if isinstance(block, Json) else block.as_text())
+            if not (isinstance(block, Json) and isinstance(block.value, _MAPPINGS) and "exit_code" in block.value):
+                self._learn_strings(block.value if isinstance(block, Json) else block.as_text())
         return ToolUseResult(result.tool_use_id, (Text(SECRET_CONTENT),), result.status)
 
     def _is_in(self, value: Any) -> bool:
@@ -109,7 +115,7 @@ class Redactor:
             if "path" in value and _withheld(value):
                 return True
             for key, inner in value.items():
-                if self._is_in(key) or self._is_in(inner):
+                if self._is_in(key) or (inner is not None and self._is_in(inner)):
                     return True
         elif isinstance(value, _LISTS):
             for inner in value:
@@ -119,7 +125,8 @@ class Redactor:
             if "path" in fields and _withheld(_parts(value)):
                 return True
             for name in fields:
-                if self._is_in(getattr(value, name)):
+                inner = getattr(value, name)
+                if inner is not None and self._is_in(inner):
                     return True
         elif not isinstance(value, _NUMBERS):
             return self._is_in(str(value))  # an error or a sentence that stands in another's place

@@ -33,7 +33,7 @@ from nebula.exchange.imports.reading import (
 NAME = "claude"
 AGENT = "claude-code"
 
-_INJECTED = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
+_INJECTED = re.compile(r"<system-reminder>(?:(?!<system-reminder>).)*?</system-reminder>", re.DOTALL)
 _NOT_A_PROMPT = ("<command-name>", "<command-message>", "<local-command-", "<bash-", "Caveat: ", "[Request interrupted")
 _DELEGATES = ("Task", "Agent")
 
