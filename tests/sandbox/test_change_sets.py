@@ -237,6 +237,10 @@ def test_a_commit(after: After) -> None:
     [
         ("git branch other", [("branch", "other")]),
         ("git switch -qc other", [("branch", "other"), ("head", "HEAD")]),
+        (
+            "git switch -qc other; echo 1 > new; git add new; git commit -qm one; git commit -q --allow-empty -m two",
+            [("branch", "other"), ("commit", "other"), ("head", "HEAD"), ("index", ".git/index")],
+        ),
         ("git commit -q --allow-empty -m x; git commit -q --allow-empty -m y", [("commit", "main")]),
         ("git commit -q --amend -m x", [("branch", "main")]),
         (

@@ -44,6 +44,12 @@ def test_it_stands_in_the_project_under_its_own_path(project: Path) -> None:
     assert ran(project, "pwd").output == f"{project}\n"
 
 
+def test_a_project_may_lie_in_the_other_temporary_folder() -> None:
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
+        done = ran(Path(folder), "pwd; echo x > own.txt; echo y > /var/tmp/a; ls /tmp")
+        assert done.output.split()[:2] == [folder, "a"] and not os.listdir(folder)
+
+
 def test_output_arrives_while_the_command_runs(project: Path) -> None:
     arrived: list[bytes] = []
     stop = Stop()
@@ -155,6 +161,32 @@ def test_a_background_process_does_not_outlive_the_command(project: Path) -> Non
 def test_memory_ends_it(project: Path) -> None:
     line = "/usr/bin/python3 -c 'x = [bytearray(8 << 20) for _ in range(1000)]; input()'"
     done = ran(project, line, memory_bytes=200 * MIB, timeout_s=60)
+    assert (done.exit_code, done.stopped) == (None, "memory")
+
+
+@pytest.mark.slow  # it waits until nobody else measures shared memory, and takes a lot of it
+def test_shared_memory_that_another_program_takes_for_a_moment_does_not_end_it(project: Path) -> None:
+    taking = (
+        "import os, time; file = os.memfd_create('taken'); "
+        "[os.write(file, bytes(1 << 24)) for _ in range(80)]; time.sleep(1)"
+    )
+    with sandbox_rig.shared_memory(alone=True):
+        other = threading.Timer(0.3, subprocess.run, [[sys.executable, "-c", taking]])
+        other.start()
+        done = ran(project, "sleep 4; echo done", memory_bytes=200 * MIB, timeout_s=60)
+        other.join()
+    assert (done.exit_code, done.stopped, done.output) == (0, None, "done\n")
+
+
+@pytest.mark.slow
+def test_shared_memory_that_nobody_is_seen_to_hold_ends_it_when_it_stays(project: Path) -> None:
+    in_a_message = (
+        "import os, socket, time; ours, theirs = socket.socketpair(); file = os.memfd_create('hidden')\n"
+        "for _ in range(80): os.write(file, bytes(1 << 24))\n"
+        "socket.send_fds(ours, [b'x'], [file]); os.close(file); time.sleep(50)"
+    )
+    with sandbox_rig.shared_memory(alone=True):
+        done = ran(project, f'/usr/bin/python3 -c "{in_a_message}"', memory_bytes=200 * MIB, timeout_s=30)
     assert (done.exit_code, done.stopped) == (None, "memory")
 
 
@@ -320,6 +352,14 @@ def test_a_launcher_that_was_killed_meanwhile_is_replaced(project: Path) -> None
     os.waitid(os.P_PID, int(ready), os.WEXITED | os.WNOWAIT)
     assert run(Command(str(project), "exit 4"), launchers=launchers).exit_code == 4
     launchers.close()
+    assert children() <= others
+
+
+def test_a_command_that_ends_after_the_launchers_were_closed_leaves_none_behind(project: Path) -> None:
+    others = children()
+    launchers = Launchers()
+    launchers.close()
+    assert run(Command(str(project), "exit 4"), launchers=launchers).exit_code == 4
     assert children() <= others
 
 

@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nebula.sandbox.git_settings import cleaned_settings
@@ -47,9 +47,6 @@ def test_no_way_of_writing_it_brings_a_program_along(tmp_path: Path, text: str) 
 
 
 @pytest.mark.slow
-@settings(
-    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
-)
 @given(parts=st.lists(st.sampled_from(PARTS), max_size=12))
 def test_nor_does_any_mixture_of_its_parts(tmp_path: Path, parts: list[str]) -> None:
     assert program_in(tmp_path, cleaned_settings("".join(parts).encode())) == ""

@@ -132,15 +132,16 @@ def test_an_environment_made_by_a_python_of_the_home_works_and_keys_stay_unread(
     [
         ("go.mod", ["go/pkg/mod"]),
         ("Cargo.toml", [".cargo/registry"]),
-        ("pom.xml", [".m2/repository"]),
-        ("build.gradle.kts", [".gradle/caches/modules-2", ".gradle/wrapper/dists"]),
+        ("pom.xml", [".m2/repository", ".m2/wrapper/dists"]),
+        ("build.gradle.kts", [".gradle/caches/modules-2", ".gradle/wrapper/dists", ".m2/repository"]),
         ("package.json", []),
     ],
 )
 def test_what_was_downloaded_for_a_project_is_shown_whatever_path_says(
     home: Path, manifest: str, shown: list[str]
 ) -> None:
-    for each in ("go/pkg/mod", ".m2/repository", ".gradle/caches/modules-2", ".gradle/wrapper/dists"):
+    wrappers = (".m2/wrapper/dists", ".gradle/wrapper/dists")
+    for each in ("go/pkg/mod", ".m2/repository", ".gradle/caches/modules-2", *wrappers):
         (home / each).mkdir(parents=True)
     program(home / ".m2/settings.xml", "canary")
     program(home / ".gradle/gradle.properties", "canary")

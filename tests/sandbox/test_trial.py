@@ -12,7 +12,7 @@ import pytest
 
 from nebula.sandbox import remembered
 from nebula.sandbox.capability import capability
-from nebula.sandbox.remembered import AVAILABLE, recall, remember
+from nebula.sandbox.remembered import AVAILABLE, recall, recall_or_wait, remember
 from scripted_model import ScriptedModel, Turn
 
 if TYPE_CHECKING:
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 def test_what_was_begun_is_known_when_somebody_asks(tmp_path: Path) -> None:
     home = str(tmp_path / "not made yet")
     remembered.begin_trial(home)
-    remembered.end_trial(home)
-    assert recall(home) == (AVAILABLE, 0)
+    assert recall_or_wait(home) == (AVAILABLE, 0)
 
 
 def test_whoever_asks_waits_for_it(tmp_path: Path) -> None:
@@ -48,7 +47,7 @@ def test_only_one_is_begun_and_none_where_the_answer_is_known(tmp_path: Path) ->
     process = remembered._begun[home]
     remembered.begin_trial(home)
     assert remembered._begun[home] == process
-    remembered.end_trial(home)
+    recall_or_wait(home)
     remembered.begin_trial(home)
     assert home not in remembered._begun
 
@@ -63,14 +62,17 @@ def test_where_no_process_finds_out_the_asker_does(
     assert capability(str(tmp_path)).available
 
 
-def test_a_first_task_leaves_it_to_that_process(bench: Bench) -> None:
+def test_a_first_task_leaves_it_to_that_process_however_slow(bench: Bench, tmp_path: Path) -> None:
+    slow = tmp_path / "slow-python"
+    slow.write_text(f'#!/bin/sh\nsleep 0.5\nexec "{sys.executable}" "$@"\n')
+    slow.chmod(0o755)
     with ScriptedModel([Turn("Done.")]) as model:
         script = (
-            "import sys; from nebula.cli.nebula import main; code = main(['-p', 'hi']); "
+            "import sys; from nebula.cli.nebula import main; sys.executable = sys.argv[1]; code = main(['-p', 'hi']); "
             "print(code, 'nebula.sandbox.command' in sys.modules)"
         )
-        env = {**os.environ, **model.env(), "HOME": str(bench.home)}
-        words = [sys.executable, "-c", script]
+        env = {**os.environ, **model.env(), "HOME": str(bench.home), "NEBULA_HOME": str(bench.home / "nebula")}
+        words = [sys.executable, "-c", script, str(slow)]
         ran = subprocess.run(words, cwd=bench.project, env=env, capture_output=True, text=True, check=True)
     assert ran.stdout.splitlines()[-1] == "0 False"
     assert "runCommand" in {tool["function"]["name"] for tool in model.turns[0].json["tools"]}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
@@ -146,3 +147,12 @@ def python_for(uid: int) -> str:
         if found.stdout == b"True\n":
             return program
     raise AssertionError("no Python 3.11 that another user may run")
+
+
+@contextmanager
+def shared_memory(*, alone: bool) -> Iterator[None]:
+    """The machine's shared memory counts for every command that runs: whoever takes a lot of it waits for the others,
+    those of another worker included."""
+    with open(f"{tempfile.gettempdir()}/nebula-tests-shared-memory-{os.getuid()}", "a", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
+        yield

@@ -235,16 +235,20 @@ INGENIOUS = {
 }
 """Tried against the walls by somebody who knows them."""
 
-ALL = {
-    **DELETING,
-    **WRITING_OUT,
-    **THROUGH_PROC,
-    **PROCESSES,
-    **DISK,
-    **MOUNTS,
-    **KERNEL,
-    **NETWORK,
-    **SECRETS,
-    **PLANTING,
-    **INGENIOUS,
+KINDS = {
+    "deleting": DELETING,
+    "writing out": WRITING_OUT,
+    "through /proc": THROUGH_PROC,
+    "processes": PROCESSES,
+    "disk": DISK,
+    "mounts": MOUNTS,
+    "kernel": KERNEL,
+    "network": NETWORK,
+    "secrets": SECRETS,
+    "planting": PLANTING,
+    "ingenious": INGENIOUS,
 }
+ALL = {name: line for kind in KINDS.values() for name, line in kind.items()}
+UNTIL_TIME_IS_OVER = {"huge output", "threads without end", "ignore the end", "fork bomb in Python"}
+MUCH_SHARED = {"memory of nobody", "memory of a segment"}
+"""They take a lot of the machine's shared memory."""

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nebula.events import Approval, ProposedChange, QuestionKind
+from nebula.events import Approval, Notice, ProposedChange, QuestionKind
 from nebula.messages import AssistantToolUse, Json
 from nebula.sandbox.contract import LayerChange
 from nebula.tools.approval import (
@@ -20,6 +20,7 @@ from nebula.tools.approval import (
     BY_NAME,
     MAX_LEFT_OUT,
     MAX_QUESTIONS,
+    MAX_TRIES,
     REFUSED,
     Approvals,
     Approved,
@@ -318,6 +319,48 @@ def test_a_yes_to_a_path_writes_it(tmp_path: Path) -> None:
     assert (tmp_path / "a.txt").read_text() == "x\n"
 
 
+def test_a_hook_of_the_user_judges_what_was_allowed_and_only_makes_it_stricter(tmp_path: Path) -> None:
+    judged: list[tuple[str, Any]] = []
+    answers: list[str | None] = ["not\non Fridays", None]
+
+    async def hook(tool: str, changes: Any) -> str | None:
+        judged.append((tool, [(each.path, each.new) for each in changes]))
+        return answers.pop(0)
+
+    bench = Bench(tmp_path, Asked(Decision(True), Decision(True), Decision(False)))
+    bench.approvals.before_write = hook
+    with pytest.raises(ToolFailure) as refused:
+        bench.write(bench.use("a.txt"))
+    assert str(refused.value) == "The user refused: not\non Fridays" and refused.value.policy
+    assert [str(each.sentence) for each in bench.events if isinstance(each, Notice)] == [
+        "Your hook before_write refused it: not\non Fridays"
+    ]
+    assert not (tmp_path / "a.txt").exists()
+    assert bench.write(bench.use("a.txt")).decision == "yes" and (tmp_path / "a.txt").read_text() == "x\n"
+    with pytest.raises(ToolFailure):
+        bench.write(bench.use("b.txt"))
+    assert judged == [("writeFile", [("a.txt", "x\n")])] * 2, "what was refused already is not judged"
+
+
+def test_a_hook_judges_the_part_of_a_change_that_was_allowed(tmp_path: Path) -> None:
+    judged: list[str] = []
+
+    async def hook(_: str, changes: Any) -> str | None:
+        judged.extend(each.new for each in changes)
+        return None
+
+    bench = Bench(tmp_path, Asked(Decision(True, hunks=(1,))), tool=EditFile)
+    bench.approvals.before_write = hook
+    lines = [f"{number}\n" for number in range(40)]
+    (tmp_path / "a.txt").write_text("".join(lines))
+    bench.ledger.saw("a.txt", "".join(lines))
+    lines[3] = "three\n"
+    first = "".join(lines)
+    lines[30] = "thirty\n"
+    bench.write(bench.use("a.txt", content="".join(lines)))
+    assert judged == [first] == [(tmp_path / "a.txt").read_text()]
+
+
 def test_what_was_said_for_a_message_holds_for_it_alone(tmp_path: Path) -> None:
     asked = Asked(Decision(True, "message"), Decision(False))
     bench = Bench(tmp_path, asked)
@@ -400,6 +443,28 @@ def test_a_file_that_keeps_changing_is_given_up(tmp_path: Path) -> None:
     again = [bool(question.remarks) for question in asked.questions]
     assert again == [False] + [True] * (MAX_QUESTIONS - 1) and asked.questions[-1].remarks == (ASKED_AGAIN,)
     assert len({question.approval_id for question in asked.questions}) == MAX_QUESTIONS
+
+
+@pytest.mark.parametrize("others", [MAX_QUESTIONS + 3, pytest.param(MAX_TRIES, marks=pytest.mark.slow)])
+def test_where_a_rule_answers_a_write_waits_until_others_are_done(tmp_path: Path, others: int) -> None:
+    def meanwhile(question: Approval) -> Decision:
+        if len(asked.questions) <= others:
+            with open(tmp_path / "a.txt", "a", encoding="utf-8") as file:
+                file.write("another's\n")
+        return Decision(True)
+
+    asked = Asked(*[meanwhile] * MAX_TRIES)
+    bench = Bench(tmp_path, asked, tool=EditFile, by_rule="yes")
+    (tmp_path / "a.txt").write_text("old\n")
+    args = {"path": "a.txt", "append": "mine\n"}
+    use = AssistantToolUse("1", "editFile", "editFile", args, args)
+    if others < MAX_TRIES:
+        bench.write(use)
+        assert (tmp_path / "a.txt").read_text() == "old\n" + "another's\n" * others + "mine\n"
+    else:
+        with pytest.raises(ToolFailure, match="keeps changing"):
+            bench.write(use)
+        assert len(asked.questions) == MAX_TRIES
 
 
 def test_a_write_as_it_is_asked_about() -> None:

@@ -30,6 +30,24 @@ def test_many_replacements_cost_no_more_than_their_number(start):
     assert time.process_time() - began < 2
 
 
+def test_places_that_overlap_are_not_counted_for_ever():
+    """Each costs as much as the text is long: for a run of blanks of half a megabyte that would be a minute."""
+    began = time.process_time()
+    assert "more than 1000 places" in complaint(" " * 400_000, (" " * 200_000, "x"))
+    assert "1000 places" in complaint("a" * 1_001, ("aa", "b"))
+    assert time.process_time() - began < 10
+
+
+@pytest.mark.parametrize(
+    ("text", "edits"),
+    [("a\n", [("a", "aa", "all")] * 40), ("a\r\n", [("a", "a" * 1_000, "all")] * 4)],
+    ids=["doubled", "thousandfold"],
+)
+def test_edits_that_grow_without_end_are_refused_before_the_memory_is_full(text, edits):
+    """Doubled forty times, one letter would be a terabyte."""
+    assert "would become longer" in complaint(text, *edits)
+
+
 def test_edits_are_applied_in_order():
     assert edited("a b c\n", ("a", "b1"), ("b1 b", "x")) == "x c\n"
 

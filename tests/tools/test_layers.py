@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import shlex
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -60,3 +61,18 @@ def test_commands_of_two_threads_share_what_starts_them(tmp_path: Path, monkeypa
     for each in done:
         each.close()
     assert len(made) == 1, "the second would be left behind with a process that nobody ends"
+
+
+@pytest.mark.parametrize("folder", [b"", b"plain", b"back\\slash", b"two\nlines", b"no text \xff", "全角".encode()])
+def test_a_secret_file_is_empty_in_whatever_folder_it_lies(tmp_path: Path, folder: bytes) -> None:
+    """Also where no tool could name the file: a command can."""
+    project = tmp_path / "project"
+    place = os.path.join(os.fsencode(project), folder)
+    os.makedirs(place)
+    for name in (b".env", b"ordinary.txt"):
+        Path(os.fsdecode(os.path.join(place, name))).write_text(f"content of {name.decode()}\n", "utf-8")
+    layers = CommandLayers(load_settings(str(project), {"HOME": str(tmp_path / "home")}))
+    done = asyncio.run(layers.run("find . -type f -exec cat {} +"))
+    layers.close()
+    done.close()
+    assert done.output == "content of ordinary.txt\n"

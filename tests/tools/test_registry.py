@@ -34,9 +34,11 @@ def test_names_and_built_tools_agree(tmp_path):
 def test_each_front_door_has_what_is_declared_for_it(tmp_path):
     plan, mcp = plan_tools(kit(tmp_path, read_only=True)), mcp_tools(kit(tmp_path))
     reading = mcp_tools(kit(tmp_path, read_only=True), read_only="No writing here.")
-    assert set(plan.tools) == {"list", "readFile", "searchInDirectory", "searchCode", "readNode", "whyLines"}
-    assert set(plan.missing) == {"writeFile", "editFile", "runCheck", "todo"}
-    assert list(mcp.tools) == ["list", "readFile", "searchInDirectory", "searchCode", "writeFile", "editFile"]
+    in_plan = {"list", "readFile", "searchInDirectory", "searchCode", "readNode", "whyLines"}
+    assert set(plan.tools) == in_plan, "name a new tool here, or keep it out of plan mode by `in_plan=False`"
+    assert set(plan.missing) == {"writeFile", "editFile", "runCheck", "todo"}, "name a tool with `in_plan=False` here"
+    over_mcp = ["list", "readFile", "searchInDirectory", "searchCode", "writeFile", "editFile"]
+    assert list(mcp.tools) == over_mcp, "name a new tool with `over_mcp` here"
     assert list(reading.tools) == ["list", "readFile", "searchInDirectory", "searchCode"]
     assert reading.missing == {"writeFile": "No writing here.", "editFile": "No writing here."}
 
@@ -45,7 +47,7 @@ def test_the_dialect_offers_what_the_tools_declare(tmp_path):
     offer = make_offer(agent_tools(kit(tmp_path), Approvals(allow_all)).specs)
     readers, writers = ["list_files", "read_file", "search_in_directory", "search_code"], ["write_file", "edit_file"]
     names = [*readers, *writers, "run_check", "read_node", "why_lines", "fetch_url", "todo"]
-    assert [spec.name for spec in offer.specs] == names
+    assert [spec.name for spec in offer.specs] == names, "name a new tool here, by its DialectForm if it has one"
     assert offer.readers.isdisjoint({"write_file", "edit_file", "run_check", "writeFile", "editFile", "runCheck"})
     written = {"path": "a", "content": "x"}
     assert offer.translate("write_file", {**written, "mode": "create"})[:2] == ("writeFile", written)

@@ -43,6 +43,27 @@ def test_output_that_may_show_an_allowed_secret_is_marked(
     assert outcome(AnsweringLayers(settings, allowed)).secret is is_secret
 
 
+class SpeakingLayers(AnsweringLayers):
+    """Prints while the command runs, where somebody listens."""
+
+    async def run(self, line: str, **how: Any) -> CommandResult:
+        if how["on_output"] is not None:
+            how["on_output"](b"printed\n")
+            await asyncio.sleep(0)
+        return await super().run(line)
+
+
+@pytest.mark.parametrize(("allowed", "is_shown"), [((), True), ((".env",), False)])
+def test_output_that_may_show_an_allowed_secret_is_not_shown_while_it_comes(
+    settings: Settings, allowed: tuple[str, ...], is_shown: bool
+) -> None:
+    use = AssistantToolUse("1", "runCommand", "runCommand", {"command": "true"}, {"command": "true"})
+    shown: list[Any] = []
+    layers = SpeakingLayers(settings, allowed)
+    asyncio.run(RunCommand(layers, None, None).run(use.orig_args, Call(use, emit=shown.append)))
+    assert any("printed" in str(getattr(event, "text", "")) for event in shown) is is_shown
+
+
 class FullDisk(AnsweringLayers):
     async def run(self, line: str, **_: Any) -> CommandResult:
         raise DiskFull("{path}: the disk is full; make room and try again.", path="big.txt")

@@ -57,7 +57,7 @@ def test_the_schemas_are_our_interface(desk):
         "whyLines": ["end_line", "path", "start_line"],
         "todo": ["items"],
         "fetchUrl": ["url"],
-    }
+    }, "a new tool is named here with its arguments, and below with those that it needs"
     required = {spec.name: spec.parameters["required"] for spec in desk.tools.specs}
     assert required == {
         "list": ["path"],
@@ -258,7 +258,8 @@ def test_unknown_tools_and_odd_arguments_are_errors_not_crashes(desk):
 
 def test_plan_mode_has_no_writers_and_says_so(tmp_path):
     desk = Desk(tmp_path, plan=True)
-    assert {spec.name for spec in desk.tools.specs} == {"list", "readFile", "searchInDirectory", "whyLines"}
+    offered = {spec.name for spec in desk.tools.specs}
+    assert offered == {"list", "readFile", "searchInDirectory", "whyLines"}, "name a new tool of plan mode here"
     outcome, value = desk.run("writeFile", path="a", content="x")
     assert value == {"error": "Tool 'writeFile' is not allowed in plan mode. Plan mode is read-only."}
     assert outcome.refused

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import stat
@@ -14,8 +13,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from failing_disk import Dying, Failing
 from file_history_rig import path_change, redo, restore, undo
-from nebula.files.syscalls import Syscalls
 from nebula.value import replace
 from nebula.workspace import LocalWorkspace, open_workspace
 from nebula.workspace.contract import PathChange
@@ -168,37 +167,6 @@ class TestASetOfChanges:
             "build/l": ("link", 0, b"x"),
         }
         assert read_tree(root) == expected
-
-
-CHANGING = {"create", "rename", "exchange", "link", "symlink", "unlink", "mkdir", "rmdir", "fchmod", "write"}
-
-
-class Dying(Syscalls):
-    """The process is gone at the n-th call that changes the disk."""
-
-    def __init__(self, calls: int) -> None:
-        self._left = calls
-
-    def __getattribute__(self, name: str) -> Any:
-        if name in CHANGING:
-            self._left -= 1
-            if self._left < 0:
-                os._exit(9)
-        return super().__getattribute__(name)
-
-
-class Failing(Syscalls):
-    """One call that brings something new finds the disk full; before and after it there is room."""
-
-    def __init__(self, calls: int) -> None:
-        self.left = calls
-
-    def __getattribute__(self, name: str) -> Any:
-        if name in {"create", "symlink", "mkdir", "write", "link"}:
-            self.left -= 1
-            if self.left == -1:
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        return super().__getattribute__(name)
 
 
 OLD: Mapping[str, tuple[str, int, bytes]] = {

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from nebula.git import READING, GitFailed, check_out, find_repository, git_setting, safe_git
+from nebula.git import READING, GitFailed, check_out, find_repository, git_setting, git_user, safe_git
 
 
 def git(root: Path, *args: str) -> None:
@@ -410,6 +410,56 @@ def test_setting_as_the_user_has_it(repository: Path) -> None:
     config(repository, "core.hooksPath", "my-hooks")
     assert git_setting(str(repository), "core.hooksPath") == "my-hooks"
     assert git_setting(str(repository), "no.such") is None
+
+
+def test_who_commits_here(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = repository.parent / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(home))
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    assert git_user(str(repository)) == ("", "")
+    (home / ".gitconfig").write_text("[user]\n\tname = Ann\n\temail = ann@example.org\n")
+    assert git_user(str(repository)) == ("Ann", "ann@example.org")
+    add_to_config(repository, '[User]\n\tNAME = "Ann\\nof here"\n')
+    assert git_user(str(repository)) == ("Ann\nof here", "ann@example.org"), "the repository's own is nearer"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "setting",
+    ["[include]\n\tpath = {pipe}", "[include]\n\tpath = further", "[core]\n\texcludesFile = {pipe}"],
+    ids=["included", "included by what is included", "rules"],
+)
+def test_a_pipe_that_the_settings_name_is_not_waited_for(repository: Path, setting: str) -> None:
+    pipe = repository.parent / "pipe"
+    os.mkfifo(pipe)
+    (repository / ".git/further").write_text(f"[include]\n\tpath = {pipe}\n")
+    add_to_config(repository, setting.format(pipe=pipe) + "\n")
+    started = time.monotonic()
+    for _ in range(5):
+        with contextlib.suppress(GitFailed):
+            safe_git(str(repository), "status", "--porcelain=v1", timeout=60)
+    assert time.monotonic() - started < 40, "it waits for what never comes"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("setting", ["[blame]\n\tignoreRevsFile = {file}", "[mailmap]\n\tfile = {file}"])
+@pytest.mark.parametrize("file", ["/dev/zero", "pipe", "a terabyte"])
+def test_no_file_that_the_settings_name_holds_up_who_wrote_a_line(repository: Path, setting: str, file: str) -> None:
+    if file == "pipe":
+        os.mkfifo(repository.parent / file)
+        file = str(repository.parent / file)
+    elif file == "a terabyte":
+        file = str(repository.parent / "large")
+        with open(file, "wb") as large:
+            large.truncate(1 << 40)
+    add_to_config(repository, setting.format(file=file) + "\n")
+    name = safe_git(str(repository), "ls-tree", "--name-only", "-r", "HEAD").stdout.decode().splitlines()[0]
+    started = time.monotonic()
+    with contextlib.suppress(GitFailed):
+        assert safe_git(str(repository), "blame", "--porcelain", "HEAD", "--", name, timeout=60).ok
+    assert time.monotonic() - started < 40, "it waits for what never comes"
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nebula.files import protected_names as protected
-from nebula.files.protected_names import ORDINARY, Standing, fold_name
+from nebula.files.protected_names import ORDINARY, Standing, fold_name, names_secret, standing_of
 from nebula.workspace.errors import (
     ExtensionRefused,
     MalformedRequest,
@@ -203,6 +203,16 @@ def test_a_secret_is_known_by_the_folder_that_it_lies_in(path: str) -> None:
 def test_no_secret_is_seen_where_there_is_none(path: str) -> None:
     assert not normal_path(path).standing.secret
     assert normal_path(path).standing == ORDINARY or path.startswith((".config", ".git", ".docker", ".nebula"))
+
+
+@pytest.mark.parametrize("path", [*SECRETS_INSIDE, *ORDINARY_NAMES, *(name for name, _ in NAMES)])
+def test_a_secret_name_is_told_without_a_judgement_as_with_it(path: str) -> None:
+    """`names_secret` looks for a word first; without one it judges nothing."""
+    copies = [copy.format(name) for copy in COPIES for name in (path.rpartition("/")[2],)]
+    short = [path.replace(".git", "git~1").replace(".nebula", "NEBULA~2")]
+    for spelling in (*disguised(path), *copies, *short, f"a\nb/{path}", f"a\\b/{path}", f"a\udcff/{path}"):
+        parts = tuple(part for part in spelling.split("/") if part not in ("", "."))
+        assert names_secret(spelling) == standing_of(parts).secret, spelling
 
 
 def test_the_root_is_ordinary() -> None:

@@ -17,7 +17,8 @@ from file_history_rig import redo, restore, undo
 from nebula.files.digest import digest
 from nebula.workspace import LocalWorkspace
 from nebula.workspace.errors import NotKept, Stale
-from nebula.workspace.journal.changes import CHANGES_FILE
+from nebula.workspace.file_history import _Timeline
+from nebula.workspace.journal.changes import CHANGES_FILE, TurnMark
 
 Open = Callable[..., LocalWorkspace]
 See = Callable[[], dict[str, bytes | None]]
@@ -92,6 +93,7 @@ def test_all_files_are_looked_at_before_the_first_is_touched(workspace: LocalWor
     assert [each.kind for each in workspace.history.changes("turn")] == ["write"] * 3
 
 
+@pytest.mark.slow
 def test_a_long_history_is_read_in_a_time_that_grows_with_it(two_turns: LocalWorkspace, root: Path) -> None:
     row = {"kind": "write", "path": "kept.txt", "before": None, "after": None}
     rows = [json.dumps({**row, "group": f"turn-{number}"}) for number in range(40_000)]
@@ -100,6 +102,17 @@ def test_a_long_history_is_read_in_a_time_that_grows_with_it(two_turns: LocalWor
     began = time.process_time()
     two_turns.history.plan_undo("first")
     assert time.process_time() - began < 4
+
+
+@pytest.mark.slow
+def test_a_long_history_is_replayed_in_linear_time() -> None:
+    timeline = _Timeline()
+    started = time.thread_time()
+    for number in range(40_000):
+        timeline.replay(TurnMark(str(number), undone=False))
+    for number in reversed(range(40_000)):
+        timeline.replay(TurnMark(str(number), undone=True))
+    assert time.thread_time() - started < 2 and len(timeline.undone) == 40_000 and not timeline.done
 
 
 def test_a_copied_project_says_once_whose_history_it_has(

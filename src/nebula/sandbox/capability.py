@@ -16,7 +16,7 @@ from nebula.sandbox.disk import forget_project
 from nebula.sandbox.errors import SandboxError, Unavailable
 from nebula.sandbox.inside.limits import has_own_pid_max
 from nebula.sandbox.inside.walls import OLDEST_LANDLOCK, landlock_version
-from nebula.sandbox.remembered import AVAILABLE, OFFERED, ON_DISK, end_trial, recall, remember
+from nebula.sandbox.remembered import AVAILABLE, OFFERED, ON_DISK, recall_or_wait, remember
 
 _MACHINES = ("x86_64", "aarch64")
 _PROBE = "rmdir folder && mkdir folder && rm file && echo new > file"
@@ -44,8 +44,7 @@ def capability(home: str | None = None, *, fresh: bool = False, probe: Probe | N
 def _remembered(home: str | None) -> Found:
     if home is None:
         return _find_out(None, _probe)
-    end_trial(home)
-    return recall(home) or _find_out(home, _probe)
+    return recall_or_wait(home) or _find_out(home, _probe)
 
 
 def _find_out(home: str | None, probe: Probe) -> Found:

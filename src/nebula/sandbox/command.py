@@ -61,7 +61,12 @@ def run(
             launchers.prepare()
         refused = tuple(launch.proxy.refused) if launch.proxy is not None else ()
         result = CommandResult(
-            exit_code, stopped, launch.output.text(), time.monotonic() - started, refused_hosts=refused
+            exit_code,
+            stopped,
+            launch.output.text(),
+            time.monotonic() - started,
+            refused_hosts=refused,
+            read_empty=() if exit_code == 0 else layer.read_since(launch.masked),
         )
         if stopped or not read_back:
             layer.close()

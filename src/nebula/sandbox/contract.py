@@ -156,6 +156,8 @@ class CommandResult:
     layer: Layer | None = None
     refused_hosts: tuple[str, ...] = ()
     """What it tried to reach, though `hosts` does not list it."""
+    read_empty: tuple[str, ...] = ()
+    """Of a command that failed: the secret files that it read, which were empty for it."""
 
     def __enter__(self) -> CommandResult:
         return self

@@ -12,6 +12,8 @@ TOOLS = (
     "NVM_DIR", "PYENV_ROOT", "RBENV_ROOT", "RUSTUP_HOME", "VIRTUAL_ENV", "VOLTA_HOME",
 )  # fmt: skip
 """Where installations lie that `PATH` leads to: kept where they name a folder."""
+ENVIRONMENTS = (".venv", "venv", "env")
+"""Where a project has its virtual environment."""
 _USUAL_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _SHELLS = ("/bin/bash", "/usr/bin/bash", "/bin/sh")
 
@@ -22,6 +24,23 @@ def reduced_environment(ours: Mapping[str, str], *, network: bool) -> dict[str, 
     env |= {name: ours[name] for name in TOOLS if os.path.isabs(ours.get(name, ""))}
     env.setdefault("PATH", _USUAL_PATH)
     return env | {"HOME": home_folder(ours), "SHELL": find_shell(), "TERM": "dumb", "TMPDIR": "/tmp"}  # noqa: S108
+
+
+def activated(env: Mapping[str, str], root: str, ours: Mapping[str, str]) -> dict[str, str]:
+    """Return `env` as it is where the project's virtual environment is active: its tests need what is installed there.
+
+    An environment that the user activated goes first; conda's `base`, which every shell of its users has, is none.
+    """
+    has_conda = bool(ours.get("CONDA_PREFIX")) and ours.get("CONDA_DEFAULT_ENV") != "base"
+    if ours.get("VIRTUAL_ENV") or has_conda:
+        return dict(env)
+    for name in ENVIRONMENTS:
+        folder = os.path.join(root, name)
+        programs = os.path.join(folder, "bin")
+        if os.path.isfile(os.path.join(folder, "pyvenv.cfg")) and os.path.exists(os.path.join(programs, "python")):
+            path = os.pathsep.join(filter(None, (programs, env.get("PATH"))))
+            return {**env, "VIRTUAL_ENV": folder, "PATH": path}
+    return dict(env)
 
 
 GIT_SETTINGS = "/run/gitconfig"

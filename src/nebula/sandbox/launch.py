@@ -17,7 +17,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from nebula.files.home import nebula_home
 from nebula.sandbox.contract import Command
-from nebula.sandbox.environment import GIT_SETTINGS, find_shell, git_settings, home_folder, reduced_environment
+from nebula.sandbox.environment import (
+    GIT_SETTINGS,
+    activated,
+    find_shell,
+    git_settings,
+    home_folder,
+    reduced_environment,
+)
 from nebula.sandbox.errors import SandboxError, Unavailable
 from nebula.sandbox.git_settings import cleaned_git_settings
 from nebula.sandbox.launcher import Launcher
@@ -43,6 +50,7 @@ class Launch:
         self._disk = disk
         self.output = KeptOutput(command.limits.output_bytes)
         self.shown: dict[str, bytes] = {}
+        self.masked: tuple[str, ...] = ()
         self.names: Mapping[str, frozenset[str]] = {}
         self.descriptors: list[int] = []
         """Upper side and view of the project; whoever takes them closes them."""
@@ -64,7 +72,7 @@ class Launch:
         """Tell the launcher, which has been starting meanwhile, what to build."""
         command, limits = self.command, self.command.limits
         found = command.secrets.find(command.root, command.hidden)
-        self.names = found.names
+        self.names, self.masked = found.names, found.masked
         self.shown = dict.fromkeys(found.masked, b"") | cleaned_git_settings(root_fd, found.settings)
         project = os.fstat(root_fd)
         as_root = os.geteuid() == 0
@@ -94,6 +102,7 @@ class Launch:
 
     def _environment(self) -> dict[str, str]:
         env = reduced_environment(os.environ, network=self.command.network)
+        env = activated(env, self.command.root, os.environ)
         if any(self.command.git_user):
             env["GIT_CONFIG_SYSTEM"] = GIT_SETTINGS
         return env | dict(self.command.env)

@@ -81,6 +81,7 @@ class Launchers:
 
     def __init__(self) -> None:
         self._spare: Launcher | None = None
+        self._closed = False
         self._lock = threading.Lock()
 
     def take(self) -> Launcher:
@@ -92,12 +93,14 @@ class Launchers:
         return spare or Launcher()
 
     def prepare(self) -> None:
+        """Start the next one. After `close`, which a command may outlive, there is no next one."""
         with self._lock:
-            if self._spare is None:
+            if self._spare is None and not self._closed:
                 self._spare = Launcher()
 
     def close(self) -> None:
         with self._lock:
             spare, self._spare = self._spare, None
+            self._closed = True
         if spare is not None:
             spare.close()

@@ -50,23 +50,24 @@ class Layer:
         finally:
             os.close(handle)
 
+    def read_since(self, masked: Iterable[str]) -> tuple[str, ...]:
+        """Return the masked files that the command opened and read: a mask has the times of its file until then."""
+        return tuple(path for path in sorted(masked) if self._was_read(path))
+
+    def _was_read(self, path: str) -> bool:
+        mask, below = _look_at(self.upper, path), _look_at(self.lower, path)
+        if mask is None or below is None:
+            return False  # the command removed it, or the user did
+        return stat.S_ISREG(mask.st_mode) and mask.st_size == 0 and mask.st_atime_ns != below.st_atime_ns
+
     def conflicts(self, changes: Iterable[LayerChange]) -> list[str]:
         """Paths of those changes where the project is no longer what it was when the layer was read."""
         return [change.path for change in changes if change.conflict or self.stamp(change.path) != change.stamp]
 
     def stamp(self, path: str) -> Stamp | None:
         """Changes whenever what stands at the path in the project does."""
-        *above, name = path.split("/")
-        try:
-            folder = best_opener()(self.lower, above, FOLDER_FLAGS)
-        except OSError:
-            return None  # no way to it
-        try:
-            return stamp_of(os.stat(name, dir_fd=folder, follow_symlinks=False))
-        except OSError:
-            return None  # nothing there
-        finally:
-            os.close(folder)
+        found = _look_at(self.lower, path)
+        return None if found is None else stamp_of(found)
 
     def close(self) -> None:
         for handle in (self.lower, *self.descriptors):
@@ -77,6 +78,21 @@ class Layer:
         folder, self.folder = self.folder, None
         if folder is not None:
             folder.close()
+
+
+def _look_at(side: int, path: str) -> os.stat_result | None:
+    """Return what stands at a path of one side; None where nothing does, or no way leads to it."""
+    *above, name = path.split("/")
+    try:
+        folder = best_opener()(side, above, FOLDER_FLAGS)
+    except OSError:
+        return None
+    try:
+        return os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except OSError:
+        return None
+    finally:
+        os.close(folder)
 
 
 def stamp_of(found: os.stat_result) -> Stamp:

@@ -12,16 +12,16 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from nebula.sandbox.environment import home_folder
+from nebula.sandbox.environment import ENVIRONMENTS, home_folder
 from nebula.value import value
 
 KNOWN: Final = (
     ".asdf", ".bun", ".cargo/bin", ".cargo/git", ".cargo/registry", ".conda/envs", ".deno/bin", ".elan", ".fnm",
     ".ghcup/bin", ".goenv", ".gradle/caches/modules-2", ".gradle/wrapper/dists", ".jenv", ".juliaup", ".linuxbrew",
     ".local/bin", ".local/pipx", ".local/share/fnm", ".local/share/mise", ".local/share/pipx", ".local/share/pnpm",
-    ".local/share/rtx", ".local/share/uv", ".m2/repository", ".mix", ".nodenv", ".nvm", ".opam", ".phpenv", ".pyenv",
-    ".rbenv", ".rustup", ".rvm", ".sdkman/candidates", ".volta", "anaconda3", "go/bin", "go/pkg/mod", "mambaforge",
-    "micromamba", "miniconda3", "miniforge3", "sdk",
+    ".local/share/rtx", ".local/share/uv", ".m2/repository", ".m2/wrapper/dists", ".mix",
+    ".nodenv", ".nvm", ".opam", ".phpenv", ".pyenv", ".rbenv", ".rustup", ".rvm", ".sdkman/candidates", ".volta",
+    "anaconda3", "go/bin", "go/pkg/mod", "mambaforge", "micromamba", "miniconda3", "miniforge3", "sdk",
 )  # fmt: skip
 """Folders of a home that installers of languages and tools fill."""
 BREW: Final = "/home/linuxbrew/.linuxbrew"
@@ -31,12 +31,11 @@ _GRADLE = ("build.gradle", "build.gradle.kts", "settings.gradle", "settings.grad
 _DOWNLOADS = (
     ("go.mod", ("go/pkg/mod",)),
     ("Cargo.toml", (".cargo/registry", ".cargo/git")),
-    ("pom.xml", (".m2/repository",)),
-    *((name, (".gradle/caches/modules-2", ".gradle/wrapper/dists")) for name in _GRADLE),
+    ("pom.xml", (".m2/repository", ".m2/wrapper/dists")),
+    *((name, (".gradle/caches/modules-2", ".gradle/wrapper/dists", ".m2/repository")) for name in _GRADLE),
 )
 """Where the packages lie that a project of a kind has had downloaded: without a network there is no other source."""
 _SYSTEM = ("/usr/", "/bin/", "/sbin/", "/lib", "/etc/", "/opt/", "/nix/", "/gnu/")
-_ENVIRONMENTS = (".venv", "venv", "env")
 _CREDENTIALS = frozenset(
     {
         ".condarc", ".env", ".gem", ".git", ".git-credentials", ".netrc", ".npmrc", ".pypirc", ".yarnrc", ".yarnrc.yml",
@@ -133,7 +132,7 @@ def _known_around(path: str, known: Mapping[str, str]) -> set[str]:
 
 def _programs_of_environments(root: str) -> Iterator[str]:
     """Yield where the interpreters of the project's virtual environments really lie."""
-    for name in _ENVIRONMENTS:
+    for name in ENVIRONMENTS:
         program = os.path.join(root, name, "bin", "python")
         if os.path.islink(program):
             yield os.path.realpath(program)

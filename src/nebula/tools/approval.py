@@ -8,8 +8,8 @@ question is asked again with the new difference.
 from __future__ import annotations
 
 import asyncio
+import os
 import re
-import unicodedata
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal
@@ -27,6 +27,9 @@ from nebula.workspace.errors import ProtectedPath, SecretPath, Stale, WorkspaceE
 
 MAX_QUESTIONS = 5
 """How often one write is asked about again because its file keeps changing."""
+MAX_TRIES = 40
+"""The same where a rule answers: several tasks may add to one file at the same time."""
+_LONGEST_WAIT_S = 0.05
 
 MAX_LEFT_OUT = 10_000
 """Bytes of what was left out of a change that the model is shown."""
@@ -45,8 +48,14 @@ _AGREEMENT = (
 
 def agrees(text: str) -> bool:
     """Return whether a text is a plain word of agreement; also in full-width letters, as an input method types them."""
-    words = unicodedata.normalize("NFKC", text).lower().replace("、", " ").replace(",", " ").split()
+    words = _folded(text).replace("、", " ").replace(",", " ").split()
     return " ".join(words).rstrip(".!。 ") in _AGREEMENT
+
+
+def _folded(text: str) -> str:
+    from unicodedata import normalize  # only an answer needs it: a first request does not wait for its tables
+
+    return normalize("NFKC", text).lower()
 
 
 @value
@@ -68,7 +77,7 @@ class Decision:
         word = text.strip()
         if agrees(word):
             return cls(True)
-        key = unicodedata.normalize("NFKC", word).lower()
+        key = _folded(word)
         if key in ("all", "a"):
             return cls(True, "session")
         if key in ("no", "n", "いいえ"):
@@ -216,7 +225,7 @@ class Approved:
         return self._tool.spec
 
     async def run(self, args: Mapping[str, Any], call: Call) -> Outcome:
-        for attempt in range(MAX_QUESTIONS):
+        for attempt in range(MAX_QUESTIONS if self._approvals.by_rule is None else MAX_TRIES):
             tool, proposal = await asyncio.to_thread(self._propose, args)
             remarks = (ASKED_AGAIN,) if attempt else ()
             message = self._writers.message_of(call)
@@ -235,8 +244,8 @@ class Approved:
             remark = _left_out(proposal, chosen)
             try:
                 return await to_the_end(partial(tool.carry_out, chosen, decision.word(), remark))
-            except Stale:
-                continue
+            except Stale:  # where several write to it at once, those that wait in step would meet again
+                await asyncio.sleep(_LONGEST_WAIT_S * os.urandom(1)[0] / 255)
         raise ToolFailure(f"{proposal.path} keeps changing while it is being approved. Read it again later.", code=409)
 
     def _propose(self, args: Mapping[str, Any]) -> tuple[WritingTool, Proposal]:

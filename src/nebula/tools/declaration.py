@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from nebula.tools.contract import Tool
 from nebula.tools.ledger import ReadLedger
@@ -82,3 +82,5 @@ class ToolDeclaration:
     """What the audit log calls it; empty: its name."""
     subject: str = "path"
     """The argument that the audit log names."""
+    kind: Literal["read", "search", "edit", "execute", "fetch", "think", "other"] = "other"
+    """What editors draw its calls as."""

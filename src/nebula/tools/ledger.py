@@ -102,7 +102,8 @@ class ReadLedger:
 
     @contextmanager
     def reading_back(self) -> Iterator[None]:
-        """While a conversation is told again: contents are kept for as long, and `edited_so` can follow its edits."""
+        """Let `edited_so` follow the edits of a conversation that is read again: contents are kept for the length of
+        the block."""
         self._texts = {}
         try:
             yield

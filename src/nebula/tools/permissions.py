@@ -1,4 +1,4 @@
-"""What the user allowed for the rest of a session: writing files, tools of MCP servers, the network.
+"""What the user allowed for the rest of a session: writing files, tools of MCP servers, the network, secret files.
 
 Every such yes is held here and nowhere else, so that all of them can be listed and taken back. A yes to one message is
 held by that message (`tools/approval`).
@@ -7,7 +7,6 @@ held by that message (`tools/approval`).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from fnmatch import fnmatchcase
 from typing import Literal
 
 from nebula.value import field, record, value
@@ -18,16 +17,19 @@ EVERY_FILE = "*"
 @value
 class Permission:
     """Something that is done without asking: writing files, calling a tool of an MCP server, using the network or
-    fetching pages of one host."""
+    fetching pages of one host, showing a secret file to commands."""
 
-    kind: Literal["write", "call", "network", "rule"]
+    kind: Literal["write", "ignored", "call", "network", "secret", "rule"]
     name: str
-    """A pattern of paths, the name of the tool, "network" or a host of it, or the option of the command line."""
+    """A pattern of paths, the name of the tool, "network" or a host of it, a secret file that commands may read, or the
+    option of the command line."""
     described: str = ""
     """Of a tool: a digest of how its server described it when the user said yes. Described otherwise, it is another
     tool."""
 
 
+IGNORED = Permission("ignored", "git-ignored")
+"""What commands leave in files that git ignores: each test of a compiled project does."""
 NETWORK = Permission("network", "network")
 YES_TO_ALL = Permission("rule", "--yes")
 """Ordinary writes and calls of tools, by the command line."""
@@ -51,7 +53,14 @@ class Permissions:
         patterns = [each.name for each in self._given if each.kind == "write"]
         if EVERY_FILE in patterns:
             return True
+        from fnmatch import fnmatchcase  # not for every start
+
         return bool(patterns) and all(any(fnmatchcase(path, each) for each in patterns) for path in paths)
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The secret files that commands may read."""
+        return tuple(each.name for each in self._given if each.kind == "secret")
 
     @property
     def listed(self) -> tuple[Permission, ...]:

@@ -53,4 +53,5 @@ TOOL = ToolDeclaration(
     lambda kit: ReadNode(kit.find_node, kit.look_up) if kit.find_node else None,
     method="read_node",
     subject="id",
+    kind="read",
 )

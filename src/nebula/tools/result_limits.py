@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 from nebula.messages import truncate_safe
 
@@ -11,9 +12,9 @@ MAX_LISTED = 2_000
 """Most paths in one list or search result."""
 
 
-def quoted_size(text: str) -> int:
-    """Bytes that a string takes inside the JSON of a result."""
-    return len(json.dumps(text, ensure_ascii=False).encode("utf-8", "surrogatepass"))
+def quoted_size(value: Any) -> int:
+    """Return the bytes that a value takes inside the JSON of a result."""
+    return len(json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass"))
 
 
 def whole_lines(lines: Sequence[str], room: int) -> tuple[int, int]:

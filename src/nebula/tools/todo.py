@@ -53,4 +53,4 @@ def _read_item(number: int, given: Any) -> TodoItem:
     return TodoItem(whole_characters(content, f"Item {number}").strip()[:LONGEST], status)
 
 
-TOOL = ToolDeclaration("todo", lambda _: TodoTool(), in_plan=False, subject="")
+TOOL = ToolDeclaration("todo", lambda _: TodoTool(), in_plan=False, subject="", kind="think")

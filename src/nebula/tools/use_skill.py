@@ -61,5 +61,9 @@ def _read_file(skill: Skill, file: str) -> dict[str, Any]:
 
 
 TOOL = ToolDeclaration(
-    "useSkill", lambda kit: UseSkill(kit.skills) if kit.skills is not None else None, method="use_skill", subject="name"
+    "useSkill",
+    lambda kit: UseSkill(kit.skills) if kit.skills is not None else None,
+    method="use_skill",
+    subject="name",
+    kind="read",
 )

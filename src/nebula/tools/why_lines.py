@@ -81,4 +81,4 @@ def _build(kit: ToolKit) -> WhyLines | None:
     return WhyLines(workspace.root, kit.trace_id) if isinstance(workspace, ReadingWorkspace) else None
 
 
-TOOL = ToolDeclaration("whyLines", _build, method="why_lines")
+TOOL = ToolDeclaration("whyLines", _build, method="why_lines", kind="read")

@@ -6,7 +6,6 @@ for (Myers), up to MAX_STEPS lines apart; beyond that the stretch counts as repl
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
@@ -64,6 +63,8 @@ def _anchors(before: Sequence[str], after: Sequence[str]) -> list[tuple[int, int
 
 def _longest_rising(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """Return the longest run whose second numbers rise as the first do."""
+    from bisect import bisect_left  # not for every start
+
     tops: list[int] = []
     last: list[int] = []
     before: list[int] = []

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal, Protocol
 
+from nebula.language import Sentence
 from nebula.value import value
 from nebula.workspace.diff import split_lines
 from nebula.workspace.errors import WorkspaceError
@@ -114,18 +115,26 @@ class WriteResult:
 
 @value
 class PathChange:
-    """A path on its way from one state to another, both named as `journal.states` does; None: nothing."""
+    """A path on its way from one state to another, both named as `journal.states` does; None: nothing.
+
+    A `ProposedChange` is what people are shown of it, and goes to every reader of the stream; this one reads a content
+    only when it is written, since a set may have thousands of files.
+    """
 
     path: str
+    before: str | None
+    """Of a set it is found when the set is applied."""
     after: str | None
     read: Callable[[], bytes] = bytes
     """Returns the content of a file, or the target of a link, that shall stand there."""
     still_there: Callable[[], bool] | None = None
     """Returns whether what it replaces is still what was seen."""
-    before: str | None = None
-    """Of a set it is found when the set is applied."""
     mode: int | None = None
     """The permissions of a new file, where `after` says nothing of them."""
+    conflict: Sentence | None = None
+    """Why it cannot be made, where that is known before anything is tried."""
+    author: str = ""
+    """The turn that wrote it, where another one makes it, or several are made as one."""
 
 
 NotApplied = tuple[str, WorkspaceError]

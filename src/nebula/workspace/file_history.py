@@ -26,21 +26,10 @@ PlanKind = Literal["undo", "redo", "restore"]
 
 
 @value
-class PlannedFile:
-    path: str
-    before: str | None
-    """The state of the path now (see `journal.states`; of a plain file its sha256); None: there is nothing."""
-    after: str | None
-    """The state it shall have; None: it shall be removed."""
-    conflict: Sentence | None = None
-    """Why it cannot be done."""
-
-
-@value
 class FilePlan:
     kind: PlanKind
     group: str
-    steps: tuple[PlannedFile, ...]
+    steps: tuple[PathChange, ...]
     """Only files that would change, sorted by path."""
     emptied: tuple[str, ...] = ()
     """Directories to remove if they are empty afterwards."""
@@ -48,9 +37,11 @@ class FilePlan:
     """The session that took back what a redo would do again."""
     passed_over: tuple[str, ...] = ()
     """Files that would change as well, and stay as somebody else has left them."""
+    turns: tuple[str, ...] = ()
+    """Whose changes an undo takes back."""
 
     @property
-    def conflicts(self) -> tuple[PlannedFile, ...]:
+    def conflicts(self) -> tuple[PathChange, ...]:
         return tuple(step for step in self.steps if step.conflict)
 
 
@@ -87,9 +78,9 @@ class FileHistory:
     def __init__(self, writer: FileWriter) -> None:
         self._writer = writer
 
-    def changes(self, group: str | None = None) -> list[RecordedChange]:
-        """Return the recorded changes of a turn, or all of them, oldest first."""
-        return [change for change in self._writer.log.changes() if group is None or change.group == group]
+    def changes(self, name: str | None = None) -> list[RecordedChange]:
+        """Return the recorded changes of a turn or a set, or all of them, oldest first."""
+        return [each for each in self._writer.log.changes() if name is None or name in (each.turn, each.group)]
 
     def changes_after(self, is_old: Callable[[RecordedChange], bool]) -> list[RecordedChange]:
         """Return the changes that follow the newest one for which `is_old` holds, oldest first."""
@@ -113,7 +104,8 @@ class FileHistory:
         changed = ends(timeline.changes[group]).items()
         steps = [self._step(path, {last.after, last.before}, first.before) for path, (first, last) in changed]
         made = tuple(folder for change in timeline.changes[group] for folder in change.made)
-        return _plan("undo", group, steps, made)
+        turns = tuple(dict.fromkeys(change.turn for change in timeline.changes[group]))
+        return replace(_plan("undo", group, steps, made), turns=turns)
 
     def plan_redo(self, group: str | None = None) -> FilePlan:
         """Do again what was undone last, as long as nothing was written since."""
@@ -130,7 +122,7 @@ class FileHistory:
             own.setdefault(change.path, set()).update({change.before, change.after})
         return _plan("restore", group, [self._plan_one_restore(path, state[path], own) for path in state])
 
-    def apply(self, plan: FilePlan, by: str = "") -> tuple[PlannedFile, ...]:
+    def apply(self, plan: FilePlan, by: str = "") -> tuple[PathChange, ...]:
         """Carry a plan out for a session; Stale, with nothing touched, if it has conflicts or a file changed since it
         was made."""
         if plan.conflicts:
@@ -153,31 +145,31 @@ class FileHistory:
             timeline.replay(entry)
         return timeline
 
-    def _step(self, path: str, known: set[str | None], target: str | None) -> PlannedFile:
+    def _step(self, path: str, known: set[str | None], target: str | None) -> PathChange:
         """Return a step that is right only while the file has a content the journal left it with."""
         try:
             current = self.current(path, {*known, target})
         except WorkspaceError as error:
-            return PlannedFile(path, None, target, sentence_of(error))
+            return PathChange(path, None, target, conflict=sentence_of(error))
         if not same_state(current, target) and not is_among(current, known):
             changed = Sentence("{path}: changed since; nothing was touched.", path=path)
-            return PlannedFile(path, current, target, changed)
-        return self._require_content(PlannedFile(path, current, target))
+            return PathChange(path, current, target, conflict=changed)
+        return self._require_content(PathChange(path, current, target))
 
-    def _plan_one_restore(self, path: str, target: str | None, own: Mapping[str, set[str | None]]) -> PlannedFile:
+    def _plan_one_restore(self, path: str, target: str | None, own: Mapping[str, set[str | None]]) -> PathChange:
         contents = own.get(path, set())
         try:
             current = self.current(path, {*contents, target})
         except WorkspaceError as error:
-            return PlannedFile(path, None, target, sentence_of(error))
+            return PathChange(path, None, target, conflict=sentence_of(error))
         known = is_among(current, contents)
         odd = current is not None and parse_state(current).kind != "file"
         if (odd and not known) or (target is None and current is not None and not (None in contents and known)):
             foreign = Sentence("{path}: was not made by the agent as it is now, so it stays.", path=path)
-            return PlannedFile(path, current, target, foreign)
-        return self._require_content(PlannedFile(path, current, target))
+            return PathChange(path, current, target, conflict=foreign)
+        return self._require_content(PathChange(path, current, target))
 
-    def _require_content(self, step: PlannedFile) -> PlannedFile:
+    def _require_content(self, step: PathChange) -> PathChange:
         """Return the step, with a conflict where the journal did not keep the content that it needs."""
         target = step.after
         if target is None or same_state(step.before, target) or parse_state(target).kind == "folder":
@@ -206,7 +198,7 @@ class FileHistory:
             raise translate(error, ".nebula/journal") from None
 
     def _path_changes(self, plan: FilePlan) -> list[PathChange]:
-        """Return the plan as changes, with all contents at hand before anything is touched."""
+        """Return the steps of a plan with all contents at hand, before anything is touched."""
         modes = self._modes(plan)
         changes = []
         for step in plan.steps:
@@ -215,7 +207,7 @@ class FileHistory:
             if content is None and content_name(step.after) not in {None, content_name(step.before)}:
                 raise NotKept("{path}: that content was not kept.", path=step.path)
             read = partial(bytes, content or b"")
-            changes.append(PathChange(path, step.after, read, before=step.before, mode=modes.get(path)))
+            changes.append(replace(step, path=path, read=read, mode=modes.get(path)))
         return changes
 
     def _modes(self, plan: FilePlan) -> dict[str, int]:
@@ -225,7 +217,7 @@ class FileHistory:
         return {change.path: change.mode for change in self._writer.log.changes() if change.mode is not None}
 
 
-def _plan(kind: PlanKind, group: str, steps: Sequence[PlannedFile], emptied: tuple[str, ...] = ()) -> FilePlan:
+def _plan(kind: PlanKind, group: str, steps: Sequence[PathChange], emptied: tuple[str, ...] = ()) -> FilePlan:
     changing = (step for step in steps if step.conflict or not same_state(step.before, step.after))
     return FilePlan(kind, group, tuple(sorted(changing, key=lambda step: step.path)), emptied)
 
@@ -261,7 +253,7 @@ def _choose(group: str | None, candidates: Sequence[str], what: str) -> str:
     return group
 
 
-def _in_the_way(conflicts: Sequence[PlannedFile]) -> Stale:
+def _in_the_way(conflicts: Sequence[PathChange]) -> Stale:
     first = conflicts[0].conflict
     if len(conflicts) == 1 and first is not None:
         return Stale.of(first)

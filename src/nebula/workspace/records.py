@@ -1,8 +1,9 @@
-"""How records name a moment."""
+"""How records name a moment, and what moment they name."""
 
 from __future__ import annotations
 
 import time
+from datetime import datetime
 
 
 def timestamp() -> str:
@@ -10,3 +11,9 @@ def timestamp() -> str:
     seconds = time.time()
     whole = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
     return f"{whole}.{int(seconds % 1 * 1000):03d}+00:00"
+
+
+def moment(text: str) -> datetime:
+    """Return the moment of an ISO date or time; one without a zone is local time. Raises ValueError."""
+    found = datetime.fromisoformat(text)
+    return found if found.tzinfo else found.astimezone()

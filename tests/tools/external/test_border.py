@@ -101,6 +101,35 @@ class Incoming:
         self.closed = True
 
 
+def test_blocks_of_the_protocol_stay_as_they_came() -> None:
+    blocks = [
+        {"type": "text", "text": "well", "annotations": {"priority": 1.0}},
+        {"type": "image", "data": "aGk=", "mimeType": "image/png"},
+        {"type": "resource_link", "name": "n", "uri": "file:///n"},
+    ]
+    assert fit({"content": [*blocks, {"type": "hologram"}]})["content"] == [
+        *blocks,
+        {"type": "text", "text": "(hologram: not shown)"},
+    ]
+
+
+def test_a_stream_that_is_left_has_ended() -> None:
+    incoming, border = Incoming(), Border()
+
+    @asynccontextmanager
+    async def transport() -> AsyncIterator[Any]:
+        yield incoming, "outgoing"
+
+    async def leave() -> None:
+        async with border.guard(transport(), keep_problems=False) as (stream, _), stream:
+            assert not border.ended
+
+    asyncio.run(leave())
+    assert border.ended is True and incoming.closed and border.overrun is False
+    border.note_overrun()
+    assert border.overrun is True
+
+
 @pytest.mark.parametrize("keep", [True, False])
 def test_a_stream_hands_on_messages_and_notices_its_end(keep: bool) -> None:
     problem, message = ValueError("no JSON"), SimpleNamespace(message=SimpleNamespace(result={"content": "bare"}))

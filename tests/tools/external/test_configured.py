@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from nebula.config import ConfigError, Settings, load_settings, remember_trust
-from nebula.tools.external.configured import ExternalServer, configured_servers, origin_of_server
+from nebula.tools.external.configured import ExternalServer, configured_servers, describe_entry, origin_of_server
 from nebula.tools.external.tool import offered_name
 
 OWN = {"notes": {"command": "notes", "env": {"KEY": "${NOTES_KEY}"}, "read_only": ["search"]}}
@@ -74,6 +74,23 @@ def test_a_projects_servers_count_once_it_is_trusted(places: Places) -> None:
     assert (own.name, theirs.name) == ("notes", "theirs")
     assert theirs.read_only == frozenset(), "only the user says what merely reads"
     assert theirs.args == ("${NOTES_KEY}",), "a project is given no key"
+
+
+def test_a_server_is_told_by_the_file_that_names_it_and_without_its_keys(places: Places) -> None:
+    own = str(places.home / "config.json")
+    assert origin_of_server(places.settings(OWN), "notes") == own
+    both = remember_trust(places.settings(OWN, THEIRS))
+    assert origin_of_server(both, "notes") == own
+    assert origin_of_server(both, "theirs") == str(places.project / ".nebula/config.json")
+    (server,) = configured_servers(places.settings({"n": {"command": "go", "args": ["-x", "y"]}}, {}), {})
+    assert describe_entry(server) == "go -x y"
+    assert describe_entry(ExternalServer("w", url="https://me:secret@host/mcp")) == "https://host/mcp"
+
+
+def test_a_project_without_servers_of_its_own_leaves_the_users(places: Places) -> None:
+    trusted = remember_trust(places.settings(None, THEIRS))
+    assert [each.name for each in configured_servers(trusted, {})] == ["theirs"], "the user has none"
+    assert origin_of_server(trusted, "theirs") == str(places.project / ".nebula/config.json")
 
 
 def test_a_shared_file_of_the_project_counts_like_its_own_config(places: Places) -> None:

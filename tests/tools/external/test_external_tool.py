@@ -42,6 +42,8 @@ class Near(ServerConnection):
 
     async def call(self, tool: str, args: dict[str, Any], report: Any = None) -> Any:
         self.calls.append((tool, args))
+        if report is not None:
+            await report(1, 2, "half")
         return self.answer
 
 
@@ -100,6 +102,25 @@ def test_a_yes_for_the_session_holds_for_this_tool_as_it_is_described(other: Any
     with pytest.raises(ToolFailure):
         run(ExternalTool(connection, other, approvals))
     assert len(asked.questions) == 2 and connection.calls == []
+
+
+def test_a_yes_for_the_session_is_kept_as_one_to_calls_of_that_tool() -> None:
+    approvals = Approvals(Asked(Decision(True, "session")))
+    schema = {"type": "object", "properties": {"to": {}, "from": {}}}
+    same = {"properties": {"from": {}, "to": {}}, "type": "object"}
+    for each in (schema, same):
+        connection = Near(declared("Add", input_schema=each), name="Notes")
+        run(ExternalTool(connection, connection.tools[0], approvals))
+    assert [(each.kind, each.name) for each in approvals.granted] == [("call", "Notes__Add")]
+
+
+def test_how_far_a_call_is_is_told_where_the_call_is_shown() -> None:
+    connection = Near(declared(), read_only="add")
+    tool = ExternalTool(connection, connection.tools[0], None)
+    use = AssistantToolUse("call_1", tool.spec.name, tool.spec.name, {}, {})
+    shown: list[Any] = []
+    asyncio.run(tool.run({}, Call(use, show=shown.append)))
+    assert [str(event.sentence) for event in shown] == ["notes__add: 1/2 half"]
 
 
 def test_a_yes_holds_for_the_tool_of_that_server() -> None:

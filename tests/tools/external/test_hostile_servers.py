@@ -293,7 +293,7 @@ async def test_an_endless_answer_by_http_is_not_read_to_its_end(tmp_path: Path, 
     finally:
         await servers.close()
         process.kill()
-        await process.wait()
+        await process.communicate()  # to the end: what is not read stays open
 
 
 def _is_gone(pid: int) -> bool:

@@ -88,7 +88,10 @@ def _ref_changes(layer: Layer, touched: dict[str, LayerChange]) -> Iterator[GitC
         before = _text(layer.lower, f".git/{name}") or packed_before.get(name)
         after = _text(layer.view, f".git/{name}") or packed_after.get(name)
         if before != after:
-            yield _ref_change(layer, name, before, after, touched)
+            found = _ref_change(layer, name, before, after, touched)
+            yield found
+            if found.kind == "branch" and before is None:
+                yield from _commit_on_new_branch(layer, found, touched)
 
 
 def _ref_change(
@@ -98,6 +101,20 @@ def _ref_change(
     what = _REF_KINDS.get(kind, "other")
     subject = _new_commit(layer, before, after, touched) if what == "branch" else None
     return GitChange("commit" if subject is not None else what, "/".join(short) or kind, before, after, subject)
+
+
+def _commit_on_new_branch(layer: Layer, branch: GitChange, touched: Mapping[str, LayerChange]) -> Iterator[GitChange]:
+    """Yield the commit that the command made on a branch of its own, as what it is beside the branch: its base is the
+    first commit that was there before."""
+    base = branch.after
+    for _ in range(_MOST_COMMITS):
+        parents = _commit(layer, base)[0] if _object_path(base) in touched else None
+        if not parents:
+            break
+        base = parents[0]
+    subject = _new_commit(layer, base, branch.after, touched)
+    if subject is not None:
+        yield GitChange("commit", branch.name, base, branch.after, subject)
 
 
 def _new_commit(layer: Layer, before: str | None, after: str | None, touched: Mapping[str, LayerChange]) -> str | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import resource
+import time
 from itertools import takewhile
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -16,6 +17,8 @@ _FEWEST_PIDS = 301
 _OWN_PROCESSES = 16
 _NAMESPACED_PID_MAX = (6, 14)
 _LEAST_SHARED = 1 << 30
+_PATIENCE_S = 2.0
+"""How long the machine may have too much shared memory that is not found among the command's own."""
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,7 +65,9 @@ class ResourceWatch:
     """Counts processes and their memory, and what memory belongs to none of them.
 
     Shared memory (segments, memfds, pages mapped by several) is seen as what the machine has more of it than at the
-    start, but for the layer itself. That of other programs counts, too, so it has a limit of its own, not a small one.
+    start, but for the layer itself. That of other programs, of another layer too, is in that figure. So it ends the
+    command at once where as much is found among the command's own, and otherwise only if it stays: whoever took it has
+    been ended by then, unless it is this command, and hid it (a memfd in a message that nobody receives).
     """
 
     def __init__(self, memory_bytes: int, processes: int, layer_used: Callable[[], int]) -> None:
@@ -71,6 +76,7 @@ class ResourceWatch:
         self._processes = processes
         self._layer_used = layer_used
         self._shared_at_start = _meminfo()["Shmem"] - layer_used()
+        self._much_since: float | None = None
 
     def exceeded(self) -> str | None:
         """Return the limit that has been passed: "memory" or "processes"."""
@@ -81,9 +87,49 @@ class ResourceWatch:
             return "memory"
         figures = _meminfo()
         shared = figures["Shmem"] - self._layer_used() - self._shared_at_start
-        if shared > self._shared_bytes or figures["MemAvailable"] < figures["MemTotal"] // 32:
+        if figures["MemAvailable"] < figures["MemTotal"] // 32 or self._takes_too_much(shared, pids):
             return "memory"
         return None
+
+    def _takes_too_much(self, shared: int, pids: list[str]) -> bool:
+        if shared <= self._shared_bytes:
+            self._much_since = None
+            return False
+        now = time.monotonic()
+        self._much_since = self._much_since or now
+        return _own_shared_bytes(pids) > self._shared_bytes or now - self._much_since > _PATIENCE_S
+
+
+def _own_shared_bytes(pids: list[str]) -> int:
+    """Return at least what is found of the shared memory of these processes; what is mapped may count twice."""
+    return _segment_bytes() + _memfd_bytes(pids) + max(map(_mapped_shared_bytes, pids), default=0)
+
+
+def _segment_bytes() -> int:
+    with open("/proc/sysvipc/shm", encoding="ascii") as file:
+        columns = file.readline().split()
+        return sum(int(line.split()[columns.index("rss")]) for line in file)
+
+
+def _memfd_bytes(pids: list[str]) -> int:
+    sizes: dict[int, int] = {}
+    for pid in pids:
+        try:
+            for name in os.listdir(f"/proc/{pid}/fd"):
+                if os.readlink(f"/proc/{pid}/fd/{name}").startswith("/memfd:"):
+                    found = os.stat(f"/proc/{pid}/fd/{name}")
+                    sizes[found.st_ino] = found.st_blocks * 512
+        except OSError:  # it has ended, or lets nobody look
+            continue
+    return sum(sizes.values())
+
+
+def _mapped_shared_bytes(pid: str) -> int:
+    try:
+        with open(f"/proc/{pid}/status", encoding="utf-8", errors="replace") as file:
+            return next((int(line.split()[1]) * 1024 for line in file if line.startswith("RssShmem:")), 0)
+    except OSError:  # it has ended
+        return 0
 
 
 def _private_bytes(pid: str) -> int:

@@ -145,13 +145,13 @@ def _put_own_folders(stage: str, layer: str, config: dict[str, Any]) -> None:
     """Make the layer's own folders in its tmpfs, so that one limit holds for everything the command writes."""
     os.makedirs(f"{stage}/run")
     os.makedirs(f"{stage}/var")
-    os.symlink("/tmp", f"{stage}/var/tmp")  # noqa: S108 - the private one
     os.symlink("/run", f"{stage}/var/run")
     for path, text in config["files"].items():
         with open(_below(stage, path), "w", encoding="utf-8") as file:
             file.write(text)
     home = config["home"]
-    for name, path in (("tmp", "/tmp"), ("shm", "/dev/shm"), ("home", home)):  # noqa: S108 - the private one
+    own = (("tmp", "/tmp"), ("tmp", "/var/tmp"), ("shm", "/dev/shm"), ("home", home))  # noqa: S108 - the private one
+    for name, path in own:
         os.makedirs(_below(stage, path), exist_ok=True)
         mounts.bind(f"{layer}/{name}", _below(stage, path))
 

@@ -15,6 +15,13 @@ from nebula.sandbox.errors import SandboxError
 _NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 _OLD_FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _FICLONE: Final = 0x40049409
+_SMALL: Final = 1 << 16
+_PAGE: Final = 4096
+_DROPPED_BITS: Final = stat.S_ISUID | stat.S_ISGID
+_NOT_TO_BE_HAD: Final = frozenset(
+    {errno.ENOENT, errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENOTDIR, errno.EINVAL, errno.ENXIO}
+)
+"""Gone meanwhile, something else by now, or closed to us: then it is closed to the try."""
 _NOT_HERE: Final = frozenset({errno.EOPNOTSUPP, errno.EXDEV, errno.EINVAL, errno.ENOTTY, errno.ENOSYS})
 
 
@@ -23,7 +30,11 @@ class TooLargeToFreeze(SandboxError):
 
 
 class FrozenCopy:
-    """Copies folders into `target`; `shown` is the content that a path has instead of its own, `hidden` is left out."""
+    """Copies folders into `target`; `shown` is the content that a path has instead of its own, `hidden` is left out.
+
+    A project has thousands of small files, and every call to the system is made once for each: so a file is made with
+    the mode that it is to have (for a process with one thread, whose mask is open meanwhile), and a small one is read
+    and written at once."""
 
     def __init__(self, target: int, shown: Mapping[str, bytes], hidden: Collection[str], limit: int) -> None:
         self._target = target
@@ -31,62 +42,87 @@ class FrozenCopy:
         self._hidden = frozenset(hidden)
         self._room = limit
         self._clones = True
+        self._owner = os.geteuid(), os.getegid()
 
     def take(self, source: int) -> None:
         """Copy everything below the folder `source`. Raises TooLargeToFreeze."""
-        self._copy_folder(source, self._target, "")
+        mask = os.umask(0)
+        try:
+            self._copy_folder(source, self._target, "")
+        finally:
+            os.umask(mask)
 
     def _copy_folder(self, source: int, target: int, prefix: str) -> None:
         with os.scandir(source) as entries:
-            names = [entry.name for entry in entries]
-        for name in names:
-            if prefix + name not in self._hidden:
+            found = list(entries)
+        for entry in found:
+            if prefix + entry.name not in self._hidden:
                 try:
-                    found = os.stat(name, dir_fd=source, follow_symlinks=False)
-                    self._copy_entry(source, target, name, found, prefix)
-                except (FileNotFoundError, PermissionError):
-                    continue  # gone meanwhile, or closed to us: then it is closed to the try
-        _copy_attributes(target, os.fstat(source))
+                    self._copy_entry(source, target, entry, prefix)
+                except OSError as error:
+                    if error.errno not in _NOT_TO_BE_HAD:
+                        raise
+        status = os.fstat(source)
+        os.fchmod(target, stat.S_IMODE(status.st_mode))
+        self._copy_attributes(target, status)
 
-    def _copy_entry(self, source: int, target: int, name: str, found: os.stat_result, prefix: str) -> None:
-        path = prefix + name
-        if stat.S_ISDIR(found.st_mode):
-            os.mkdir(name, 0o700, dir_fd=target)
-            below = os.open(name, FOLDER_FLAGS, dir_fd=target)
-            try:
-                if path in self._shown:
-                    _copy_attributes(below, found)
-                    return
-                here = os.open(name, FOLDER_FLAGS, dir_fd=source)
-                try:
-                    self._copy_folder(here, below, f"{path}/")
-                finally:
-                    os.close(here)
-            finally:
-                os.close(below)
-        elif stat.S_ISLNK(found.st_mode):
+    def _copy_entry(self, source: int, target: int, entry: os.DirEntry[str], prefix: str) -> None:
+        name, path = entry.name, prefix + entry.name
+        if entry.is_file(follow_symlinks=False):
+            self._copy_file(source, target, name, self._shown.get(path))
+        elif entry.is_symlink():
             os.symlink(os.readlink(name, dir_fd=source), name, dir_fd=target)
-        elif stat.S_ISREG(found.st_mode):
-            self._copy_file(source, target, name, found, self._shown.get(path))
+        elif entry.is_dir(follow_symlinks=False):
+            here = os.open(name, FOLDER_FLAGS, dir_fd=source)
+            try:
+                self._copy_below(here, target, name, path)
+            finally:
+                os.close(here)
 
-    def _copy_file(self, source: int, target: int, name: str, found: os.stat_result, instead: bytes | None) -> None:
-        self._room -= max(found.st_blocks * 512, 4096) if instead is None else 4096
-        if self._room < 0:
-            raise TooLargeToFreeze("The project is too large to be held still for several tries.")
-        handle = -1 if instead is not None else os.open(name, _OLD_FILE, dir_fd=source)
+    def _copy_below(self, here: int, target: int, name: str, path: str) -> None:
+        os.mkdir(name, 0o700, dir_fd=target)
+        below = os.open(name, FOLDER_FLAGS, dir_fd=target)
         try:
-            copy = os.open(name, _NEW_FILE, 0o600, dir_fd=target)
+            if path in self._shown:
+                status = os.fstat(here)
+                os.fchmod(below, stat.S_IMODE(status.st_mode))
+                self._copy_attributes(below, status)
+            else:
+                self._copy_folder(here, below, f"{path}/")
+        finally:
+            os.close(below)
+
+    def _copy_file(self, source: int, target: int, name: str, instead: bytes | None) -> None:
+        handle = os.open(name, _OLD_FILE, dir_fd=source)
+        try:
+            found = os.fstat(handle)
+            if not stat.S_ISREG(found.st_mode):
+                return  # something else by now
+            self._room -= max(found.st_blocks * 512, _PAGE) if instead is None else _PAGE
+            if self._room < 0:
+                raise TooLargeToFreeze("The project is too large to be held still for several tries.")
+            copy = os.open(name, _NEW_FILE, stat.S_IMODE(found.st_mode), dir_fd=target)
             try:
                 if instead is not None:
                     os.write(copy, instead)
                 elif not self._clone(handle, copy):
-                    copy_bytes(handle, copy)
-                _copy_attributes(copy, found)
+                    _copy_content(handle, copy, found.st_size)
+                self._copy_attributes(copy, found)
             finally:
                 os.close(copy)
         finally:
-            if handle >= 0:
-                os.close(handle)
+            os.close(handle)
+
+    def _copy_attributes(self, target: int, found: os.stat_result) -> None:
+        if (found.st_uid, found.st_gid) != self._owner:
+            try:
+                os.fchown(target, found.st_uid, found.st_gid)
+            except OSError as error:
+                if error.errno not in (errno.EPERM, errno.EINVAL):
+                    raise  # and else it is somebody's who has no number here: in the copy it is ours
+        if found.st_mode & _DROPPED_BITS:
+            os.fchmod(target, stat.S_IMODE(found.st_mode))  # those are lost by a new owner, and by writing
+        os.utime(target, ns=(found.st_atime_ns, found.st_mtime_ns))
 
     def _clone(self, source: int, target: int) -> bool:
         """Share the blocks of a file, where the file system can; asked once for the whole copy."""
@@ -103,12 +139,12 @@ class FrozenCopy:
         return self._clones
 
 
-def _copy_attributes(target: int, found: os.stat_result) -> None:
-    if found.st_uid != os.geteuid() or found.st_gid != os.getegid():
-        try:
-            os.fchown(target, found.st_uid, found.st_gid)
-        except OSError as error:
-            if error.errno not in (errno.EPERM, errno.EINVAL):
-                raise  # and else it is somebody's who has no number here: in the copy it is ours
-    os.fchmod(target, stat.S_IMODE(found.st_mode))
-    os.utime(target, ns=(found.st_atime_ns, found.st_mtime_ns))
+def _copy_content(source: int, target: int, size: int) -> None:
+    if size <= _SMALL:
+        data = os.read(source, _SMALL)
+        if len(data) < _SMALL:
+            if data:
+                os.write(target, data)
+            return
+        os.lseek(source, 0, os.SEEK_SET)  # it grows meanwhile
+    copy_bytes(source, target)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -16,6 +15,7 @@ from nebula.tools.code.code_index import CodeSearch
 from nebula.tools.contract import Call, Outcome, ToolFailure, number_argument, schema, text_argument
 from nebula.tools.declaration import ToolDeclaration
 from nebula.tools.ledger import ReadLedger
+from nebula.tools.result_limits import quoted_size
 from nebula.workspace.contract import Workspace
 from nebula.workspace.errors import WorkspaceError
 
@@ -66,7 +66,7 @@ class SearchCode:
             raise ToolFailure(f"{problem} Use searchInDirectory instead.", code=502) from None
         chunks, left_out = _fitting(found, call.room)
         for chunk in chunks:
-            if _size(chunk) <= call.room:
+            if quoted_size(chunk) <= call.room:
                 _learn_chunk(self._ledger, chunk)
         result: dict[str, Any] = {"chunks": [{name: chunk.get(name) for name in SHOWN} for chunk in chunks]}
         if left_out:
@@ -90,15 +90,11 @@ def is_shown(chunk: Mapping[str, Any], workspace: Workspace) -> bool:
 def _fitting(chunks: list[dict[str, Any]], room: int) -> tuple[list[dict[str, Any]], int]:
     kept: list[dict[str, Any]] = []
     for chunk in chunks:
-        room -= _size(chunk)
+        room -= quoted_size(chunk)
         if room < 0 and kept:
             break
         kept.append(chunk)
     return kept, len(chunks) - len(kept)
-
-
-def _size(chunk: Mapping[str, Any]) -> int:
-    return len(json.dumps(chunk, ensure_ascii=False).encode("utf-8", "surrogatepass"))
 
 
 def _learn(ledger: ReadLedger, _: Mapping[str, Any], result: Mapping[str, Any]) -> None:
@@ -126,4 +122,5 @@ TOOL = ToolDeclaration(
     learn=_learn,
     method="search_code",
     subject="path_prefix",
+    kind="search",
 )

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from nebula.events import Approval, new_trace_id
 from nebula.language import Sentence
 from nebula.tools.approval import BY_NAME
-from nebula.tools.commands.change_set import read_command_changes, show_name
+from nebula.tools.commands.change_set import read_command_changes
+from nebula.tools.commands.repository_words import join_described
+from nebula.tools.commands.shown_names import show_name
 
 if TYPE_CHECKING:
     from nebula.sandbox.contract import CommandResult
@@ -63,7 +65,7 @@ async def _ask_for_repository(
     possible = await asyncio.to_thread(read_command_changes, result, workspace.allowing(*names))
     if not possible.repository:
         return []  # what not even a name allows, or the repository changed meanwhile
-    remarks = [Sentence(REPOSITORY, what="; ".join(changes.git))]
+    remarks = [Sentence(REPOSITORY, what=join_described(changes.git))]
     if run_by_git:
         remarks.append(Sentence(RUN_BY_GIT, paths=", ".join(run_by_git)))
     question = Approval(new_trace_id(), "command", call.use.name, (), line, tuple(remarks))
@@ -72,7 +74,7 @@ async def _ask_for_repository(
 
 def repository_left_out(result: CommandResult, changes: CommandChanges, workspace: LocalWorkspace) -> Sentence:
     """Return what a person is told where changes under `.git` were left out, with the names that would allow them."""
-    what = "; ".join(changes.git)
+    what = join_described(changes.git)
     missing = [path for path in (each.path for each in result.changes.git_files) if not _may(workspace, path)]
     by_folder = {path for path in missing if _may(workspace.allowing(_repository_of(path)), path)}
     names = sorted({_repository_of(path) for path in by_folder}) + [path for path in missing if path not in by_folder]

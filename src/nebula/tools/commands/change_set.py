@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -12,12 +12,14 @@ from nebula.files.digest import digest
 from nebula.language import Sentence
 from nebula.sandbox.changes.reader import DEEPEST
 from nebula.sandbox.contract import ChangeSet, CommandResult, Entry, LayerChange
-from nebula.tools.commands.commit_files import count_files
 from nebula.tools.commands.compared_texts import Compared, compare_texts
-from nebula.tools.commands.ignored import folders_above, split_ignored
+from nebula.tools.commands.ignored import split_ignored
+from nebula.tools.commands.repository_words import describe_repository, join_described
+from nebula.tools.commands.shown_names import show_name
 from nebula.value import replace, value
 from nebula.workspace.contract import PathChange
 from nebula.workspace.errors import WorkspaceError
+from nebula.workspace.guard.paths import folders_above
 from nebula.workspace.journal.states import EntryState
 
 if TYPE_CHECKING:
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 
 MAX_DIFFED = 400
 """So many of a set get a diff; of what is beyond nobody would look at one."""
+FEW = 3
+"""Names that stand in the middle of a sentence."""
 NAMED = 20
 """Paths that one sentence names."""
 
@@ -49,7 +53,7 @@ class CommandChanges:
     """Made for, or left empty by, what is proposed."""
     ignored: tuple[LayerChange, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
-    git: tuple[str, ...] = ()
+    git: tuple[Sentence, ...] = ()
     """What its changes under `.git` mean."""
     repository: tuple[LayerChange, ...] = ()
     """The files behind that, where the user allowed them by name."""
@@ -66,6 +70,11 @@ class CommandChanges:
         return not self.proposed and not self.repository and not self.ignored
 
     @property
+    def is_ignored(self) -> bool:
+        """Nothing but what git ignores, such as what a compiler made."""
+        return bool(self.ignored) and not self.proposed and not self.repository
+
+    @property
     def needs_names(self) -> tuple[str, ...]:
         """Paths that were left out only because nobody allowed them by name; `.git` stands for its changes."""
         files = [each.path for each in self.left_out if each.why == "permission"]
@@ -78,19 +87,22 @@ class CommandChanges:
             size = sum(change.after.size for change in self.ignored if change.after is not None)
             said.append(
                 Sentence(
-                    "Ignored by git, kept or dropped with the same answer, not restorable by undo: {count} ({size}).",
+                    _IGNORED,
                     count=f"{len(self.ignored):,}",
                     size=_size(size),
+                    places=_places(self.ignored),
                 )
             )
         if self.repository:
-            said.append(
-                Sentence("It changes the repository, not restorable by undo: {what}.", what="; ".join(self.git))
-            )
+            what = join_described(self.git)
+            said.append(Sentence("It changes the repository, not restorable by undo: {what}.", what=what))
         elif self.git:
-            said.append(Sentence("Left out, because it changes the repository: {what}.", what="; ".join(self.git)))
+            what = join_described(self.git)
+            said.append(Sentence("Left out, because it changes the repository: {what}.", what=what))
         if (more := len(self.proposed) - MAX_DIFFED) > 0:
-            said.append(Sentence("No difference is shown of {count} files: there are too many.", count=f"{more:,}"))
+            said.append(
+                Sentence("{count} files are shown without their difference: there are too many.", count=f"{more:,}")
+            )
         whys: dict[str, list[str]] = {}
         for each in self.left_out:
             whys.setdefault(each.why, []).append(each.path)
@@ -141,15 +153,17 @@ class CommandChanges:
         elif after is not None and change.secret and change.before is not None:
             after = replace(after, digest=None)
             read = partial(_append, self.layer, change.path)  # a log that the command saw empty, and wrote to
-        return PathChange(change.path, _name_state(after, read), read, partial(_is_unchanged, self.layer, change))
+        state, still_there = _name_state(after, read), partial(_is_unchanged, self.layer, change)
+        return PathChange(change.path, None, state, read, still_there)
 
 
+_IGNORED = "Ignored by git, kept or dropped with the same answer, not restorable by undo: {count} ({size}), {places}."
 _LEFT_OUT = {
     "conflict": "Left out, because it changed in the project meanwhile: {paths}.",
     "permission": "Left out, because secret and control files need a permission by name (--allow): {paths}.",
     "kind": "Left out, because it is neither a file, a link nor a folder: {paths}.",
-    "set-user-ID": "Proposed without the bits that lend a user or group: {paths}.",
-    "too deep": "Left out, because of more than {most} folders in folders: what is in {paths}.",
+    "set-user-ID": "Proposed without their set-user-ID and set-group-ID bits: {paths}.",
+    "too deep": "Left out, because it lies more than {most} folders deep: what is in {paths}.",
     "name": "Left out, because of its name: {paths}.",
     "extension": "Left out, because EC_ALLOW_EXT does not name files of this kind: {paths}.",
 }
@@ -192,7 +206,7 @@ def read_command_changes(result: CommandResult, workspace: LocalWorkspace) -> Co
         folders=tuple(folders),
         ignored=tuple(allowed),
         left_out=tuple(dict.fromkeys(left_out)),
-        git=tuple(_git_meanings(found, layer, workspace.root)),
+        git=tuple(describe_repository(found, layer, workspace.root)),
         repository=_allowed_in_repository(found, layer, workspace),
     )
 
@@ -295,28 +309,18 @@ def _is_unchanged(layer: Layer, change: LayerChange) -> bool:
     return not layer.conflicts([change])
 
 
-def _git_meanings(found: ChangeSet, layer: Layer, root: str) -> Iterable[str]:
-    for each in found.git:
-        subject = f"({each.subject})" if each.subject else ""
-        said = " ".join(filter(None, (each.kind, show_name(each.name), subject)))
-        files = count_files(root, layer, each.before, each.after) if each.kind == "commit" else None
-        yield said if files is None else f"{said}, {files:,} {'file' if files == 1 else 'files'}"
-    stored = [change for change in found.git_files if "/objects/" in change.path and not change.is_folder]
-    if removed := sum(change.after is None for change in stored):
-        yield f"objects removed: {removed:,}"
-    for change in stored:
-        if change.path.endswith("alternates"):
-            yield f"objects of another repository: {show_name(change.path)}"
-
-
 def _named(paths: list[str]) -> str:
     more = f" … +{len(paths) - NAMED}" if len(paths) > NAMED else ""
     return ", ".join(map(show_name, sorted(set(paths))[:NAMED])) + more
 
 
-def show_name(name: str) -> str:
-    """Bytes that are no text come as lone surrogates, which no file, socket or terminal could carry."""
-    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+def _places(changes: Sequence[LayerChange]) -> str:
+    """Return where so many files are: their names where they are few, else the folders at the top of the project."""
+    paths = [each.path for each in changes if not each.is_folder] or [f"{each.path}/" for each in changes]
+    if len(paths) > FEW:
+        paths = [f"{top}/" if below else top for top, below, _ in (path.partition("/") for path in paths)]
+    places = sorted(set(paths))
+    return ", ".join(map(show_name, places[:FEW])) + (" …" if len(places) > FEW else "")
 
 
 def _size(count: int) -> str:

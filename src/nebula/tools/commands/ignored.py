@@ -14,11 +14,12 @@ from nebula.git import GitFailed, innermost_repository, safe_git
 from nebula.sandbox.contract import LayerChange
 from nebula.sandbox.layer import Layer
 from nebula.value import value
+from nebula.workspace.guard.paths import folders_above
 
 CACHES: Final = frozenset(
     {
         "__pycache__", ".cache", ".coverage", ".eslintcache", ".gradle", ".hypothesis", ".mypy_cache", ".nyc_output",
-        ".parcel-cache", ".pytest_cache", ".ruff_cache", ".tox", ".turbo",
+        ".parcel-cache", ".pytest_cache", ".ruff_cache", ".tox", ".turbo", ".vite", ".vitest",
     }
 )  # fmt: skip
 """Names of what a test run leaves behind. It is dropped without a question, unless git tracks it."""
@@ -139,9 +140,3 @@ def _ignores_all(change: LayerChange, layer: Layer) -> bool:
     except OSError:
         return False
     return {line.rstrip() for line in lines if line.strip() and not line.startswith(b"#")} == {b"*"}
-
-
-def folders_above(path: str) -> Iterable[str]:
-    while "/" in path:
-        path = path.rpartition("/")[0]
-        yield path

@@ -5,19 +5,18 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from threading import Lock
 from typing import TYPE_CHECKING
 
 from nebula.config import Settings, save_choice
 from nebula.files.protected_names import names_secret
-from nebula.git import GitFailed, git_setting
+from nebula.git import GitFailed, git_user
 from nebula.language import Sentence
-from nebula.sandbox.remembered import OFFERED, ON_DISK, recall
+from nebula.sandbox.remembered import OFFERED, ON_DISK, recall, recall_or_wait
+from nebula.tools.permissions import Permission, Permissions
 from nebula.value import field, record, replace
-from nebula.workspace.errors import WorkspaceError
-from nebula.workspace.guard.paths import normal_path
 
 if TYPE_CHECKING:
     from nebula.sandbox.contract import Command, CommandResult
@@ -37,12 +36,20 @@ class CommandLayers:
     """Folders of skills: commands may read them."""
     env: tuple[tuple[str, str], ...] = ()
     """Variables of commands, beside the few that they have anyway."""
+    permissions: Permissions = field(default_factory=Permissions)
+    """What was allowed in the session: more secret files among it."""
+    learn_secrets: Callable[[], object] = lambda: None
+    """Is called when commands are shown more of them, before the next one runs."""
     pointed_out: bool = False
     """The user knows what the project's virtual environment lacks, or was asked about it."""
+    pointed_out_empty: bool = False
+    """The user knows that a command which failed had read files that are empty for it."""
     _launchers: Launchers | None = None
     _opening: Lock = field(default_factory=Lock)
     """A hook may run while a command does, in a thread of its own."""
     _secrets: SecretFinder | None = None
+    _shown: tuple[str, ...] = ()
+    """The files that were allowed in the session when it was made."""
     _toolchains: Toolchains | None = None
     _git_user: tuple[str, str] = ("", "")
     _on_disk: bool = False
@@ -50,7 +57,7 @@ class CommandLayers:
     @property
     def available(self) -> bool:
         """This machine can make layers: found out once after it was started, and looked up from then on."""
-        known = recall(self.settings.home)
+        known = recall_or_wait(self.settings.home)
         if known is not None:
             return known[0] in OFFERED
         from nebula.sandbox.capability import capability
@@ -129,9 +136,10 @@ class CommandLayers:
     @property
     def secret_finder(self) -> SecretFinder:
         """Finds the files that commands see empty; it remembers, for as long as this is open."""
-        if self._secrets is None:
+        if self._secrets is None or self._shown != self.permissions.secrets:
             from nebula.sandbox.secrets import SecretFinder
 
+            self._shown = self.permissions.secrets
             self._secrets = SecretFinder(self._is_secret)
         return self._secrets
 
@@ -187,16 +195,18 @@ class CommandLayers:
         )
 
     def _is_secret(self, path: str) -> bool:
-        try:
-            place = normal_path(path)
-        except WorkspaceError:
-            return False
-        return place.standing.secret and place.text not in self.allowed
+        return names_secret(path) and path not in self.allowed and path not in self._shown
+
+    def show_secrets(self, paths: Sequence[str]) -> None:
+        """Show secret files to the commands of this session: the user agreed to these by name."""
+        for path in paths:
+            self.permissions.give(Permission("secret", path))
+        self.learn_secrets()
 
     @property
     def allowed_secrets(self) -> tuple[str, ...]:
         """The secret files that the user allowed by name: what a command says may be their content."""
-        return tuple(path for path in self.allowed if names_secret(path))
+        return tuple(path for path in (*self.allowed, *self.permissions.secrets) if names_secret(path))
 
     def close(self) -> None:
         launchers, self._launchers, self._secrets = self._launchers, None, None
@@ -210,8 +220,7 @@ def _shorten(path: str) -> str:
 
 
 def _git_user(root: str) -> tuple[str, str]:
-    """Return the name and address of whoever commits here, as the user's own git says."""
     try:
-        return git_setting(root, "user.name") or "", git_setting(root, "user.email") or ""
+        return git_user(root)
     except GitFailed:
         return "", ""

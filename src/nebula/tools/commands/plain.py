@@ -12,6 +12,7 @@ import asyncio
 import os
 import signal
 
+from nebula.sandbox.environment import activated
 from nebula.sandbox.output import KeptOutput
 from nebula.value import value
 
@@ -38,6 +39,8 @@ class CheckResult:
     command: str
     code: int | None
     output: str
+    read_empty: tuple[str, ...] = ()
+    """Of one that failed in a layer: the secret files that it read, which were empty for it."""
 
     @property
     def passed(self) -> bool:
@@ -51,7 +54,7 @@ async def run_command(command: str, root: str, timeout_s: float) -> CheckResult:
         process = await asyncio.create_subprocess_shell(
             command,
             cwd=root,
-            env=reduced_environment(),
+            env=activated(reduced_environment(), root, os.environ),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from nebula.events import CheckRun, Output
 from nebula.messages import DeclaredSpec, DialectForm
 from nebula.sandbox.errors import SandboxError
+from nebula.tools.commands.empty_files import ask_to_read, describe_for_model
 from nebula.tools.commands.program_name import program_of
 from nebula.tools.commands.show_folder import ask_to_show
 from nebula.tools.contract import Call, Outcome, ToolFailure, schema, text_argument
@@ -42,11 +43,27 @@ class RunCheck:
         if name not in self._checks.commands:
             raise ToolFailure(f"There is no check '{name}'. The configured ones: {', '.join(self._checks.commands)}.")
         call.emit(Output(call.use.id, program=program_of(name)))
-        result = await run_check(name, self._checks, self._layers)
-        if self._layers is not None and await ask_to_show(self._layers, self._approvals, call, result.code):
-            result = await run_check(name, self._checks, self._layers)
+        result = await run_check_asking(name, self._checks, self._layers, self._approvals, call)
         check = CheckRun(name, result.passed, last_line(result))
-        return Outcome.ok({"passed": result.passed, "exit_code": result.code, "output": result.output}, check=check)
+        report: dict[str, Any] = {"passed": result.passed, "exit_code": result.code, "output": result.output}
+        if result.read_empty:
+            report["remark"] = describe_for_model(result.read_empty)
+        seen = self._layers is not None and bool(self._layers.allowed_secrets)
+        return Outcome.ok(report, check=check, secret=seen)
+
+
+async def run_check_asking(
+    name: str, checks: Checks, layers: CommandLayers | None, approvals: Approvals | None, call: Call
+) -> CheckResult:
+    """Run a check, and again where the user shows commands what it lacked."""
+    result = await run_check(name, checks, layers)
+    if layers is None:
+        return result
+    if await ask_to_show(layers, approvals, call, result.code):
+        result = await run_check(name, checks, layers)
+    if await ask_to_read(layers, approvals, call, name, result.read_empty):
+        result = await run_check(name, checks, layers)
+    return result
 
 
 async def run_check(name: str, checks: Checks, layers: CommandLayers | None) -> CheckResult:
@@ -62,7 +79,7 @@ async def run_check(name: str, checks: Checks, layers: CommandLayers | None) -> 
     output, _ = cut_middle(done.output, MAX_OUTPUT_BYTES)
     if done.stopped:
         output += f"\nStopped by its limit: {done.stopped}."
-    return CheckResult(name, done.exit_code, output)
+    return CheckResult(name, done.exit_code, output, done.read_empty)
 
 
 def last_line(result: CheckResult) -> str:
@@ -83,4 +100,5 @@ TOOL = ToolDeclaration(
     in_plan=False,
     method="run_check",
     subject="name",
+    kind="execute",
 )

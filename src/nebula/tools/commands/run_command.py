@@ -11,10 +11,11 @@ from nebula.events import Approval, Output, new_trace_id
 from nebula.language import Sentence, sentence_of
 from nebula.messages import DeclaredSpec, DialectForm, Json, ToolResultStatus
 from nebula.tools.approval import Approvals, Decision
+from nebula.tools.commands.empty_files import ask_to_read, describe_for_model
 from nebula.tools.commands.show_folder import NOT_STARTED, ask_to_show
 from nebula.tools.contract import Call, Outcome, ToolFailure, number_argument, schema, text_argument, to_the_end
 from nebula.tools.declaration import ToolDeclaration, ToolKit
-from nebula.tools.permissions import EVERY_FILE, NETWORK, Permission
+from nebula.tools.permissions import EVERY_FILE, IGNORED, NETWORK, Permission
 from nebula.tools.result_limits import cut_middle
 from nebula.value import replace
 from nebula.workspace.local import LocalWorkspace
@@ -77,7 +78,9 @@ class RunCommand:
             await self._ask_for_network(line, call)
         try:
             result = await self._run(line, timeout_s, network and not hosts, hosts, call)
-            if await ask_to_show(self._layers, self._approvals, call, result.exit_code):
+            for _ in range(2):
+                if not await self._sees_more(line, result, call):
+                    break
                 result.close()
                 result = await self._run(line, timeout_s, network and not hosts, hosts, call)
             with result:
@@ -85,6 +88,13 @@ class RunCommand:
                 return replace(outcome, secret=bool(self._layers.allowed_secrets), seconds=result.duration_s)
         except (NebulaError, OSError) as error:
             raise ToolFailure(str(error), code=500, problem=sentence_of(error)) from None
+
+    async def _sees_more(self, line: str, result: CommandResult, call: Call) -> bool:
+        """Return whether the user has just shown commands what this one lacked."""
+        layers, approvals = self._layers, self._approvals
+        if await ask_to_show(layers, approvals, call, result.exit_code):
+            return True
+        return await ask_to_read(layers, approvals, call, line, result.read_empty)
 
     @property
     def _hosts(self) -> tuple[str, ...]:
@@ -189,10 +199,19 @@ class RunCommand:
         unnamed = [path for path in changes.paths if not any(f"{path}/".startswith(f"{each}/") for each in named)]
         if not unnamed:
             return Decision(True)
-        if approvals.permissions.reach(unnamed):
+        lasting = IGNORED if changes.is_ignored else Permission("write", EVERY_FILE)
+        if approvals.permissions.has(lasting) or approvals.permissions.reach(unnamed):
             return Decision(True, "session")
-        question = Approval(new_trace_id(), "command", call.use.name, changes.proposed, line, remarks=changes.remarks())
-        return await approvals.ask(question, call, Permission("write", EVERY_FILE))
+        question = Approval(
+            new_trace_id(),
+            "command",
+            call.use.name,
+            changes.proposed,
+            line,
+            remarks=changes.remarks(),
+            ignored=changes.is_ignored,
+        )
+        return await approvals.ask(question, call, lasting)
 
     def _applied(
         self, result: CommandResult, changes: CommandChanges, done: AppliedSet, decision: Decision, call: Call
@@ -216,6 +235,8 @@ class RunCommand:
         said = list(remarks)
         if result.refused_hosts:
             said.append(NOT_REACHED.format(hosts=", ".join(result.refused_hosts)))
+        if result.read_empty:
+            said.append(describe_for_model(result.read_empty))
         if (unseen := self._unseen(result)) is not None:
             said.append(str(unseen))
         return report | ({"remark": " ".join(said)} if said else {})
@@ -232,4 +253,4 @@ def _build(kit: ToolKit) -> RunCommand | None:
     return RunCommand(kit.commands, kit.approvals, kit.workspace) if isinstance(kit.workspace, LocalWorkspace) else None
 
 
-TOOL = ToolDeclaration("runCommand", _build, writes=True, method="run_command", subject="command")
+TOOL = ToolDeclaration("runCommand", _build, writes=True, method="run_command", subject="command", kind="execute")

@@ -97,10 +97,7 @@ class ServerConnection:
         """Return what the tool answers; `report` is told how far it is. Raises ServerFailed."""
         if tool == READ_RESOURCE and not self._has_own(READ_RESOURCE):
             return await self._ask(lambda client: read_resource(client, args))
-        limit = self.server.timeout_s
-        return await self._ask(
-            lambda client: client.call_tool(tool, args, read_timeout_seconds=limit, progress_callback=report)
-        )
+        return await self._ask(lambda client: client.call_tool(tool, args, progress_callback=report))
 
     async def prompt(self, name: str, args: dict[str, str]) -> GetPromptResult:
         """Return what the server's prompt of that name says. Raises ServerFailed."""
@@ -112,14 +109,12 @@ class ServerConnection:
     async def _ask(self, work: Callable[[Client], Awaitable[T]]) -> T:
         """Return what `work` gets from the server. Raises ServerFailed for whatever else the server does."""
         from mcp import MCPError
-        from mcp.types import REQUEST_TIMEOUT
 
         await self.open()
         assert self._client is not None  # noqa: S101 - it was opened
         self._border.overrun = False
         try:
-            # The client's own limit comes first, where it has one.
-            async with asyncio.timeout(self.server.timeout_s + 1):
+            async with asyncio.timeout(self.server.timeout_s):
                 return await work(self._client)
         except TimeoutError:
             raise self._failed(self._too_late()) from None
@@ -127,9 +122,7 @@ class ServerConnection:
             if self._border.ended:
                 ended = Sentence("it ended during the call, and is started again at the next one")
                 raise self._failed(self._overrun() or ended) from None
-            is_late = problem.code == REQUEST_TIMEOUT
-            reason = self._overrun() or self._refusal() or problem.message
-            raise self._failed(self._too_late() if is_late else reason) from None
+            raise self._failed(self._overrun() or self._refusal() or problem.message) from None
         except Exception as problem:  # noqa: BLE001 - a stranger's answer, in any of the ways it can be wrong
             raise self._failed(self._overrun() or self._refusal() or _reason(problem)) from None
 

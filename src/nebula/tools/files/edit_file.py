@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
+from nebula.language import Sentence
 from nebula.messages import DeclaredSpec, DialectForm
 from nebula.tools.contract import ToolFailure, schema, text_argument
 from nebula.tools.declaration import ToolDeclaration
@@ -70,7 +71,8 @@ class EditFile(WritingTool):
         if state.kind == "missing" and content is not None and args.get(MAKES) is True:
             return Proposal.of("editFile", state.path, None, content, ABSENT)
         if state.kind == "missing":
-            raise ToolFailure(f"{path} does not exist. Use writeFile to create it.", code=404)
+            problem = Sentence("{path} does not exist.", path=path)
+            raise ToolFailure(f"{path} does not exist. Use writeFile to create it.", code=404, problem=problem)
         present, sha256 = state.content, state.expected
         if present is None:
             file = self.workspace.read_file(path)
@@ -78,7 +80,7 @@ class EditFile(WritingTool):
         self.ledger.recognise(path, sha256, present)
         if content is None:
             if not self.ledger.knows_part(path, sha256):  # where its text is missed then, reading is the answer
-                raise ToolFailure(self._why_unread(path, sha256, whole=False), code=409)
+                raise self._unread(path, sha256, whole=False)
             content = apply_edits(path, present, edits, quote=not normal_path(path).standing.secret)
         elif present.startswith(BOM) != content.startswith(BOM):  # the file's own stays, and none is brought along
             content = BOM + content if present.startswith(BOM) else content.removeprefix(BOM)
@@ -87,7 +89,7 @@ class EditFile(WritingTool):
             raise ToolFailure(said, code=409, unchanged=True)
         proposal = Proposal.of("editFile", state.path, present, content, sha256)
         if not self._has_read(proposal, whole=not edits):
-            raise ToolFailure(self._why_unread(path, sha256, whole=not edits), code=409)
+            raise self._unread(path, sha256, whole=not edits)
         if edits and state.max_bytes is None:
             self.workspace.check_write(path, "overwrite", content)  # how large it becomes is known only now
         elif edits and (more := len(content.encode()) - len(present.encode())) > (state.max_bytes or 0):
@@ -108,10 +110,15 @@ class EditFile(WritingTool):
         return all(self._knows(proposal, block) for block in proposal.change.blocks)
 
     def _knows(self, proposal: Proposal, block: Block) -> bool:
-        """Lines that go must have been read; where lines are only put in, one of the two beside them."""
+        """Return whether the model has read the lines that an edit removes; where it only adds lines, one of the two
+        beside them."""
         first, last = block[0] + 1, block[1]
         around = [(first, last)] if first <= last else [(first - 1, first - 1), (first, first)]
         return any(self.ledger.knows_lines(proposal.path, proposal.before, *each) for each in around)
+
+    def _unread(self, path: str, sha256: str, *, whole: bool) -> ToolFailure:
+        problem = Sentence("Its present content had not been read.")
+        return ToolFailure(self._why_unread(path, sha256, whole=whole), code=409, problem=problem)
 
     def _why_unread(self, path: str, sha256: str, *, whole: bool) -> str:
         if self.ledger.knows_part(path, sha256):
@@ -172,4 +179,5 @@ TOOL = ToolDeclaration(
     over_mcp=True,
     learn=_learn,
     method="write_file",
+    kind="edit",
 )

@@ -44,4 +44,4 @@ class ListFiles:
         return Outcome.ok(found)
 
 
-TOOL = ToolDeclaration("list", lambda kit: ListFiles(kit.workspace), over_mcp=True, method="list_files")
+TOOL = ToolDeclaration("list", lambda kit: ListFiles(kit.workspace), over_mcp=True, method="list_files", kind="search")

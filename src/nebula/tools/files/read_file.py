@@ -122,4 +122,4 @@ def _build(kit: ToolKit) -> Tool:
     return ReadByName(kit.workspace, kit.approvals, lambda files: ReadFile(files, kit.ledger))
 
 
-TOOL = ToolDeclaration("readFile", _build, over_mcp=True, learn=_learn, method="read_file")
+TOOL = ToolDeclaration("readFile", _build, over_mcp=True, learn=_learn, method="read_file", kind="read")

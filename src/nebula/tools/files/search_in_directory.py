@@ -50,4 +50,5 @@ TOOL = ToolDeclaration(
     over_mcp=True,
     method="search",
     subject="directory",
+    kind="search",
 )

@@ -7,12 +7,12 @@ is not part of the text and stays where it is, as does a missing line break at t
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice, zip_longest
 from typing import Any, Final
 
+from nebula.language import Sentence
 from nebula.tools.contract import ToolFailure, whole_characters
 from nebula.tools.ledger import BOM
 from nebula.value import value
@@ -20,6 +20,13 @@ from nebula.value import value
 LINE_BREAK: Final = re.compile(r"\r\n|(?<!\r)\n")
 MAX_QUOTED: Final = 200
 MAX_PLACES_NAMED: Final = 5
+MOST_COUNTED: Final = 1_000
+"""Places that overlap are found one by one, each at the cost of the whole text that is looked for."""
+MAX_GROWTH: Final = 4 * 1024 * 1024
+"""Characters: many times what may be written at once. Edits that double what they find would else fill the memory."""
+
+Place = tuple[int, int]
+"""Where a text begins, and where it ends."""
 
 
 @value
@@ -52,41 +59,77 @@ def apply_edits(path: str, text: str, edits: Sequence[TextEdit], *, quote: bool 
     Without `quote` the failure shows nothing of the text: it is recorded, and the file may be a secret one."""
     mark = BOM if text.startswith(BOM) else ""
     text = text.removeprefix(BOM)
+    longest = len(text) + MAX_GROWTH
     for number, edit in enumerate(edits, start=1):
-        pattern = re.compile(f"(?:{LINE_BREAK.pattern})".join(map(re.escape, _unix(edit.old_text).split("\n"))))
-        places = list(islice(_places(pattern, text), 1 if edit.all else None))
+        old = _unix(edit.old_text)
+        places = list(islice(_places(text, old, apart=edit.all), 1 if edit.all else MOST_COUNTED + 1))
         if not places:
             where = _nearest(text, edit.old_text) if quote else "Read the file again."
-            raise ToolFailure(f"Edit {number}: old_text is in 0 places of {path}. {where}")
+            problem = Sentence("The text to be replaced is not there.")
+            raise ToolFailure(f"Edit {number}: old_text is in 0 places of {path}. {where}", problem=problem)
         if len(places) > 1 and not edit.all:
-            raise ToolFailure(_too_many(number, path, text, places))
-        text = pattern.sub(_Replacement(text, edit), text)
+            problem = Sentence("The text to be replaced is there more than once.")
+            raise ToolFailure(_too_many(number, path, text, places), problem=problem)
+        text = _put_in(number, text, edit, places, longest)
     return mark + text
 
 
-def _places(pattern: re.Pattern[str], text: str) -> Iterator[int]:
-    """Wherever it stands, overlapping itself or not."""
-    found = pattern.search(text)
-    while found is not None:
-        yield found.start()
-        found = pattern.search(text, found.start() + 1)
+def _places(text: str, old: str, *, apart: bool) -> Iterator[Place]:
+    """Yield wherever it stands, `apart` or overlapping itself as well."""
+    find = _finder(text, old)
+    place = find(0)
+    while place is not None:
+        yield place
+        place = find(place[1] if apart else place[0] + 1)
+
+
+def _finder(text: str, old: str) -> Callable[[int], Place | None]:
+    """Return what finds the next place. A pattern takes ten times as long, and is needed only beside CRLF."""
+    if "\r" in text:
+        pattern = re.compile(f"(?:{LINE_BREAK.pattern})".join(map(re.escape, old.split("\n"))))
+        return lambda start: found.span() if (found := pattern.search(text, start)) else None
+
+    def find(start: int) -> Place | None:
+        at = text.find(old, start)
+        return (at, at + len(old)) if at >= 0 else None
+
+    return find
+
+
+def _put_in(number: int, text: str, edit: TextEdit, places: Iterable[Place], longest: int) -> str:
+    """Return the text with the new one in these places, or in all. How long it becomes is looked at on the way."""
+    old, new = _unix(edit.old_text), _unix(edit.new_text)
+    if edit.all and "\r" not in text:
+        _refuse_endless(number, len(text) + text.count(old) * (len(new) - len(old)), longest)
+        return text.replace(old, new)
+    written, parts, size, end = _Replacement(text, new), list[str](), 0, 0
+    for start, stop in _places(text, old, apart=True) if edit.all else places:
+        parts += (text[end:start], written.at(start, stop))
+        size, end = size + len(parts[-2]) + len(parts[-1]), stop
+        _refuse_endless(number, size, longest)
+    return "".join((*parts, text[end:]))
+
+
+def _refuse_endless(number: int, size: int, longest: int) -> None:
+    if size > longest:
+        raise ToolFailure(f"Edit {number}: the text would become longer than {longest} characters.", code=413)
 
 
 class _Replacement:
-    """Returns the new text for one match after the other, with the line break that is used where it goes. The text is
-    looked through once, however many matches there are."""
+    """Returns the new text for one place after the other, with the line break that is used where it goes. The text is
+    looked through once, however many places there are."""
 
-    def __init__(self, text: str, edit: TextEdit) -> None:
+    def __init__(self, text: str, new: str) -> None:
         self._text = text
-        self._new = _unix(edit.new_text)
+        self._new = new
         self._first = self._next = LINE_BREAK.search(text) if "\n" in self._new else None
 
-    def __call__(self, found: re.Match[str]) -> str:
+    def at(self, start: int, stop: int) -> str:
         if self._first is None:
             return self._new
-        while self._next is not None and self._next.start() < found.end():
-            self._next = LINE_BREAK.search(self._text, max(self._next.end(), found.end()))
-        line_break = LINE_BREAK.search(found[0]) or self._next or self._first
+        while self._next is not None and self._next.start() < stop:
+            self._next = LINE_BREAK.search(self._text, max(self._next.end(), stop))
+        line_break = LINE_BREAK.search(self._text[start:stop]) or self._next or self._first
         return self._new.replace("\n", line_break[0])
 
 
@@ -94,11 +137,12 @@ def _unix(text: str) -> str:
     return text.replace("\r\n", "\n")
 
 
-def _too_many(number: int, path: str, text: str, places: Sequence[int]) -> str:
-    lines = [str(text.count("\n", 0, place) + 1) for place in places[:MAX_PLACES_NAMED]]
+def _too_many(number: int, path: str, text: str, places: Sequence[Place]) -> str:
+    lines = [str(text.count("\n", 0, start) + 1) for start, _ in places[:MAX_PLACES_NAMED]]
+    count = str(len(places)) if len(places) <= MOST_COUNTED else f"more than {MOST_COUNTED}"
     more = ", …" if len(places) > MAX_PLACES_NAMED else ""
     return (
-        f"Edit {number}: old_text is in {len(places)} places of {path} (lines {', '.join(lines)}{more}). "
+        f"Edit {number}: old_text is in {count} places of {path} (lines {', '.join(lines)}{more}). "
         "Send more of the text around the one you mean, or all: true for every one."
     )
 
@@ -135,6 +179,8 @@ def _named(character: str | None) -> str:
         return "the line's end"
     if not character.isspace():
         return repr(character)
+    import unicodedata  # most edits fit
+
     return "a tab" if character == "\t" else f"a {unicodedata.name(character, 'control character').lower()}"
 
 

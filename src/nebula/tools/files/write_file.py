@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from nebula.language import Sentence
 from nebula.messages import DeclaredSpec, DialectForm
 from nebula.tools.contract import ToolFailure, schema, text_argument
 from nebula.tools.declaration import ToolDeclaration
@@ -42,7 +43,8 @@ class WriteFile(WritingTool):
             state = self.workspace.check_write(path, "create", content)
         except AlreadyExists:
             said = f"{path} exists already. Use editFile to change it, after readFile."
-            raise ToolFailure(said, code=409, unchanged=self._has(path, content)) from None
+            problem = Sentence("{path} exists already.", path=path)
+            raise ToolFailure(said, code=409, unchanged=self._has(path, content), problem=problem) from None
         return Proposal.of("writeFile", state.path, None, content, ABSENT)
 
     def _has(self, path: str, content: str) -> bool:
@@ -66,4 +68,5 @@ TOOL = ToolDeclaration(
     over_mcp=True,
     learn=_learn,
     method="write_file",
+    kind="edit",
 )

@@ -110,3 +110,9 @@ def _judge_look_alikes(path: str) -> None:
         look_alike = look_alike.replace(joiner, "")
     if look_alike.startswith("/") or ".." in look_alike.split("/"):
         raise PathEscape('The path holds look-alikes of "/" or ".."; write it in plain characters.')
+
+
+def folders_above(path: str) -> list[str]:
+    """Return the folders that a path lies in, the outermost first: `a/b/c` → `a`, `a/b`."""
+    parts = path.split("/")[:-1]
+    return ["/".join(parts[:depth]) for depth in range(1, len(parts) + 1)]

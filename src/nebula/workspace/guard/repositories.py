@@ -6,18 +6,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
+from nebula.workspace.guard.paths import folders_above
+
 
 class RepositoryFinder:
     """Remembers its answers: use one for a single judgement or for one set."""
 
     def __init__(self, exists: Callable[[str], bool], together: Collection[str] = ()) -> None:
         self._exists = exists
-        self._together = {each for path in together for each in (path, *_folders_above(path))}
+        self._together = {each for path in together for each in (path, *folders_above(path))}
         self._known: dict[str, bool] = {}
 
     def is_inside(self, path: str) -> bool:
         """Return whether `path` would be, or lie in, a folder that git takes for a bare repository."""
-        return any(self._is_repository(folder, path) for folder in (path, *_folders_above(path), ""))
+        return any(self._is_repository(folder, path) for folder in (path, *folders_above(path), ""))
 
     def _is_repository(self, folder: str, path: str) -> bool:
         inner = path[len(folder) + 1 :] if folder else path
@@ -32,8 +34,3 @@ class RepositoryFinder:
         if path not in self._known:
             self._known[path] = path in self._together or self._exists(path)
         return self._known[path]
-
-
-def _folders_above(path: str) -> list[str]:
-    parts = path.split("/")
-    return ["/".join(parts[:depth]) for depth in range(len(parts) - 1, 0, -1)]

@@ -40,7 +40,7 @@ _KINDS = frozenset({"write", "undo", "redo", "restore"})
 @value
 class RecordedChange:
     group: str
-    """The turn it belongs to (its trace id)."""
+    """What is undone as one: a turn (its trace id), or a set that several turns wrote."""
     kind: ChangeKind
     path: str
     before: str | None
@@ -54,6 +54,12 @@ class RecordedChange:
     seq: int = -1
     """Its place in the journal: grows, never repeats."""
     ts: str = ""
+    author: str = ""
+    """The turn that wrote it, where that is not the group."""
+
+    @property
+    def turn(self) -> str:
+        return self.author or self.group
 
     def record(self) -> dict[str, object]:
         return {
@@ -64,6 +70,7 @@ class RecordedChange:
             "after": self.after,
             **({"made": self.made} if self.made else {}),
             **({"mode": self.mode} if self.mode is not None else {}),
+            **({"author": self.author} if self.author else {}),
         }
 
 
@@ -264,4 +271,5 @@ def _parse(seq: int, record: dict[str, object]) -> RecordedChange | None:
         mode=mode if isinstance(mode, int) else None,
         seq=seq,
         ts=str(record.get("ts", "")),
+        author=str(record.get("author", "")),
     )

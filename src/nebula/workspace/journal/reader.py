@@ -96,7 +96,7 @@ class JournalReader:
             of = record.get("of")
             told = self._record_at(of) if record.get("kind") == "abort" and isinstance(of, int) else record
             if isinstance(path := told.get("path"), str):
-                found[path] = found[name_turn(str(told.get("group", "")))] = place
+                found[path] = found[name_turn(str(told.get("author") or told.get("group", "")))] = place
         return found, start + content.rfind(b"\n") + 1
 
     def anchor(self, place: int) -> str:

@@ -64,10 +64,9 @@ class GatewayAnswer:
 
 
 class GatewayClient:
-    def __init__(self, url: str, token: str = "", timeout_s: float = TIMEOUT_S) -> None:
+    def __init__(self, url: str, token: str = "") -> None:
         self._secure, self._host, self._prefix = _split(url)
         self._token = token
-        self._timeout_s = timeout_s
         self._idle: list[HTTPConnection] = []
         self._guard = threading.Lock()
         self._extras: frozenset[str] | None = None
@@ -161,7 +160,7 @@ class GatewayClient:
         from http.client import HTTPConnection, HTTPSConnection
 
         kind = HTTPSConnection if self._secure else HTTPConnection
-        return kind(self._host, timeout=self._timeout_s)
+        return kind(self._host, timeout=TIMEOUT_S)
 
     def _put_back(self, connection: HTTPConnection, finished: bool) -> None:
         with self._guard:

@@ -130,7 +130,7 @@ class RemoteWorkspace:
     def roll_back(self) -> tuple[str, ...]:
         self._require_writable()
         if not self._has("roll_back"):
-            raise NotKept("This gateway keeps no journal that could be asked; what was changed there stays.")
+            raise NotKept("This gateway keeps no journal, so nothing was taken back; what was changed there stays.")
         return tuple(_field(self._call("roll_back", {}).body, "files", list))
 
     def for_turn(self, trace_id: str) -> RemoteWorkspace:

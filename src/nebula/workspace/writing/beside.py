@@ -22,7 +22,7 @@ from nebula.value import replace, value
 from nebula.workspace.contract import PathChange
 from nebula.workspace.errors import AlreadyExists, PathEscape, Stale, WorkspaceError
 from nebula.workspace.guard.jail import Jail, status_at, translate
-from nebula.workspace.guard.paths import normal_path
+from nebula.workspace.guard.paths import folders_above, normal_path
 from nebula.workspace.journal.states import parse_state
 from nebula.workspace.state_folder import open_state_dir
 from nebula.workspace.writing.writer import FileWriter
@@ -124,7 +124,7 @@ class BesideWriter:
                 going[path] = BesideStep(0, path, do, mode, found.st_ino)
                 found = None
             if after is not None:
-                for folder in _folders_above(path):
+                for folder in folders_above(path):
                     if folder not in coming and not self._jail.exists(folder):
                         coming[folder] = BesideStep(0, folder, "mkdir", _IMPLIED_FOLDER)
                 do = "mkdir" if makes_folder else "put"
@@ -251,9 +251,3 @@ def _tolerating(number: int | None, call: Any, *args: Any) -> bool:
             raise
         return False
     return True
-
-
-def _folders_above(path: str) -> list[str]:
-    """Return the folders of a path, the outermost first."""
-    parts = path.split("/")[:-1]
-    return ["/".join(parts[:depth]) for depth in range(1, len(parts) + 1)]

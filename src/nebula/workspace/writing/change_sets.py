@@ -140,7 +140,7 @@ class ChangeSetWriter:
         if not both_folders and not same_state(current, change.after):
             raise Stale("{path}: changed since; nothing was touched.", path=path.text)
         content = self._writer.objects.get(content_name(change.before) or "") or b""
-        back = PathChange(change.path, change.before, lambda: content, before=current)
+        back = PathChange(change.path, current, change.before, lambda: content)
         EntryMover(self._writer, self._group, "undo").carry_out([back])
         return True
 
@@ -169,10 +169,11 @@ class ChangeSetWriter:
         start, calls = self._writer.log.end(), self._writer.calls
         os.ftruncate(fd, 0)
         try:
+            self._beside.clear()  # makes its folder: once the disk is full there is no room for that
             calls.write(fd, json.dumps({"group": self._group, "start": start}).encode())
             calls.fsync(fd)
             calls.fsync_dir(self._writer.journal_fd)
-        except OSError:
+        except (OSError, WorkspaceError):
             self._settle(fd)
             raise
         return start

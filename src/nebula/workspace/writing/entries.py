@@ -67,7 +67,7 @@ class EntryMover:
         assert change.before is not None  # noqa: S101 - else nothing goes
         state, path = parse_state(change.before), normal_path(change.path)
         if state.kind == "file":
-            self._writer.remove_locked(path, state.content, self._group, self._kind, exact=True)
+            self._writer.remove_locked(path, state.content, self._group, self._kind, exact=True, author=change.author)
             return True
         with self._writer.folder_of(path, make=False) as (folder, _):
             try:
@@ -125,6 +125,7 @@ class EntryMover:
             kind=self._kind,
             perm=change.mode if state.mode is None else state.mode,
             exact=state.mode is not None,
+            author=change.author,
         )
         self._writer.write_locked(request)
 
@@ -176,7 +177,9 @@ class EntryMover:
         self, change: PathChange, before: str | None, after: str | None, made: Sequence[str] = ()
     ) -> AbstractContextManager[None]:
         """Record a change that is about to happen in the block."""
-        recorded = RecordedChange(self._group, self._kind, change.path, before, after, tuple(made))
+        recorded = RecordedChange(
+            self._group, self._kind, change.path, before, after, tuple(made), author=change.author
+        )
         return self._writer.taken_back_on_failure(self._writer.log.append(recorded), recorded)
 
 

@@ -32,6 +32,7 @@ class WriteRequest:
     """The mode that the file gets; None: it keeps its own, and a new one has it from the umask."""
     exact: bool = False
     """What a command left: its mode is recorded as well, and a file marked read-only is replaced like any other."""
+    author: str = ""
 
 
 @value

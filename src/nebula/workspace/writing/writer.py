@@ -101,10 +101,12 @@ class FileWriter:
         after = self.objects.put(content, durable=False)  # the file itself is the durable copy
         left = EntryState("file", after, request.perm if request.exact else None).name
         before = _name_of(found, request.exact)
-        return RecordedChange(request.group, request.kind, request.path.text, before, left, tuple(made))
+        return RecordedChange(
+            request.group, request.kind, request.path.text, before, left, tuple(made), author=request.author
+        )
 
     def remove_locked(
-        self, path: NormalPath, expected: str, group: str, kind: ChangeKind, *, exact: bool = False
+        self, path: NormalPath, expected: str, group: str, kind: ChangeKind, *, exact: bool = False, author: str = ""
     ) -> None:
         """Remove a file whose content is the expected one; its content is kept."""
         with self.folder_of(path, make=False) as (folder, _):
@@ -114,7 +116,8 @@ class FileWriter:
             try:
                 self.objects.put(found.content, durable=True)
                 mode = stat.S_IMODE(found.status.st_mode)
-                change = RecordedChange(group, kind, path.text, _name_of(found, exact), None, mode=mode)
+                before = _name_of(found, exact)
+                change = RecordedChange(group, kind, path.text, before, None, mode=mode, author=author)
                 with self.taken_back_on_failure(self.log.append(change), change):
                     self._atomic.remove(
                         WriteTarget(folder, "/".join(path.parts[:-1]), path.name, None), self._is(found)
