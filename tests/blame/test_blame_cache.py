@@ -64,6 +64,15 @@ def test_the_second_answer_needs_no_work(history: RealHistory, monkeypatch: pyte
     assert ask_without_work(history, "a.py", monkeypatch) == history.expected("a.py")
 
 
+def test_answers_of_another_version_make_room(history: RealHistory, monkeypatch: pytest.MonkeyPatch) -> None:
+    settle(history)
+    history.told("a.py")
+    with closing(sqlite3.connect(database(history))) as db, db:
+        db.execute("PRAGMA user_version = 1")
+    assert history.told("a.py") == history.expected("a.py")
+    assert ask_without_work(history, "a.py", monkeypatch) == history.expected("a.py")
+
+
 def test_a_turn_elsewhere_lets_the_fold_stand(history: RealHistory, monkeypatch: pytest.MonkeyPatch) -> None:
     settle(history)
     history.told("a.py")
@@ -175,6 +184,7 @@ def test_a_database_of_another_program_is_left_alone(history: RealHistory) -> No
     assert database(history).read_bytes() == before
 
 
+@pytest.mark.slow
 def test_a_file_that_another_process_holds_is_done_without(history: RealHistory) -> None:
     settle(history)
     history.told("a.py")

@@ -200,6 +200,7 @@ def drive(root: Path, random: Random, steps: int) -> None:
         history.close()
 
 
+@pytest.mark.slow
 @settings(max_examples=8, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(st.randoms(use_true_random=False), st.integers(1, 12))
 def test_nobody_gets_a_line_of_somebody_else(
@@ -209,7 +210,7 @@ def test_nobody_gets_a_line_of_somebody_else(
 
 
 @pytest.mark.slow
-@settings(max_examples=25, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@settings(max_examples=15, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(st.randoms(use_true_random=False), st.integers(1, 20))
 def test_nobody_gets_a_line_of_somebody_else_in_long_histories(
     tmp_path_factory: pytest.TempPathFactory, random: Random, steps: int

@@ -11,6 +11,13 @@ import pytest
 from blamed_project import blame, edit, git, repository, share, turn, who, write
 from conftest import Bench
 from nebula.blame.line_record import hash_line
+from scripted_model import Call
+
+LONG = ("first of the lines", "second of the lines", "x = 1", "third of the lines")
+
+
+def run(command: str) -> Call:
+    return Call("runCommand", {"command": command})
 
 
 def clone(bench: Bench, tmp_path: Path, *options: str) -> Bench:
@@ -104,6 +111,61 @@ def test_a_line_that_a_turn_carried_to_another_file_keeps_its_author(bench: Benc
     two = turn(bench, "two", write("b.py", "header of b", "second of the lines"), *edit("a.py", "first of the lines"))
     there = clone(bench, tmp_path)
     assert who(blame(bench, "b.py")) == who(blame(there, "b.py")) == [two, one]
+
+
+def test_short_lines_are_known_while_the_file_is_as_turns_left_it(bench: Bench, tmp_path: Path) -> None:
+    repository(bench)
+    bench.write("old.py", "a = 0\nb = 0\n")
+    git(bench.project, "add", "-A")
+    git(bench.project, "commit", "-qm", "begin")
+    one = turn(bench, "one", write("s.py", "x = 1"), *edit("old.py", "a = 0", "x = 1", "b = 0"))
+    two = turn(bench, "two", *edit("s.py", "x = 1", "y = 2"))
+    turn(bench, "three", *edit("s.py", "z = 3"))
+    turn(bench, "four", *edit("s.py", "x = 1", "y = 2"))
+    there = clone(bench, tmp_path)
+    for each in (bench, there):
+        assert who(blame(each, "s.py")) == [one, two]
+        assert who(blame(each, "old.py")) == ["before", one, "before"]
+    there.write("s.py", "y = 2\nx = 1\n")
+    there.write("old.py", "a = 0\nx = 1\nb = 1\n")
+    assert {*who(blame(there, "s.py")), *who(blame(there, "old.py"))} == {"before"}, "anybody may have typed that"
+
+
+def test_short_lines_that_come_back_are_still_those_of_before(bench: Bench, tmp_path: Path) -> None:
+    repository(bench)
+    bench.write("s.py", "a = 0\nb = 0\n")
+    git(bench.project, "add", "-A")
+    git(bench.project, "commit", "-qm", "begin")
+    turn(bench, "one", *edit("s.py", "b = 0", "a = 0"))
+    turn(bench, "two", *edit("s.py", "a = 0", "b = 0"))
+    three = turn(bench, "three", *edit("s.py", "a = 0", "b = 0", "c = 0"))
+    for each in (bench, clone(bench, tmp_path)):
+        assert who(blame(each, "s.py")) == ["before", "before", three]
+
+
+@pytest.mark.slow
+def test_a_file_that_a_command_gave_another_name(bench: Bench, tmp_path: Path) -> None:
+    repository(bench)
+    one = turn(bench, "one", write("short.py", "x = 1", "y = 2"), write("a.py", *LONG))
+    two = turn(bench, "two", run("mkdir d; mv short.py d/; mv a.py b.py; sed -i s/third/changed/ b.py"))
+    turn(bench, "three", run("mv d e; mv b.py e/"))
+    there = clone(bench, tmp_path)
+    for each in (bench, there):
+        assert who(blame(each, "e/short.py")) == [one, one]
+        assert who(blame(each, "e/b.py")) == [one, one, one, two]
+
+
+@pytest.mark.slow
+def test_a_line_that_was_taken_out_under_another_name_belongs_to_who_typed_it_again(
+    bench: Bench, tmp_path: Path
+) -> None:
+    repository(bench)
+    one = turn(bench, "one", write("a.py", *LONG))
+    turn(bench, "two", run("mv a.py b.py"))
+    turn(bench, "three", *edit("b.py", *LONG[:1], *LONG[2:]))
+    there = clone(bench, tmp_path)
+    there.write("b.py", "".join(f"{line}\n" for line in (*LONG, "by hand")))
+    assert who(blame(there, "b.py")) == [one, "before", one, one, "before"]
 
 
 def test_nothing_of_a_secret_file_is_in_the_graph(bench: Bench) -> None:

@@ -7,10 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 
+import pytest
+
 import nebula
 from nebula.blame import text
 from real_history import RealHistory, ask
 
+pytestmark = pytest.mark.slow
 FLOOR = 0.95
 """The share of the turns' lines that a clone must know; `docs/guides/blame.md` has what was measured."""
 

@@ -414,6 +414,7 @@ def long_flow(length: int) -> Flow:
     return Flow("f", "main", entries=entries, edges=tuple(Edge(n, n + 1) for n in range(1, length)))
 
 
+@pytest.mark.slow
 def test_the_inverse_of_a_turn_costs_little_in_a_long_flow() -> None:
     before = long_flow(20_000)
     entries, edges = (*before.entries, FlowEntry(20_001, "new")), (*before.edges, Edge(7, 20_001, "other"))

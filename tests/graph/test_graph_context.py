@@ -240,6 +240,7 @@ def test_whatever_the_nodes_say_the_budget_holds_and_nobody_vanishes(
     assert preview.total_tokens + preview.frame_tokens <= budget
 
 
+@pytest.mark.slow
 def test_a_path_of_two_hundred_turns_is_previewed_fast(graph: Graph) -> None:
     answer = "Answer {i}. " + "A sentence of ordinary length, as models write them. " * 40
     ids = chain(graph, 200, answer=answer, summary="")

@@ -117,3 +117,27 @@ def test_an_index_without_lines_takes_no_memory(tmp_path: Path) -> None:
     assert (list(index.chunks(0)), index.last(), index.find("a")) == ([], None, [])
     assert tracemalloc.get_traced_memory()[1] < 1 << 26
     tracemalloc.stop()
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_many_lines_are_found_as_each_of_them_is(tmp_path: Path, end: str) -> None:
+    rows = [
+        "relpath\tuuid\ttimestamp",
+        "000/000.xml\ta\t2026-01-01",
+        "<<<<<<< ours",
+        "000/001.xml\tb",
+        "000/002.xml\tab\t2026-01-02\tmore",
+        "a\ta\t2026-01-03",
+        "000/003.xml\tc\ta",
+        "",
+        "000/004.xml\ta\t2026-01-04",
+        "000/005.xml\ta",
+    ]
+    (tmp_path / "index.tsv").write_text(end.join(rows), encoding="utf-8", newline="")
+    index = index_in(tmp_path)
+
+    found = list(index.find_all({"a", "b", "nobody"}))
+
+    assert found == [line for lines, _ in index.chunks(0) for line in lines if line.id in {"a", "b"}]
+    assert [line.path for line in found] == ["000/000.xml", "000/001.xml", "000/004.xml"]  # the last is not finished
+    assert found[2] in index.find("a")

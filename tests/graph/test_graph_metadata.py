@@ -56,6 +56,7 @@ def test_6_2_the_index_in_the_seeds_shape(graph: Graph) -> None:
     )
 
 
+@pytest.mark.slow
 def test_7_1_1_a_new_node_is_in_the_index_soon(graph: Graph) -> None:
     made = [graph.create_node(str(number)).id for number in range(5)]
     limit = time.monotonic() + 60
@@ -81,6 +82,7 @@ def test_a_large_folder_gets_them_ten_minutes_after_a_change(graph: Graph, monke
     assert not mark.exists()
 
 
+@pytest.mark.slow
 def test_7_1_3_changes_follow_soon(graph: Graph) -> None:
     node = graph.create_node("1")
     graph.close()

@@ -248,11 +248,11 @@ def test_what_is_wrong_is_said_in_both_languages(project: Path) -> None:
 
 
 class Flushes:
-    """Which files and folders were flushed, and which files took their place, in order."""
+    """Which files and folders were flushed, and which files took their place or went, in order."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.happened: list[tuple[str, str]] = []
-        real_fsync, real_rename = os.fsync, os.rename
+        real_fsync, real_rename, real_unlink = os.fsync, os.rename, os.unlink
 
         def fsync(handle: int) -> None:
             self.happened.append(("flush", os.readlink(f"/proc/self/fd/{handle}")))
@@ -263,8 +263,14 @@ class Flushes:
             self.happened.append((f"{places[0]}/{source}", f"{places[1]}/{target}"))
             real_rename(source, target, src_dir_fd=src_dir_fd, dst_dir_fd=dst_dir_fd)
 
+        def unlink(path: str, *, dir_fd: int | None = None) -> None:
+            folder = "" if dir_fd is None else os.readlink(f"/proc/self/fd/{dir_fd}")
+            self.happened.append(("gone", os.path.join(folder, path)))
+            real_unlink(path, dir_fd=dir_fd)
+
         monkeypatch.setattr(os, "fsync", fsync)
         monkeypatch.setattr(os, "rename", rename)
+        monkeypatch.setattr(os, "unlink", unlink)
 
     def flushed(self) -> set[str]:
         return {path for kind, path in self.happened if kind == "flush"}
@@ -298,9 +304,10 @@ def test_a_flow_lets_go_of_a_node_before_the_node_goes(tmp_path: Path, monkeypat
     node = graph.create_node("first").id
     flushes = Flushes(monkeypatch)
     graph.delete_node(node)
-    happened = [target for _, target in flushes.happened]
-    last = len(happened) - 1 - happened[::-1].index(str(tmp_path / "nodes/000"))
-    assert happened.index(str(tmp_path / "flows/000")) < last
+    gone = flushes.happened.index(("gone", str(tmp_path / "nodes/000/000.xml")))
+    assert str(tmp_path / "flows/000/000.yaml") in [target for _, target in flushes.happened[:gone]]
+    for folder in ("nodes/000", "flows/000"):
+        assert ("flush", str(tmp_path / folder)) in flushes.happened[gone:], "and both are on the disk"
 
 
 def test_a_folder_that_was_replaced_is_opened_anew(tmp_path: Path) -> None:

@@ -263,8 +263,8 @@ def test_a_question_that_makes_no_sense_is_an_error_and_costs_nothing(graph: Gra
     index = graph._store.node_index
     with pytest.raises(Exception, match="no such column"):
         index.ask("SELECT nonsense FROM files")
-    assert index._is_kept
-    assert not index._discarded
+    assert index._database.is_kept
+    assert not index._database.was_discarded
 
 
 def test_signs_are_found_where_they_are_said_and_nowhere_else(graph: Graph) -> None:

@@ -574,6 +574,7 @@ def test_a_folder_that_cannot_be_written_can_be_read(graph: Graph) -> None:
         assert [found.id for found in reader.search_nodes(text="needle")] == [node.id]
 
 
+@pytest.mark.slow
 def test_8_2_a_long_flow_takes_additions_at_once_for_every_reader(graph: Graph) -> None:
     first = graph.create_node("0")
     text = read(graph, "flows/000/000.yaml").replace('description: ""', f"description: {'x' * 40_000}")

@@ -229,6 +229,7 @@ def test_a_deleted_file_that_is_there_is_said_to_be(project: Project) -> None:
         assert index.store.states().keys() == {"a.py"}
 
 
+@pytest.mark.slow
 def test_many_files_are_taken_out_in_linear_time(tmp_path: Path) -> None:
     project = Project(tmp_path)
     paths = [f"old/{i}.txt" for i in range(12_000)]
@@ -241,6 +242,7 @@ def test_many_files_are_taken_out_in_linear_time(tmp_path: Path) -> None:
         assert time.thread_time() - started < 2
 
 
+@pytest.mark.slow
 def test_many_files_of_one_content_are_moved_in_linear_time(tmp_path: Path) -> None:
     project = Project(tmp_path, with_git=False)
     (project.root / "new").mkdir()

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+
 import pytest
 
 from index.project import Project, contents, function, past
 from nebula.git import GitFailed, GitResult
+from nebula.index.constants import HISTORY_FILES, PART_WEIGHTS
 from nebula.index.in_step import history
 from nebula.index.index import Index
+from nebula.index.stores.past import PastCommit
+from nebula.value import replace
 
 
 def found(index: Index, question: str) -> list[str]:
@@ -99,6 +105,61 @@ def test_a_commit_that_changed_many_files_is_about_none(project: Project) -> Non
         assert past(index).keys() == {"keep", "lantern", "lit"}
 
 
+def test_a_commit_of_a_few_files_is_about_them_and_one_more_is_too_many(project: Project) -> None:
+    for number in range(HISTORY_FILES + 1):
+        project.write(f"m{number}.py", function(f"part_{number}"))
+    project.commit("Begin")
+    for word, count in (("lantern", HISTORY_FILES), ("beacon", HISTORY_FILES + 1)):
+        for number in range(count):
+            project.write(f"m{number}.py", function(f"part_{number}", word))
+        project.commit(f"Light the {word}")
+    with project.index() as index:
+        index.sync()
+        assert len(past(index)["lantern"]) == HISTORY_FILES
+        assert "beacon" not in past(index)
+        told = {each.subject: each.paths for each in index.store.past_commits().values()}
+        assert told.keys() == {"Begin", "Light the lantern", ""} and told[""] == ()
+
+
+def test_the_more_of_a_question_the_past_said_the_more_it_counts(twins: Project) -> None:
+    change(twins, "first.py", "Mend the lamp")
+    change(twins, "second.py", "Lamp and lantern, lamp and lantern")
+    with twins.index() as index:
+        index.sync()
+        told = {key.partition(":")[0]: parts["history"] for key, parts in index.explain("lamp lantern").items()}
+        whole = PART_WEIGHTS["history"]
+        assert 0 < told["first.py"] < told["second.py"] == pytest.approx(whole), "all of it, said twice or once"
+        (of_first,) = (parts for key, parts in index.explain("lamp").items() if key.startswith("first.py"))
+        assert of_first["history"] == pytest.approx(whole)
+
+
+def test_a_merge_says_nothing_and_an_odd_subject_does_no_harm(twins: Project) -> None:
+    twins.git("checkout", "-q", "-b", "side")
+    change(twins, "second.py", "Trim the wick")
+    twins.git("checkout", "-q", "main")
+    change(twins, "first.py", "Fill the oil")
+    twins.git("merge", "-q", "--no-ff", "-m", "Merge the beacons", "side")
+    twins.write("second.py", function("another"))
+    twins.git("add", "-A")
+    in_latin = twins.git("write-tree").strip()
+    head = twins.git("rev-parse", "HEAD").strip()
+    person = "a <a@example.org> 0 +0000"
+    text = f"tree {in_latin}\nparent {head}\nauthor {person}\ncommitter {person}\n\nLantern \udce9teinte\n"
+    made = subprocess.run(
+        ["git", "hash-object", "-t", "commit", "-w", "--stdin"],
+        cwd=twins.root,
+        input=os.fsencode(text),
+        stdout=subprocess.PIPE,
+        check=True,
+    )
+    twins.git("reset", "-q", "--hard", made.stdout.decode().strip())
+    with twins.index() as index:
+        index.sync()
+        assert past(index)["wick"] == {"second.py"} and past(index)["oil"] == {"first.py"}
+        assert past(index)["lantern"] == {"second.py"}
+        assert not past(index).keys() & {"merg", "merge", "beacon"}
+
+
 def test_a_long_past_is_read_piece_by_piece(twins: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     for word in ("wick", "oil", "glass", "brass", "tower"):
         change(twins, "second.py", f"Polish the {word}")
@@ -134,6 +195,34 @@ def test_commits_that_are_known_are_not_read_again(twins: Project, monkeypatch: 
         assert asked == [b"", twins.git("rev-parse", "HEAD").encode()]
 
 
+@pytest.mark.parametrize("letters", [40, 64])
+def test_commits_are_kept_as_they_were_told(project: Project, letters: int) -> None:
+    names = ("ランタン.py", "caf\udce9.py")  # the latter is what Python makes of a name that is not UTF-8
+    told = [
+        PastCommit("1" * letters, "Keep the lantern lit", names),
+        PastCommit("0" * letters),
+        PastCommit("a5" * (letters // 2), "", (), ((names[0], "moved.py"), ("b.py", "c.py"))),
+    ]
+    with project.index() as index:
+        assert index.store.past_commits() == {}
+        index.store.set_past("mark", told, names[:1])
+        assert index.store.past_commits() == {each.id: each for each in told}
+        index.store.set_past("mark", [], ())
+        assert index.store.past_commits() == {}, "no commits are a past as well"
+
+
+def test_a_past_of_ordinary_commits_is_small(project: Project) -> None:
+    paths = [f"source/rooms/{name}/lantern_{number}.py" for name in ("hall", "attic", "cellar") for number in range(20)]
+    told = [
+        PastCommit(f"{number:040x}", f"Keep lantern {number} of the room lit", tuple(paths[number % 60 :][:2]))
+        for number in range(1_000)
+    ]
+    with project.index() as index:
+        index.store.set_past("mark", told, ())
+        (size,) = index.store.db.execute("SELECT length(ids) + length(commits) FROM past").fetchone()
+        assert size < 50 * len(told), "an id, and of the rest a fraction: 100 letters without it"
+
+
 def test_only_so_much_of_the_past_counts(twins: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(history, "HISTORY_COMMITS", 2)
     with twins.index() as index:
@@ -159,6 +248,38 @@ def test_a_git_that_fails_leaves_the_rest_of_the_index_in_step(twins: Project, m
         change(twins, "second.py", "Keep the lantern lit")
         index.sync()
         assert_equals_fresh(twins, index)
+
+
+@pytest.mark.parametrize("cut", ["", "M", "R100", "R100\0first.py", "M\0first.py\0R100\0second.py"])
+def test_what_git_does_not_say_to_its_end_is_no_past(twins: Project, monkeypatch: pytest.MonkeyPatch, cut: str) -> None:
+    change(twins, "first.py", "Trim the wick")
+    commit = twins.git("rev-parse", "HEAD").strip()
+    told = f"\1{commit}\2Trim the wick\0\n{cut}" if cut else ""
+    real = history.safe_git
+
+    def cut_off(root: str, *args: str, timeout: float, feed: bytes | None = None) -> GitResult:
+        done = real(root, *args, timeout=timeout, feed=feed)
+        return replace(done, stdout=told.encode()) if "diff-tree" in args else done
+
+    with twins.index() as index:
+        monkeypatch.setattr(history, "safe_git", cut_off)
+        index.sync()
+        assert sorted(found(index, "lamp")) == ["first.py", "second.py"]
+        assert past(index) == ({"trim": {"first.py"}, "wick": {"first.py"}} if "M\0first.py" in cut else {})
+        assert index.store.meta("history") == commit, "there is nothing more to ask"
+
+
+def test_a_git_that_ends_with_an_error_says_nothing(twins: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    change(twins, "first.py", "Trim the wick")
+    real = history.safe_git
+
+    def failed(root: str, *args: str, timeout: float, feed: bytes | None = None) -> GitResult:
+        return replace(real(root, *args, timeout=timeout, feed=feed), returncode=128)
+
+    with twins.index() as index:
+        monkeypatch.setattr(history, "safe_git", failed)
+        index.sync()
+        assert past(index) == {} and index.store.past_commits() == {}
 
 
 def test_a_project_inside_a_repository_has_the_past_of_its_own_files(project: Project) -> None:

@@ -21,7 +21,7 @@ with Index.open(sys.argv[1], home=sys.argv[2], url=sys.argv[3]) as index:
     index.sync()
     print("done", flush=True)
 """
-MOMENTS = 50
+MOMENTS = 15
 
 
 def start(project: Project) -> subprocess.Popen[bytes]:

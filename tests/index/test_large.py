@@ -9,10 +9,12 @@ from nebula.index import constants
 from nebula.index.building import segments
 from nebula.index.building.batches import build
 from nebula.index.postings import places
+from nebula.index.stores.rows import Stamp
 
 TINY = "".join(f"def f{i}():\n  a\n  b\n  c\n" for i in range(5_000))
 
 
+@pytest.mark.slow
 def test_more_chunks_than_a_segment_holds_make_several(project: Project) -> None:
     for i in range(14):
         project.write(f"m{i}.py", TINY.replace("a\n", f"lighthouse{i}\n", 1))
@@ -38,7 +40,7 @@ def test_a_file_goes_whole_into_the_next_segment(project: Project, monkeypatch: 
         assert [found[f"m{i}.py"][1] for i in range(5)] == [2] * 5
         assert len({segment for segment, _ in found.values()}) == 3
         assert {hit.path for hit in index.search("beacon harbour", 20)} == found.keys()
-        built = build(index.root, [(path, state.stamp) for path, state in index.store.states().items()])
+        built = build(index.root, [(path, Stamp(*state.stamp)) for path, state in index.store.states().items()])
         assert [segment.chunk_count for segment in built.segments] == [5, 4, 2]
         assert max(place for segment in built.segments for _, data, _ in segment.terms for place in places(data)) == 4
         monkeypatch.undo()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 import time
 
@@ -41,6 +42,15 @@ def test_a_file_that_takes_too_long_to_parse_is_cut_into_windows(path: str, monk
     assert cut_file("after.py", function("lighthouse")) == [Span(1, 4, "lighthouse")], "the next one is whole again"
 
 
+def test_nothing_of_a_short_file_stays_in_memory() -> None:
+    data = function("lighthouse").encode()
+    before = sys.getrefcount(data)
+    for _ in range(3):
+        assert cut_file("a.py", data) == [Span(1, 4, "lighthouse")]
+    assert sys.getrefcount(data) == before
+
+
+@pytest.mark.slow
 def test_others_work_while_a_file_is_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parsers, "PARSE_SECONDS", 20 * LIMIT_S)
     parsing = threading.Thread(target=cut_file, args=("a.js", SLOW["a.js"]))

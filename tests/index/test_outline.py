@@ -67,6 +67,9 @@ def test_references_question_and_reading_are_added_up(tmp_path: Path) -> None:
         calls += "    shared_shore()\n" * 9
         made.write(f"m{number}.py", f"{uses}\n\ndef {name}():\n{calls}    return 'word{number} harbour'\n")
     made.write("far.py", "def far_away():\n    return 'harbour word3 word3'\n")
+    made.write("calm.py", "def calm_day():\n    return 2\n")
+    made.write("weather.py", "from calm import calm_day\n\n\ndef weather():\n    return calm_day()\n")
+    made.write("old.md", "Of ships and shores.\n" * 40 + "A harbour.\n")  # what speaks of it counts against it
     with made.index() as index:
         index.sync()
         for question, recent in (
@@ -77,12 +80,14 @@ def test_references_question_and_reading_are_added_up(tmp_path: Path) -> None:
         ):
             referred = {path: rank for _, path, rank in index.store.ranked_files(100, recent)}
             assert len(set(referred.values())) > 5 and max(referred.values()) < 1
-            hits = rank(index.store, question, OUTLINE_HITS) if question else []
             asked: dict[str, float] = {}
-            for score, hit in hits:
-                asked[hit.path] = max(asked.get(hit.path, 0.0), score / hits[0][0])
+            for score, hit in rank(index.store, question, OUTLINE_HITS):
+                asked[hit.path] = max(asked.get(hit.path, 0.0), score)
+                referred.setdefault(hit.path, hit.rank)
             worth = {
-                path: referred[path] / max(referred.values()) + asked.get(path, 0.0) + (path in recent)
+                path: referred[path] / max(referred.values())
+                + asked.get(path, 0.0) / max([1e-9, *asked.values()])
+                + (path in recent)
                 for path in referred
             }
             assert paths(index.outline(question, recent)) == sorted(worth, key=lambda path: (-worth[path], path))
@@ -99,12 +104,14 @@ def test_only_the_best_hits_of_a_question_bring_files_forward(tmp_path: Path) ->
     made = Project(tmp_path)
     for number in range(OUTLINE_HITS + 10):
         made.write(f"m{number:02}.py", f"def name{number}():\n    return 'harbour'\n")
+    made.write("apart.py", "def sea_gull():\n    return 'cookie'\n")
     with made.index() as index:
         index.sync()
         best = [hit.path for _, hit in rank(index.store, "harbour", OUTLINE_HITS)]
         assert sorted(paths(index.outline("harbour", limit=OUTLINE_HITS))) == sorted(best)
         rest = paths(index.outline("harbour", limit=100))[OUTLINE_HITS:]
         assert rest == sorted(rest) and not set(rest) & set(best)
+        assert rest[0] == "apart.py", "it stands before what the question would have found beyond that"
 
 
 def test_an_empty_project_has_none(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ def end_connections(project: Project) -> None:
         other.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid != pg_backend_pid()")
 
 
+@pytest.mark.slow
 def test_a_lost_connection_is_made_again(project: Project) -> None:
     with project.index() as index:
         index.sync()

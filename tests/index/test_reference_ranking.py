@@ -32,6 +32,11 @@ FIRST = {
     "docs/session.md": "# Session\n\nThe session cookie is saved in the database.\n",
     "settings.yaml": "session:\n  cookie: yes\n  retry: 3\n",
     "empty.py": "",
+    "sails/jib.py": "def pull_rope():\n    wind = 1\n",
+    "sails/main.py": "def pull_rope():\n    wind = 2\n",
+    "sails/spinnaker.py": "def pull_rope():\n    wind = 3\n",
+    "sails/letters.py": "def ab_c():\n    query = 1\n",
+    "sails/crew.py": "def hoist():\n    pull_rope()\n    ab_c()\n    connect_database()\n",
 }
 LATER: dict[str, str | None] = {
     "app/session.py": function("open_session", "connect_database") + function("forget", "lantern", "cookie"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -125,3 +127,10 @@ def test_postings_come_back_as_they_were(places: dict[int, int]) -> None:
     assert postings.count(data) == len(places)
     moved = postings.moved(data, {place: place // 2 for place in list(places)[:3]})
     assert len(moved) == len(list(places)[:3])
+
+
+@pytest.mark.parametrize("run", ["ア", "アイ", "データ", "データア"])
+def test_a_long_run_of_katakana_is_looked_through_once(run: str) -> None:
+    began = time.process_time()
+    question_terms(run * (8_000 // len(run)))
+    assert time.process_time() - began < 5

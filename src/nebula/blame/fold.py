@@ -16,6 +16,7 @@ from nebula.blame import text
 from nebula.blame.authors import BEFORE, YOU, Author
 from nebula.blame.course import NOTHING, Course, FileAuthors, GoneLine, enter, file_of, settle, take_back
 from nebula.blame.inherit import Inheritance, Lost, inherit
+from nebula.blame.renames import find_renames
 from nebula.files.digest import digest
 from nebula.workspace.journal.changes import RecordedChange
 
@@ -33,7 +34,7 @@ class History(Protocol):
     def changes(self, path: str) -> Sequence[RecordedChange]:
         """Return the changes of a path, oldest first."""
 
-    def changes_of(self, group: str) -> Sequence[RecordedChange]:
+    def changes_of(self, turn: str) -> Sequence[RecordedChange]:
         """Return the changes of a turn, oldest first."""
 
     def content(self, state: str) -> bytes | None:
@@ -133,10 +134,12 @@ class Fold:
         state = course.known.get(name or "")
         if name is None:
             state = NOTHING
+        if state is None and change.before is None and change.kind == "write":
+            state = self._carried_whole(path, change, content)
         if state is None:
             base = course.state or NOTHING
             heritage = inherit(self._content(base), base.owners(), content)
-            author = Author("turn", change.group) if change.kind == "write" and course.is_known else BEFORE
+            author = Author("turn", change.turn) if change.kind == "write" and course.is_known else BEFORE
             if not heritage.is_settled and change.kind != "write":
                 take_back(course, heritage, lambda _: True)
             if not heritage.is_settled:
@@ -147,13 +150,32 @@ class Fold:
         course.is_known = True
         enter(course, state, name, change.ts)
 
-    def _lost_in_turn(self, path: str, change: RecordedChange) -> Iterator[Lost[Author]]:
-        """Yield the lines that the turn of a change took out of other files."""
+    def _carried_whole(self, path: str, change: RecordedChange, content: bytes) -> FileAuthors | None:
+        """Return the state of a file that the turn only gave another path, as short as its lines may be."""
+        others = self._others_of_turn(path, change)
+        ends = {other: (own[0].before, own[-1].after) for other, own in others.items()}
+        old = find_renames({**ends, path: (None, change.after)}).get(path)
+        if old is None:
+            return None
+        first = others[old][0]
+        found = self._state_found(old, self._fold(old, first.seq), first)
+        if found is None:
+            return None
+        state = FileAuthors(content, middle=list(found.owners()))
+        state.remember()
+        return state
+
+    def _others_of_turn(self, path: str, change: RecordedChange) -> dict[str, list[RecordedChange]]:
+        """Return the changes that the turn of a change made to other files."""
         courses: dict[str, list[RecordedChange]] = {}
-        for each in self._history.changes_of(change.group):
+        for each in self._history.changes_of(change.turn):
             if each.path != path and each.kind == change.kind:
                 courses.setdefault(each.path, []).append(each)
-        for other, own in courses.items():
+        return courses
+
+    def _lost_in_turn(self, path: str, change: RecordedChange) -> Iterator[Lost[Author]]:
+        """Yield the lines that the turn of a change took out of other files."""
+        for other, own in self._others_of_turn(path, change).items():
             after = file_of(own[-1].after)
             left = self._history.content(after) if after is not None else b""
             found = self._state_found(other, self._fold(other, own[0].seq), own[0])

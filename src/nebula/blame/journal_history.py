@@ -37,9 +37,9 @@ class JournalHistory:
     def changes(self, path: str) -> Sequence[RecordedChange]:
         return self._by_path.get(path, ())
 
-    def changes_of(self, group: str) -> Sequence[RecordedChange]:
-        self._note_touched(name_turn(group), self._by_group.get(group, ()))
-        return self._by_group.get(group, ())
+    def changes_of(self, turn: str) -> Sequence[RecordedChange]:
+        self._note_touched(name_turn(turn), self._by_turn.get(turn, ()))
+        return self._by_turn.get(turn, ())
 
     def content(self, state: str) -> bytes | None:
         # Damage shows as lines of somebody else, and nothing is written from it; checking each one takes half the time.
@@ -56,9 +56,9 @@ class JournalHistory:
         except WorkspaceError:
             return None
 
-    def has_turn(self, group: str) -> bool:
+    def has_turn(self, turn: str) -> bool:
         """Return True if the journal has a change of a turn. A node is made when its turn is over: that stays so."""
-        return group in self._by_group
+        return turn in self._by_turn
 
     def _note_touched(self, name: str, changes: Sequence[RecordedChange]) -> None:
         self._basis.touched[name] = changes[-1].seq if changes else -1
@@ -88,8 +88,8 @@ class JournalHistory:
         return found
 
     @cached_property
-    def _by_group(self) -> dict[str, list[RecordedChange]]:
+    def _by_turn(self) -> dict[str, list[RecordedChange]]:
         found: dict[str, list[RecordedChange]] = {}
         for change in self._changes:
-            found.setdefault(change.group, []).append(change)
+            found.setdefault(change.turn, []).append(change)
         return found

@@ -10,12 +10,18 @@ from __future__ import annotations
 import re
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from hashlib import blake2b
 from typing import Final, Literal
 
 from nebula.blame import text
-from nebula.blame.inherit import Lost, inherit
-from nebula.value import value
+from nebula.blame.inherit import Inheritance, Lost, inherit
+from nebula.blame.renames import find_renames
+from nebula.graph.values import FileState
+from nebula.value import replace, value
+
+try:
+    from _blake2 import blake2b  # without OpenSSL, which takes milliseconds to load
+except ImportError:
+    from hashlib import blake2b
 
 LENGTH: Final = 8
 UNTOLD: Final = "." * LENGTH
@@ -23,15 +29,6 @@ UNTOLD: Final = "." * LENGTH
 _RUN = re.compile(r"(\d{1,9}):((?:[\w.-]{8})+)")
 
 _Writer = Literal["turn", "found", "moved"]
-
-
-@value
-class FileStep:
-    """A file before and after one of a turn's changes, as the journal names states; None: there was no file."""
-
-    path: str
-    before: str | None
-    after: str | None
 
 
 @value
@@ -83,18 +80,22 @@ def count_written(wrote: str) -> int:
 
 
 def record_lines(
-    steps: Iterable[FileStep], content: Callable[[str], bytes | None], may_tell: Callable[[str], bool]
+    steps: Iterable[FileState], content: Callable[[str], bytes | None], may_tell: Callable[[str], bool]
 ) -> dict[str, LineRecord]:
     """Return what a turn wrote and took out, by path, from its changes in order.
 
     `content` returns the bytes of a state, None where they were not kept: nothing is told of such a file. A line for
     which `may_tell` is False is counted and not named."""
-    by_path: dict[str, list[FileStep]] = {}
+    by_path: dict[str, list[FileState]] = {}
     for step in steps:
         by_path.setdefault(step.path, []).append(step)
     ends = {path: found for path, own in by_path.items() if (found := _follow(own, content)) is not None}
+    renamed = find_renames({path: (own[0].before, own[-1].after) for path, own in by_path.items()})
     for path, (_, owners, after, _) in ends.items():
-        _mark_moved(owners, after, [lost for other, end in ends.items() if other != path for lost in end[3]])
+        if path in renamed:
+            owners[:] = ["moved"] * len(owners)
+        else:
+            _mark_moved(owners, after, [lost for other, end in ends.items() if other != path for lost in end[3]])
     return {
         path: LineRecord(_write_runs(owners, after, may_tell), "".join(_find_removed(path, ends, may_tell)))
         for path, (_, owners, after, _) in ends.items()
@@ -104,7 +105,7 @@ def record_lines(
 _End = tuple[bytes, list[_Writer], list[bytes], list[Lost[_Writer]]]
 
 
-def _follow(steps: Sequence[FileStep], content: Callable[[str], bytes | None]) -> _End | None:
+def _follow(steps: Sequence[FileState], content: Callable[[str], bytes | None]) -> _End | None:
     """Return what the turn found in a file, who wrote its last lines, these lines, and what was lost on the way."""
     first = _bytes(steps[0].before, content)
     if first is None or text.is_binary(first):
@@ -126,16 +127,20 @@ def _follow(steps: Sequence[FileStep], content: Callable[[str], bytes | None]) -
     return first, owners, text.split(here), lost
 
 
-def _bytes(state: str | None, content: Callable[[str], bytes | None]) -> bytes | None:
+def _bytes(state: str, content: Callable[[str], bytes | None]) -> bytes | None:
     return content(state) if state else b""
 
 
 def _mark_moved(owners: list[_Writer], lines: Sequence[bytes], lost: Sequence[Lost[_Writer]]) -> None:
-    """Mark what the turn only carried here from another of its files."""
-    keys = {each.key for each in lost if text.is_telling(each.key)}
-    for number, line in enumerate(lines):
-        if owners[number] == "turn" and text.key(line) in keys:
-            owners[number] = "moved"
+    """Mark what the turn only carried here from another of its files, by the same rule as the journal's lines."""
+    heritage: Inheritance[_Writer] = Inheritance(0, 0, list(lines), [_open(each) for each in owners], [])
+    heritage.claim_moved(replace(each, owner="moved") for each in lost)
+    heritage.settle("turn")
+    owners[:] = [each or "turn" for each in heritage.owners]
+
+
+def _open(owner: _Writer) -> _Writer | None:
+    return None if owner == "turn" else owner
 
 
 def _find_removed(path: str, ends: dict[str, _End], may_tell: Callable[[str], bool]) -> list[str]:

@@ -4,30 +4,31 @@ what helps to answer the same question again (`kept`)."""
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 from itertools import groupby
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from nebula.blame import text
 from nebula.blame.authors import BEFORE, YOU, Author, pack_authors, unpack_authors
-from nebula.blame.commits import LineCommit, LineOrigin, content_at, find_origins, is_revision, own_email
-from nebula.blame.exchange.other_agents import OtherAgents
-from nebula.blame.fold import Fold
 from nebula.blame.journal_history import MOST_OF_FILE, JournalHistory
 from nebula.blame.kept.basis import Basis, own_address
 from nebula.blame.kept.cache import BlameCache
-from nebula.blame.node_lines import TurnLines, find_writers
 from nebula.blame.reflog import find_state
-from nebula.blame.runs import LineRun, join_runs, read_runs
+from nebula.blame.runs import LineRun, checked_runs, join_runs
 from nebula.errors import EXIT_USAGE, NebulaError
 from nebula.files.digest import digest
 from nebula.graph.errors import GraphError
 from nebula.workspace.journal.reader import JournalReader
 from nebula.workspace.local import open_workspace
 
+# What works an answer out is imported where that is done: most answers are known from before, and those modules would
+# be a quarter of the time that such a question takes.
 if TYPE_CHECKING:
+    from nebula.blame.commits import LineCommit, LineOrigin
+    from nebula.blame.fold import Fold
+    from nebula.blame.node_lines import TurnLines
     from nebula.graph.graph import Graph
     from nebula.graph.values import Node
 
@@ -76,6 +77,8 @@ class ProjectBlame:
         Raises BlameRefused, and WorkspaceError for what the guard refuses."""
         real = self._workspace.resolve(path)
         if revision:
+            from nebula.blame.commits import content_at, is_revision
+
             if not is_revision(self._root, revision):
                 raise BadTarget("There is no revision {revision} here.", revision=revision)
             content = content_at(self._root, revision, real)
@@ -94,18 +97,22 @@ class ProjectBlame:
 
     def runs(self, path: str, content: bytes, revision: str = "") -> list[LineRun]:
         """Return who wrote each line of a content that a file has, or had."""
+        return [LineRun(**run) for run in self.told(path, content, revision)]
+
+    def told(self, path: str, content: bytes, revision: str = "") -> Sequence[dict[str, Any]]:
+        """Return the same as JSON tells it, which is how it is kept."""
         if revision or self._current:
-            return self._work_out(path, content, revision)
+            return [run.to_json() for run in self._work_out(path, content, revision)]
         lines = text.count_lines(content)
-        kept = self._cache.find(path, "runs", digest(content), lambda packed: read_runs(packed, lines))
+        kept = self._cache.find(path, "runs", digest(content), lambda packed: checked_runs(packed, lines))
         if kept is not None:
             return kept[1]
-        runs = self._work_out(path, content)
+        told = [run.to_json() for run in self._work_out(path, content)]
         if self._graph is not None:
-            self._more_basis.look_at(*self._graph.find_files({run.node_id for run in runs if run.node_id}))
+            self._more_basis.look_at(*self._graph.find_files({run["node_id"] for run in told if "node_id" in run}))
         self._more_basis.rest_on(self._basis)
-        self._cache.keep(path, "runs", self._more_basis, [run.to_json() for run in runs])
-        return runs
+        self._cache.keep(path, "runs", self._more_basis, told)
+        return told
 
     def _work_out(self, path: str, content: bytes, revision: str = "") -> list[LineRun]:
         authors = self.authors(path, content)
@@ -121,6 +128,8 @@ class ProjectBlame:
         return join_runs(told)
 
     def _find_origins(self, path: str, content: bytes, lines: list[int], revision: str) -> dict[int, LineOrigin]:
+        from nebula.blame.commits import find_origins
+
         self._more_basis.look_at(*find_state(self._root))
         self._more_basis.email = own_address()
         return find_origins(self._root, path, content, lines, revision)
@@ -129,6 +138,8 @@ class ProjectBlame:
         """Give lines that another agent says it wrote to that one; to a turn, where it was one of this project."""
         if not origins:
             return
+        from nebula.blame.exchange.other_agents import OtherAgents
+
         agents = OtherAgents(self._root).find(dict.fromkeys(origins.values()))
         for line, origin in origins.items():
             if (agent := agents.get(origin)) is None:
@@ -176,6 +187,8 @@ class ProjectBlame:
 
     @cached_property
     def _fold(self) -> Fold:
+        from nebula.blame.fold import Fold
+
         return Fold(self._history)
 
     @cached_property
@@ -190,12 +203,16 @@ class ProjectBlame:
 
     @cached_property
     def _own_email(self) -> str | None:
+        from nebula.blame.commits import own_email
+
         return own_email(self._root)
 
     def _with_records(self, path: str, content: bytes, authors: list[Author]) -> list[Author]:
         """Return the authors, with turns of which only the node's own record is known: in a clone, or of others."""
         if all(author.kind == "turn" for author in authors) or not self._records:
             return authors
+        from nebula.blame.node_lines import find_writers
+
         writers = find_writers(path, content, self._records, self._history.now)
         return [
             Author("turn", writer) if writer is not None and author.kind in ("you", "before") else author
@@ -205,12 +222,13 @@ class ProjectBlame:
     @cached_property
     def _records(self) -> list[TurnLines]:
         """Return what nodes record whose turns are not in the journal, oldest first."""
+        from nebula.blame.node_lines import TurnLines
+
         return [
-            TurnLines(node.id, file.path, file.wrote, file.removed)
+            TurnLines(node.id, file.path, file.wrote, file.removed, file.before, file.after)
             for node in self.nodes()
             if not self._history.has_turn(node.id)
             for file in node.files
-            if file.wrote or file.removed
         ]
 
     def _with_node(self, author: Author) -> Author:

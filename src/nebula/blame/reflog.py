@@ -7,7 +7,7 @@ import re
 from datetime import datetime
 from typing import Final
 
-from nebula.blame.exchange.other_agents import IMPORTED, TRACES
+from nebula.blame.exchange import IMPORTED, TRACES
 from nebula.files.reading import UnreadableFile, read_below
 from nebula.git import MOST_OF_LINK, find_repository
 

@@ -35,6 +35,9 @@ class LineRun:
         return replace(self, start_line=0, end_line=0) == replace(other, start_line=0, end_line=0)
 
 
+_NAMES = frozenset(LineRun.__match_args__)
+
+
 def join_runs(parts: Sequence[LineRun]) -> list[LineRun]:
     """Return runs that follow one another with those joined of which the same is told."""
     runs: list[LineRun] = []
@@ -46,13 +49,15 @@ def join_runs(parts: Sequence[LineRun]) -> list[LineRun]:
     return runs
 
 
-def read_runs(told: Sequence[dict[str, Any]], lines: int) -> list[LineRun]:
-    """Return runs from their JSON. Raises TypeError or ValueError where they do not cover so many lines."""
-    runs = [LineRun(**run) for run in told]
-    ends = [0, *(run.end_line for run in runs)]
-    if ends[-1] != lines or any(run.start_line != end + 1 for run, end in zip(runs, ends, strict=False)):
+def checked_runs(told: Sequence[dict[str, Any]], lines: int) -> Sequence[dict[str, Any]]:
+    """Return runs as JSON tells them. Raises TypeError, AttributeError or ValueError where it tells something else, or
+    does not cover so many lines."""
+    ends: list[Any] = [0, *(run.get("end_line") for run in told)]
+    if ends[-1] != lines or [run.get("start_line") for run in told] != [end + 1 for end in ends[:-1]]:
         raise ValueError("it does not cover the file")
-    return runs
+    if not all(map(_NAMES.issuperset, told)):
+        raise ValueError("it tells something else")
+    return told
 
 
 def cut_runs(runs: Sequence[LineRun], first: int, last: int) -> list[LineRun]:

@@ -38,7 +38,7 @@ class AmbiguousId(NotFound):
     def __init__(self, beginning: str, candidates: Sequence[str]) -> None:
         shown = ", ".join(candidates[:5]) + (", …" if len(candidates) > 5 else "")
         super().__init__(
-            "{beginning} stands for {count} nodes; say more of the id: {candidates}",
+            "{beginning} stands for {count} nodes; give more of the id: {candidates}",
             beginning=beginning,
             count=len(candidates),
             candidates=shown,

@@ -23,6 +23,7 @@ class Housekeeper:
         self._thread: threading.Thread | None = None
         self._due_at: float | None = None
         self._stopping = False
+        self._is_working = False
         self._error: BaseException | None = None
 
     def wake(self) -> None:
@@ -32,6 +33,12 @@ class Housekeeper:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="graph-housekeeping", daemon=True)
                 self._thread.start()
+
+    def call(self) -> None:
+        """Says that there is something to do, to whoever is not at it already."""
+        with self._condition:
+            if not self._is_working:
+                self.wake()
 
     def stop(self) -> None:
         """Waits for the running work to end; what was not begun is left to the caller."""
@@ -48,10 +55,12 @@ class Housekeeper:
 
     def _run(self) -> None:
         while self._wait():
+            self._is_working = True
             try:
                 self._work()
             except Exception as error:  # noqa: BLE001
                 self._error = error
+            self._is_working = False
 
     def _wait(self) -> bool:
         """Waits until there is work; False when there is none for a while, and the thread can end."""

@@ -10,18 +10,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from nebula.graph import events
-from nebula.graph.derived.search import (
-    Found,
-    Query,
-    beginnings,
-    due,
-    latest,
-    models,
-    search,
-    tags,
-    timestamps,
-    tries_of,
-)
+from nebula.graph.derived.beginnings import read_beginnings
+from nebula.graph.derived.file_problems import problems
+from nebula.graph.derived.node_index import NodeIndex
+from nebula.graph.derived.search import Found, Query, due, latest, models, search, tags, tries_of
 from nebula.graph.disk.node_files import FOLDER as NODES
 from nebula.graph.disk.watch import NodeWatch
 from nebula.graph.errors import AmbiguousId, BadFile, NotFound
@@ -30,7 +22,7 @@ from nebula.graph.flows.topology import history
 from nebula.graph.formats.config_yaml import GraphSettings
 from nebula.graph.ids import shortest_unique
 from nebula.graph.store import GraphStore
-from nebula.graph.values import DEFAULT_FLOW, Flow, Node, Problem, several
+from nebula.graph.values import DEFAULT_FLOW, Beginning, Flow, Node, Problem, several
 
 if TYPE_CHECKING:
     from typing import Self
@@ -75,18 +67,27 @@ class GraphReader:
     def watch_nodes(self) -> Callable[[], list[str]]:
         """A function that says, each time it is called, which nodes' files are new or changed since the last time:
         by this process, another one, an editor or git. Raises BadFile where the folder cannot be looked at."""
-        watch = NodeWatch(self._store.disk)
-
-        def look() -> list[str]:
-            with self._store.reading():
-                return watch.look()
-
-        return look
+        return NodeWatch(self._store.disk, self._store.reading).look
 
     def get_node(self, node_id: str) -> Node:
         """The node as its file says now. Raises NotFound, or BadFile when the file cannot be read."""
         with self._store.reading():
             return self._store.read(node_id)
+
+    def get_nodes(self, node_ids: Sequence[str]) -> dict[str, Node | BadFile]:
+        """Return many nodes as their files say now, by id. Those that are not there are left out; in the place of one
+        whose file cannot be read stands the error that says why."""
+        found: dict[str, Node | BadFile] = {}
+        with self._store.reading():
+            rows = self._store.node_index.find_all(node_ids)
+            for node_id in node_ids:
+                try:
+                    found[node_id] = self._store.read(node_id, rows[node_id][0].path if node_id in rows else "")
+                except BadFile as problem:
+                    found[node_id] = problem
+                except NotFound:
+                    continue
+        return found
 
     def find_files(self, node_ids: Iterable[str]) -> list[str]:
         """Return the absolute paths of the files that hold these nodes; of those that are none, none."""
@@ -124,31 +125,23 @@ class GraphReader:
 
     def list_nodes(self, limit: int | None = None, offset: int = 0) -> list[Node]:
         """Nodes, newest first."""
-        with self._store.reading():
-            return latest(self._store.node_index, limit, offset)
+        return latest(self._index(), limit, offset)
 
-    def list_tries(self, node: Node) -> list[str]:
-        """Return the ids of all tries of a first prompt, oldest first; `node` is one of them."""
-        with self._store.reading():
-            return tries_of(self._store.node_index, node)
+    def list_tries(self, node: Node, *, wait: bool = True) -> list[str]:
+        """Return the ids of all tries of a first prompt, oldest first; `node` is one of them. Without `wait`, those
+        that were read by now."""
+        return tries_of(self._index(), node, wait=wait)
 
-    def list_beginnings(self) -> dict[str, str]:
-        """Return the id of the first try of each first prompt that was asked again, or raced. In a graph whose files
-        were not read yet those that come later are missing."""
+    def list_beginnings(self, node_ids: Sequence[str]) -> dict[str, Beginning]:
+        """Return how the conversations began whose first turns these are, without waiting for anything."""
         with self._store.reading():
-            return beginnings(self._store.node_index)
-
-    def list_timestamps(self, node_ids: Sequence[str]) -> dict[str, str]:
-        """Return when each of these nodes was made, without reading their files; in a graph that is new to this machine
-        some may be missing."""
-        with self._store.reading():
-            return timestamps(self._store.node_index, node_ids)
+            return read_beginnings(self._store.node_index, self._store.nodes, node_ids)
 
     def list_nodes_outside(self) -> list[Node]:
         """Nodes that are in no flow, newest first: taken out of theirs, or parted from another one after a merge."""
         with self._store.reading():
             inside = {entry.id for loaded in self._store.flows.all() for entry in loaded.flow.entries}
-            return latest(self._store.node_index, None, 0, without=inside)
+        return latest(self._index(), None, 0, without=inside)
 
     def count_nodes(self) -> int:
         """How many nodes there are, without reading them."""
@@ -157,8 +150,7 @@ class GraphReader:
 
     def due_nodes(self) -> list[Node]:
         """Nodes whose summary has to be built, oldest first: edited since the last one, or without any."""
-        with self._store.reading():
-            return due(self._store.node_index)
+        return due(self._index())
 
     def search_nodes(
         self,
@@ -175,28 +167,33 @@ class GraphReader:
         In a large graph seen for the first time the answer does not wait for the whole index: `unread` says how many
         nodes it left out. With `patience` it waits so many seconds, and nobody else has to meanwhile."""
         query = Query.of(several(tags), several(keywords), text or "", **filters)
-        until = time.monotonic() + patience
+        node_index = self._index()
         if patience:
-            with self._store.reading():
-                self._store.node_index.refresh()
-            self._store.node_index.read_all(until)
-        with self._store.reading():
-            found, late = search(self._store.node_index, query, limit)
-        if late:
+            until = time.monotonic() + patience
+            node_index.refresh()
+            node_index.read_all(until)
+        found, late = search(node_index, query, limit)
+        if found.unread:
+            self._store.want_reading()
+        elif late:
             self._store.want_scan()
         return found
 
     search = search_nodes
 
+    def _index(self) -> NodeIndex:
+        """Return the node index, ready to be asked. It has locks of its own: whoever waits until it has read everything
+        keeps nobody else from reading."""
+        with self._store.reading():
+            return self._store.node_index
+
     def list_tags(self) -> dict[str, int]:
         """Every tag and how many nodes have it, in alphabetical order."""
-        with self._store.reading():
-            return tags(self._store.node_index)
+        return tags(self._index())
 
     def list_models(self) -> dict[str, int]:
         """Every model that answered and how often."""
-        with self._store.reading():
-            return models(self._store.node_index)
+        return models(self._index())
 
     def get_flow(self, flow: str = DEFAULT_FLOW) -> Flow:
         """A flow by id or name. Raises NotFound, or BadFile where its file cannot be read."""
@@ -236,10 +233,10 @@ class GraphReader:
 
     def problems(self) -> list[Problem]:
         """Return what was met that makes no sense: unreadable files, ids claimed twice, connections to nowhere."""
+        node_index = self._index()
+        node_index.catch_up()
         with self._store.reading():
-            self._store.node_index.catch_up()
-            found = self._store.node_index.problems() + self._store.flows.problems()
-            return found + self._store.problems()
+            return problems(node_index) + self._store.flows.problems() + self._store.problems()
 
     def unreadable(self, last: int) -> list[Problem]:
         """Files that make no sense; of the node files so many are looked at, those that came last."""

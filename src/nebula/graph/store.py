@@ -17,12 +17,9 @@ from nebula.graph.disk.flow_files import FlowFiles, Loaded
 from nebula.graph.disk.node_files import FOLDER as NODES
 from nebula.graph.disk.node_files import INDEX as NODE_INDEX
 from nebula.graph.disk.node_files import NodeFiles
-from nebula.graph.disk.old_journal import FILE as OLD_JOURNAL
-from nebula.graph.disk.old_journal import Extend, OldJournal
 from nebula.graph.disk.settings import SettingsFile
-from nebula.graph.disk.step import Put, Remove, checksum
-from nebula.graph.errors import BadFile, CycleError, NotFound
-from nebula.graph.flows.change import FlowChange, GraphChange, changed
+from nebula.graph.errors import BadFile, NotFound
+from nebula.graph.flows.change import GraphChange
 from nebula.graph.flows.topology import new_flow
 from nebula.graph.formats.config_yaml import FILE as SETTINGS
 from nebula.graph.housekeeping import Housekeeper
@@ -71,45 +68,9 @@ class GraphStore:
         if self._is_ready:
             return
         self._is_ready = True
-        has_journal = self.disk.exists(OLD_JOURNAL)
-        if (has_journal or self.disk.step_file.is_there()) and self.disk.can_write():
+        if self.disk.step_file.is_there() and self.disk.can_write():
             with self.disk.exclusive():
-                if has_journal:
-                    self._take_over_journal()
-
-    def _take_over_journal(self) -> None:
-        """Bring what an earlier version left in its journal to the files, and remove it; a flow that cannot be read
-        keeps it until somebody has mended that."""
-        journal = OldJournal(self.disk)
-        held = journal.read()
-        last = {op.path: op for op in held if not isinstance(op, Extend)}
-        with self.disk.commit([op for path, op in last.items() if self._is_overdue(op, held)]):
-            for path in last:
-                self._index_recovered(path)
-        with contextlib.suppress(BadFile, NotFound, CycleError):
-            for each in held:
-                if isinstance(each, Extend):
-                    self._extend(each)
-            journal.remove()
-
-    def _is_overdue(self, op: Put | Remove, held: Iterable[Put | Remove | Extend]) -> bool:
-        """True where the file is as the journal found it or left it on the way, or a power cut left nothing in it; what
-        was edited since is left alone."""
-        try:
-            data = self.disk.read(op.path)
-        except BadFile:
-            return False
-        others = [each for each in held if each.path == op.path and not isinstance(each, Extend)]
-        known = {each.before for each in others} | {checksum(each.data) for each in others if isinstance(each, Put)}
-        is_done = data is None if isinstance(op, Remove) else data == op.data
-        return not is_done and (not (data or b"").strip(b"\0") or checksum(data) in known)
-
-    def _extend(self, each: Extend) -> None:
-        loaded = self.flows.load(each.path.partition("/")[2])
-        flow = changed(loaded.flow, FlowChange(loaded.flow.id, add=each.nodes, connect=each.connections))
-        if flow != loaded.flow:
-            with self.disk.commit([self.flows.replacement(loaded, flow)]):
-                self.flows.written(loaded)
+                pass  # taking the lock finishes the step
 
     def _finish_step(self) -> None:
         for path in self.disk.redo_step():
@@ -156,10 +117,12 @@ class GraphStore:
             raise NotFound("no node {node_id}", node_id=node_id)
         return paths
 
-    def read(self, node_id: str) -> Node:
-        """The node as its file says now. Raises NotFound, or BadFile when the file cannot be read."""
-        for _ in range(3):
-            path = self.path_of(node_id)
+    def read(self, node_id: str, path: str = "") -> Node:
+        """The node as its file says now; `path` is where that probably is. Raises NotFound, or BadFile when the file
+        cannot be read."""
+        for attempt in range(3):
+            if attempt or not path:
+                path = self.path_of(node_id)
             try:
                 node = self.nodes.read(path)
             except NotFound:
@@ -234,6 +197,10 @@ class GraphStore:
         return [Problem("unreadable", path, reason) for path, reason in found]
 
     # What may wait
+
+    def want_reading(self) -> None:
+        """Calls for the reading of nodes that are not read yet; one that is under way goes on."""
+        self._housekeeper.call()
 
     def want_scan(self) -> None:
         if not self._scan_wanted:

@@ -31,7 +31,7 @@ class EditHistory:
                 try:
                     result = action()
                 except BaseException:
-                    self._apply(reversed(inverses[:]))
+                    apply_together(self._graph, reversed(inverses[:]))
                     raise
             if inverses:
                 self._done.append(inverses)
@@ -50,17 +50,18 @@ class EditHistory:
             return bool(self._undone) and self._turn(self._undone.pop(), self._done)
 
     def _turn(self, changes: list[GraphChange], onto: deque[list[GraphChange]] | list[list[GraphChange]]) -> bool:
-        onto.append(self._apply(reversed(changes)))
+        onto.append(apply_together(self._graph, reversed(changes)))
         return True
 
-    def _apply(self, changes: Iterable[GraphChange]) -> list[GraphChange]:
-        """Applies all of the changes, or none and an exception; returns their inverses."""
-        inverses: list[GraphChange] = []
-        try:
-            for change in changes:
-                inverses.append(self._graph.apply(change))
-        except GraphError:
-            for inverse in reversed(inverses):
-                self._graph.apply(inverse)
-            raise
-        return inverses
+
+def apply_together(graph: Graph, changes: Iterable[GraphChange]) -> list[GraphChange]:
+    """Apply all of the changes, or none and an exception; return their inverses."""
+    inverses: list[GraphChange] = []
+    try:
+        for change in changes:
+            inverses.append(graph.apply(change))
+    except GraphError:
+        for inverse in reversed(inverses):
+            graph.apply(inverse)
+        raise
+    return inverses

@@ -253,6 +253,15 @@ class Flow:
 
 
 @value
+class Beginning:
+    """How a conversation began."""
+
+    timestamp: str
+    first_try: str = ""
+    """The id of its first prompt as it was asked first, where this one is a further try of it."""
+
+
+@value
 class Problem:
     """Something wrong in the store, found by `check` or met on the way."""
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-FORMAT: Final = 6
+FORMAT: Final = 7
 """Of the index on disk: terms, weights, spans. Another one is not read but rebuilt."""
 APPLICATION_ID: Final = 0x4E_49_44_58
 """Marks the SQLite file as an index of ours ("NIDX")."""
@@ -33,6 +33,9 @@ REST_LINES: Final = 6
 """A rest shorter than this is not worth a window of its own and stays with the one before."""
 PARSE_SECONDS: Final = 2.0
 """Of a thread's own time for one file. The largest that is read needs a fifth of it, if nobody made it take long."""
+PARSE_AT_ONCE_BYTES: Final = 16_384
+"""Up to here a text is handed over whole: the slowest that is known takes half of `PARSE_SECONDS`. Of a text in steps
+py-tree-sitter 0.26 never gives back the memory."""
 PARSE_STEP_BYTES: Final = 1_024
 """Handed to a parser at once; the limit is looked at in between. Smaller steps cost time in every file."""
 MAX_DEPTH: Final = 24

@@ -68,13 +68,17 @@ def places(data: bytes) -> array[int]:
     return found
 
 
+def levels(data: bytes) -> Iterator[tuple[int, int]]:
+    """(level, count of places) from the heaviest level down."""
+    return _LEVEL.iter_unpack(data[1 : 1 + _LEVEL.size * data[0]])
+
+
 def by_level(data: bytes) -> Iterator[tuple[int, array[int]]]:
     """(level, places) from the heaviest level down."""
     every = places(data)
     at = 0
-    for i in range(1, 1 + 3 * data[0], 3):
-        size = data[i + 1] | data[i + 2] << 8
-        yield data[i], every[at : at + size]
+    for level, size in levels(data):
+        yield level, every[at : at + size]
         at += size
 
 

@@ -50,7 +50,7 @@ class Root:
 
     def may_have_changed(self, known: IndexedFile, found: Stamp) -> bool:
         """Return whether a file has to be read to know, or its content is named as the repository no longer does."""
-        return known.stamp != found or len(known.blob) != _HASH_LETTERS[self.hash_name]
+        return found != known.stamp or len(known.blob) != _HASH_LETTERS[self.hash_name]
 
     def read(self, path: str, stamp: Stamp) -> Source | Skipped:
         """Return the file, with the stamp it had before it was read."""

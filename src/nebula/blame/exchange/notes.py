@@ -26,9 +26,9 @@ TurnLines = Mapping[str, Sequence[int]]
 """Line numbers, from 1, by the turn's node."""
 
 
-def note_commit(root: str, revision: str = "HEAD") -> bool:
-    """Add the note of a commit; False where it has no lines of turns. Raises GitFailed."""
-    commit = safe_git(root, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}").stdout.decode().strip()
+def note_commit(root: str) -> bool:
+    """Add the note of the newest commit; False where it has no lines of turns. Raises GitFailed."""
+    commit = safe_git(root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}").stdout.decode().strip()
     if not commit:
         return False
     author = git_setting(root, "user.name") or "nebula", own_email(root) or "nebula@localhost"

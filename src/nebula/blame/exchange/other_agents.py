@@ -14,15 +14,13 @@ from functools import cached_property
 from typing import Any, Final
 
 from nebula.blame.commits import LineOrigin
+from nebula.blame.exchange import IMPORTED, TRACES
 from nebula.files.reading import UnreadableFile, read_below
 from nebula.files.untrusted_json import parse_json
 from nebula.git import GitFailed, find_repository, safe_git
 from nebula.value import value
 
 NOTES: Final = "refs/notes/ai"
-TRACES: Final = ".agent-trace/traces.jsonl"
-IMPORTED: Final = ".nebula/imported_traces.jsonl"
-"""Below the project: records that were brought in from elsewhere."""
 _MOST_OF_TRACES: Final = 32 << 20
 _MOST_NOTES: Final = 300
 """Notes that one question reads."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 FILE: Final = "blame.db"
 _APPLICATION: Final = 0x4E47626C  # "NGbl"
-_VERSION: Final = 1
+_VERSION: Final = 2
 _PATIENCE_S: Final = 1.0
 """Seconds to wait for another process: working it out takes about as long."""
 _MOST_ANSWERS: Final = 1_000
@@ -170,6 +170,14 @@ def _encode(path: str) -> bytes:
     return path.encode(errors="surrogatepass")
 
 
+def _make_tables(db: sqlite3.Connection) -> None:
+    """Make the tables of this version; what another version had worked out is thrown away."""
+    for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall():
+        db.execute(f'DROP TABLE "{name}"')
+    for statement in _SCHEMA:
+        db.execute(statement)
+
+
 def _connect(path: str) -> sqlite3.Connection:
     db = connect(path, application_id=_APPLICATION, version=_VERSION, timeout_s=_PATIENCE_S)
     try:
@@ -178,8 +186,7 @@ def _connect(path: str) -> sqlite3.Connection:
         if db.execute("PRAGMA user_version").fetchone()[0] != _VERSION:
             with transaction(db):
                 if db.execute("PRAGMA user_version").fetchone()[0] != _VERSION:
-                    for statement in _SCHEMA:
-                        db.execute(statement)
+                    _make_tables(db)
                     db.execute(f"PRAGMA user_version = {_VERSION}")
         found = [row[0] for row in db.execute("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid")]
         if found != list(_SCHEMA):

@@ -125,7 +125,7 @@ class _Shelf:
 
 
 def _visible(text: str) -> str:
-    """Most texts have nothing to hide, and looking is much cheaper than rebuilding."""
+    """Strip hidden characters. Most texts have none, and looking for one is much cheaper than rebuilding the text."""
     return strip_hidden_characters(text) if _HIDDEN.search(text) else text
 
 

@@ -115,7 +115,8 @@ def one_line(text: str) -> str:
 
 
 def layout(say: Words, prompt: str, flow: Sequence[str], references: Sequence[str], left_out: int) -> str:
-    """The whole of it. `prompt` may be empty: then it is sent as a message of its own, and section 1 is missing."""
+    """Return the whole context as text. `prompt` may be empty: then it is sent as a message of its own, and section 1
+    is missing."""
     sections = [say.opening]
     if prompt:
         sections.append(f"{say.current}\n{prompt}")

@@ -7,19 +7,16 @@ folders; a file edited in place shows by its own size and time when it is looked
 
 from __future__ import annotations
 
-import contextlib
 import math
 import os
-import threading
 import time
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from nebula.graph.derived.disposable_database import DisposableDatabase
 from nebula.graph.disk import files
 from nebula.graph.disk.data_folder import DataFolder
 from nebula.graph.disk.node_files import FOLDER, NodeFiles
-from nebula.graph.values import Problem
-from nebula.language import Sentence
 
 if TYPE_CHECKING:
     from nebula.graph.derived.database import NodeDatabase
@@ -33,6 +30,9 @@ _PATIENCE = 20
 _FEW = 2000
 """Files a single question may wait for."""
 _LARGE_INDEX = 1 << 20
+_SLOW_TO_FILL = 256 << 10
+"""Bytes of an index: the cache of its 3,000 nodes is filled in 50 milliseconds."""
+_CHUNK = 500
 _STAT_COST = 5e-6
 _PORTION = 250
 _REST = 0.02
@@ -40,28 +40,32 @@ _BEARABLE = 0.1
 """Seconds that a single question may wait for a look at every file, now and then."""
 _QUICK = 0.003
 """Seconds that looking may take each time it is asked for."""
-_CORRUPT, _NOT_A_DATABASE = 11, 26
-_REFUSED = (1, 18)
-"""Codes of SQLite (imported only when it is needed): the question makes no sense, or it is too long."""
+
+
+class NodeFileRow(NamedTuple):
+    """What is known of a node's file."""
+
+    path: str
+    timestamp: str
+    state: int
+    beginning: str | None
+    """None while it was not read."""
+
+
 _Seen = tuple[dict[str, int], files.Signature | None]
 
 
 class NodeIndex:
-    """Safe to use from several threads; each of the two connections has a lock of its own."""
+    """Safe to use from several threads."""
 
     def __init__(self, disk: DataFolder, nodes: NodeFiles, build_later: Callable[[], None]) -> None:
         self._disk = disk
         self._nodes = nodes
         self._build_later = build_later
+        self._is_wanted = False
+        """Whether somebody was told to build it; once, for who is told has to wait anew each time."""
         self._built = False
-        self._writing = threading.RLock()
-        self._asking = threading.RLock()
-        self._opening = threading.Lock()
-        self._is_kept = True
-        """False once the database could not be kept in the user's home: then it lives in memory."""
-        self._discarded = False
-        self._writer: NodeDatabase | None = None
-        self._reader: NodeDatabase | None = None
+        self._database = DisposableDatabase(lambda: os.path.join(disk.derived, FILE), self._forget, self._refill)
         self._seen: _Seen | None = None
         self._look_at = 0.0
         self._scan_at = 0.0
@@ -72,20 +76,47 @@ class NodeIndex:
         if not self._is_built():
             found = self._paths_in_index(node_id)
             if found:
-                self._build_later()
+                self._want()
                 return found
         self._refresh_if_due()
-        found = self._paths(node_id)
+        found = self.paths_of(node_id)
         if not found and self.refresh():
-            found = self._paths(node_id)
+            found = self.paths_of(node_id)
         if not found and 0 < self.count_unread() <= _FEW:
             # The index may name another id for the file than the file itself.
             self.read_all()
-            found = self._paths(node_id)
+            found = self.paths_of(node_id)
         if not found:
             # A file that could not be read, mended in place since the last look at all files.
-            found = [path for path in self._paths_in_index(node_id) if self._disk.exists(f"{FOLDER}/{path}")]
+            found = self._paths_in_index(node_id)
         return found
+
+    def find_all(self, node_ids: Sequence[str]) -> dict[str, list[NodeFileRow]]:
+        """Return the files of many nodes, by id, the one that counts first; what is not in the index of a large folder
+        whose cache does not exist yet is left out."""
+        found: dict[str, list[NodeFileRow]] = {}
+        for node_id, row in self._rows_of(node_ids):
+            found.setdefault(node_id, []).append(row)
+        return {node_id: _best_first(rows) if len(rows) > 1 else rows for node_id, rows in found.items()}
+
+    def _rows_of(self, node_ids: Sequence[str]) -> Iterator[tuple[str, NodeFileRow]]:
+        if not self._is_built():
+            self._want()
+            for line in self._nodes.index_file.find_all(frozenset(node_ids)):
+                yield line.id, NodeFileRow(line.path, line.timestamp, 0, None)
+            return
+        self._refresh_if_due()
+        for start in range(0, len(node_ids), _CHUNK):
+            part = node_ids[start : start + _CHUNK]
+            marks = ",".join("?" * len(part))
+            columns = "id, path, timestamp, state, CASE state WHEN 1 THEN beginning END"
+            for node_id, *row in self.ask(f"SELECT {columns} FROM files WHERE id IN ({marks})", *part):  # noqa: S608
+                yield node_id, NodeFileRow(*row)
+
+    def _want(self) -> None:
+        if not self._is_wanted:
+            self._is_wanted = True
+            self._build_later()
 
     def is_taken(self, node_id: str) -> bool:
         """Return whether a file has that id. The index says so without any cache: every turn asks before its node is
@@ -115,110 +146,57 @@ class NodeIndex:
     def _is_built(self) -> bool:
         """False for a large folder whose cache does not exist yet: filling it takes longer than one node is worth."""
         if not self._built:
-            self._built = not self._has_large_index() or bool(self.ask("SELECT 1 FROM state WHERE key = 'index'"))
+            self._built = not self._has_large_index(_SLOW_TO_FILL) or (
+                self._database.is_there and bool(self.ask("SELECT 1 FROM state WHERE key = 'index'"))
+            )
         return self._built
 
-    def _has_large_index(self) -> bool:
+    def _has_large_index(self, size: int = _LARGE_INDEX) -> bool:
         found = self._nodes.index_file.signature()
-        return found is not None and found.size > _LARGE_INDEX
+        return found is not None and found.size > size
 
     def _paths_in_index(self, node_id: str) -> list[str]:
         """The same straight from the index file; whatever it does not know has to wait for the cache."""
-        from nebula.graph.derived.discover import priority
+        lines = self._nodes.index_file.find(node_id)
+        there = [line for line in lines if self._disk.exists(f"{FOLDER}/{line.path}")]
+        return [row.path for row in _best_first([NodeFileRow(line.path, line.timestamp, 0, None) for line in there])]
 
-        rows = [(line.path, line.timestamp, 0) for line in self._nodes.index_file.find(node_id)]
-        return [row[0] for row in sorted(rows, key=priority, reverse=True)]
-
-    def _paths(self, node_id: str) -> list[str]:
-        from nebula.graph.derived.discover import priority
-
+    def paths_of(self, node_id: str) -> list[str]:
+        """Return what `locate` does, from the database as it stands."""
         rows = self.ask("SELECT path, timestamp, state FROM files WHERE id = ?", node_id)
-        return [row[0] for row in sorted(rows, key=priority, reverse=True)]
+        return [row[0] for row in _best_first(rows)]
 
     def ask(self, query: str, *values: object) -> list[Any]:
-        """Rows of the database as it stands."""
-
-        def rows() -> list[Any]:
-            with self._asking:
-                with self._opening:
-                    if self._reader is None:
-                        self._reader = self._open()
-                return self._reader.connection.execute(query, values).fetchall()
-
-        return self._guarded(rows)
-
-    def _guarded(self, action: Callable[[], T]) -> T:
-        """Runs something on the database. A damaged one is thrown away and made anew; where that does not help, or
-        none can be kept, it lives in memory. A question that SQLite refuses is the question's fault, and raised."""
-        import sqlite3
-
-        from nebula.files.database import ForeignDatabase
-
-        while True:
-            try:
-                return action()
-            except (sqlite3.DatabaseError, ForeignDatabase) as error:
-                if not self._is_kept or isinstance(error, sqlite3.ProgrammingError) or _code_of(error) in _REFUSED:
-                    raise
-                self._start_over(error)
-
-    def _start_over(self, error: Exception) -> None:
-        import sqlite3
-
-        from nebula.graph.derived.database import NodeDatabase
-
-        with self._writing, self._asking:
-            self.close()
-            is_damage = _code_of(error) in (_CORRUPT, _NOT_A_DATABASE)
-            if isinstance(error, sqlite3.DatabaseError) and is_damage and not self._discarded:
-                self._discarded = True
-                with contextlib.suppress(OSError):  # then it cannot be opened either
-                    NodeDatabase(self._path()).discard()
-            else:
-                self._is_kept = False
-        self.refresh()
-        if self.count_unread() <= _FEW:
-            self.read_all()
-
-    def _path(self) -> str:
-        return os.path.join(self._disk.derived, FILE)
-
-    def _open(self) -> NodeDatabase:
-        from nebula.graph.derived.database import NodeDatabase
-
-        first = self._writer or self._reader
-        if first is None:
-            return NodeDatabase(self._path() if self._is_kept else None)
-        # In memory both connections are one.
-        return first if first.path is None else NodeDatabase(first.path)
-
-    def _database(self) -> NodeDatabase:
-        with self._opening:
-            if self._writer is None:
-                self._writer = self._open()
-            return self._writer
+        """Return the rows of the database as it stands."""
+        return self._database.ask(query, *values)
 
     def refresh(self, should_stop: Callable[[], bool] = lambda: False) -> bool:
         """Takes in what changed in the index and the folders; True when something did. Stopped halfway it takes in
         nothing."""
-        return self._guarded(lambda: self._take_in(should_stop))
+        return self._database.guard(lambda: self._take_in(should_stop))
 
     def _take_in(self, should_stop: Callable[[], bool]) -> bool:
-        with self._writing:
-            started = time.monotonic()
-            current = self._disk.folder_times(FOLDER), self._nodes.index_file.signature()
-            cost = time.monotonic() - started
-            changed = current != self._seen
-            if changed:
-                from nebula.graph.derived.discover import Discovery
+        if self._look() == self._seen:  # as mostly: whoever fills the database meanwhile need not be waited for
+            return False
+        with self._database.writing:
+            current = self._look()
+            if current == self._seen:
+                return False
+            from nebula.graph.derived.discover import Discovery
 
-                with self._database().transaction() as db:
-                    if not Discovery(self._disk, db).run(current[0], should_stop):
-                        db.execute("ROLLBACK")
-                        return False
-                self._seen = current if _is_settled(current) else None
-            self._look_at = time.monotonic() + (cost * _PATIENCE if cost > _QUICK else 0.0)
-            return changed
+            with self._database.writer.transaction() as db:
+                if not Discovery(self._disk, db).run(current[0], should_stop):
+                    db.execute("ROLLBACK")
+                    return False
+            self._seen = current if _is_settled(current) else None
+            return True
+
+    def _look(self) -> _Seen:
+        started = time.monotonic()
+        found = self._disk.folder_times(FOLDER), self._nodes.index_file.signature()
+        ended = time.monotonic()
+        self._look_at = ended + ((ended - started) * _PATIENCE if ended - started > _QUICK else 0.0)
+        return found
 
     def _refresh_if_due(self) -> None:
         """Looks at the folders as often as that is cheap, and at the length of the index always."""
@@ -252,11 +230,7 @@ class NodeIndex:
     def read_some(self, limit: int = _BATCH) -> int:
         from nebula.graph.derived.fill import read_some
 
-        def read() -> int:
-            with self._writing:
-                return read_some(self._database(), self._disk, self._nodes, limit)
-
-        return self._guarded(read)
+        return self._database.change(lambda db: read_some(db, self._disk, self._nodes, limit))
 
     def reread(self, paths: Iterable[str]) -> None:
         """Takes in files that are known to have changed."""
@@ -264,11 +238,11 @@ class NodeIndex:
 
         wanted = list(paths)
 
-        def replace() -> None:
-            with self._writing, self._database().transaction() as db:
+        def replace(database: NodeDatabase) -> None:
+            with database.transaction() as db:
                 Discovery(self._disk, db).replace(wanted)
 
-        self._guarded(replace)
+        self._database.change(replace)
 
     def changed(self, rows: Iterable[tuple[str, int, int, int]]) -> list[str]:
         """Return, of rows (path, mtime_ns, size, inode), the paths whose files are not like that any more."""
@@ -309,42 +283,34 @@ class NodeIndex:
                 self.scan()
         return self.read_all(started + patience), late
 
-    # For the check
-
-    def all_files(self) -> dict[str, tuple[str, str] | None]:
-        """Path to (id, timestamp) of every node file; None for one that cannot be read."""
-        rows = self.ask("SELECT path, id, timestamp, state FROM files")
-        return {path: (node_id, timestamp) if state == 1 else None for path, node_id, timestamp, state in rows}
-
-    def clashes(self) -> list[tuple[str, str, str]]:
-        """Files that lost their id to another, as (path, id, path of the one that counts)."""
-        rows = self.ask("SELECT path, id FROM files WHERE shadowed = 1 ORDER BY path")
-        return [(path, node_id, self._paths(node_id)[0]) for path, node_id in rows]
-
-    def problems(self) -> list[Problem]:
-        """Files that cannot be read, and ids that more than one file claims."""
-        from nebula.graph.derived.fill import load_sentence
-
-        rows = self.ask("SELECT path, problem FROM files WHERE state = 2 ORDER BY path")
-        found = [Problem("unreadable", f"{FOLDER}/{path}", load_sentence(message)) for path, message in rows]
-        for path, node_id, winner in self.clashes():
-            what = Sentence("has the id {node_id} of {path}, which counts", node_id=node_id, path=f"{FOLDER}/{winner}")
-            found.append(Problem("clash", f"{FOLDER}/{path}", what))
-        return found
+    def take_in_new(self) -> bool:
+        """Makes ready for a question about contents that must not wait: a few new files are read, not thousands that
+        are new to this machine. False where nothing can be asked yet."""
+        if not self._is_built():
+            return False
+        self._refresh_if_due()
+        if 0 < self.count_unread() <= _BATCH:
+            self.read_all()
+        return True
 
     def close(self) -> None:
-        with self._writing, self._asking:
-            for cache in (self._writer, self._reader):
-                if cache:
-                    cache.close()
-            self._writer = self._reader = None
-            self._seen = None
-            self._built = False
+        self._database.close()
+
+    def _forget(self) -> None:
+        self._seen = None
+        self._built = self._is_wanted = False
+
+    def _refill(self) -> None:
+        self.refresh()
+        if self.count_unread() <= _FEW:
+            self.read_all()
 
 
-def _code_of(error: Exception) -> int:
-    """Return SQLite's own code of an error; one that we raised ourselves says that the file is not as it should be."""
-    return int(getattr(error, "sqlite_errorcode", _CORRUPT)) & 0xFF
+def _best_first(rows: Iterable[T]) -> list[T]:
+    """Return rows (path, timestamp, state, …), the one that counts most first."""
+    from nebula.graph.derived.discover import priority
+
+    return sorted(rows, key=lambda row: priority(row[:3]), reverse=True)  # type: ignore[index]
 
 
 def _is_settled(seen: _Seen) -> bool:

@@ -23,8 +23,6 @@ _POOL = 100
 _CHUNK = 500
 _PATIENCE = 1.5
 """Seconds that a search waits for the index; then it answers from what is there."""
-_SHORT_S = 0.1
-"""Seconds that a page which wants to draw a flow waits for it."""
 
 
 @value
@@ -66,7 +64,7 @@ class Found(list[Node]):
 
 
 def search(node_index: NodeIndex, query: Query, limit: int | None) -> tuple[Found, bool]:
-    """The nodes, and whether there is something left to do in the background."""
+    """The nodes, and whether a look at all files for edits is left to do in the background."""
     unread, late = node_index.catch_up(_PATIENCE)
     hits = _hits(node_index, query, limit)
     changed = node_index.changed(row[1:5] for row in hits)
@@ -78,7 +76,7 @@ def search(node_index: NodeIndex, query: Query, limit: int | None) -> tuple[Foun
     found.unread, found.unreadable = unread, node_index.count_unreadable()
     if limit is not None and len(hits) >= limit:
         found.count_all = partial(_count, node_index, query)
-    return found, late or unread > 0
+    return found, late
 
 
 def _nodes(node_index: NodeIndex, docs: Sequence[int]) -> list[Node]:
@@ -240,9 +238,12 @@ def latest(node_index: NodeIndex, limit: int | None, offset: int, without: Conta
     return _nodes(node_index, [doc for doc, node_id in rows if node_id not in without])
 
 
-def tries_of(node_index: NodeIndex, node: Node) -> list[str]:
+def tries_of(node_index: NodeIndex, node: Node, *, wait: bool) -> list[str]:
     """Return the ids of the first prompts under the same beginning as this one, oldest first; it is among them."""
-    node_index.catch_up()
+    if wait:
+        node_index.catch_up()
+    elif not node_index.take_in_new():
+        return [node.id]
     rows = node_index.ask(
         "SELECT id FROM files WHERE state = 1 AND shadowed = 0 AND (id = ? OR (beginning = ? AND beginning != ''))"
         " ORDER BY moment, doc",
@@ -250,28 +251,6 @@ def tries_of(node_index: NodeIndex, node: Node) -> list[str]:
         node.first_try,
     )
     return [row[0] for row in rows]
-
-
-def beginnings(node_index: NodeIndex) -> dict[str, str]:
-    """Return the id of the first try for each further one that is read by now."""
-    node_index.catch_up(_SHORT_S)
-    return dict(
-        node_index.ask(
-            "SELECT id, beginning FROM files WHERE beginning != '' AND state = 1 AND shadowed = 0 ORDER BY doc"
-        )
-    )
-
-
-def timestamps(node_index: NodeIndex, ids: Sequence[str]) -> dict[str, str]:
-    """Return when each of these nodes was made, as far as it is known by now."""
-    node_index.catch_up(_SHORT_S)
-    found: dict[str, str] = {}
-    for start in range(0, len(ids), _CHUNK):
-        part = ids[start : start + _CHUNK]
-        marks = ",".join("?" * len(part))
-        sql = f"SELECT id, timestamp FROM files WHERE shadowed = 0 AND id IN ({marks})"  # noqa: S608
-        found.update(node_index.ask(sql, *part))
-    return found
 
 
 def due(node_index: NodeIndex) -> list[Node]:

@@ -19,9 +19,9 @@ _PAIRED = (
 )
 # Compiled when first used, by `re` itself: each takes some milliseconds, and most texts need none of them.
 _RUN = rf"([{_PAIRED}]+)|[^\w\x00-\x7f]+"
-_LAST_RUN = rf"[{_PAIRED}]+\Z"
+_LAST_RUN = rf"(?<![{_PAIRED}])[{_PAIRED}]+\Z"
 _ANY_RUN = rf"[{_PAIRED}]"
-_LAST_WORD = rf"[^\W_{_PAIRED}]{{3,}}\Z"
+_LAST_WORD = rf"(?<![^\W_{_PAIRED}])[^\W_{_PAIRED}]{{3,}}\Z"
 # Begins with the one kind of letter that texts have few of: the others are passed over at a tenth of the price.
 _HUMP = re.compile(r"[A-Z](?:(?<=[a-z0-9][A-Z])|[A-Z][a-z])")
 _NAME = re.compile(rf"(?<![A-Za-z0-9])[A-Za-z0-9]*{_HUMP.pattern}[A-Za-z0-9]*")

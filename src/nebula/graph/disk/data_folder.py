@@ -39,7 +39,7 @@ _MAX_FILE = 512 * 1024 * 1024
 class DataFolder(Files):
     def __init__(self, root: str) -> None:
         super().__init__(root)
-        self.lock = StoreLock(lambda: self.open_state("lock", create=True))
+        self.lock = StoreLock(lambda: self.open_state("lock"))
         self.step_file = StepFile(self)
         self.finish_step: Callable[[], object] = self.redo_step
         """Finishes what somebody died in the middle of; the store adds what it keeps beside the files of a step."""
@@ -113,8 +113,7 @@ class DataFolder(Files):
             for move in moves:
                 undo.append((move.path, None if move.before == -1 else self.read(move.path)))
                 self.move_in(move.staged, move.path)
-            for folder in _folders_of(moves):
-                flush_together(self.folder, [folder], REAL.fsync_dir)
+            flush_together(self.folder, _folders_of(moves), REAL.fsync_dir)
         except BaseException:
             self._take_back(undo)
             raise
@@ -130,8 +129,7 @@ class DataFolder(Files):
                 self.remove(path)
             elif self.read(path) != content:
                 self.replace(path, content, durable=True)
-        for folder in _folders_of(undo):
-            flush_together(self.folder, [folder], REAL.fsync_dir)
+        flush_together(self.folder, _folders_of(undo), REAL.fsync_dir)
         self.step_file.clear()
 
     @contextlib.contextmanager
@@ -152,8 +150,7 @@ class DataFolder(Files):
                 is_waiting = not move.staged or self.signature(f"{STATE}/{move.staged}") is not None
                 if is_waiting and checksum(self.read(move.path)) == move.before:
                     self.move_in(move.staged, move.path)
-        for folder in _folders_of(moves):
-            flush_together(self.folder, [folder], REAL.fsync_dir)
+        flush_together(self.folder, _folders_of(moves), REAL.fsync_dir)
         return [move.path for move in moves]
 
     def close(self) -> None:
@@ -163,9 +160,8 @@ class DataFolder(Files):
 
 
 def _folders_of(steps: Iterable[tuple[str, *tuple[Any, ...]]]) -> list[str]:
-    """Return the folders in which files came or went, for tuples that begin with a path, in the order in which they are
-    to be flushed: that of a flow after those of its nodes."""
-    return list(dict.fromkeys(path.rpartition("/")[0] for path, *_ in steps))
+    """Return the folders in which files came or went, for tuples that begin with a path."""
+    return [path.rpartition("/")[0] for path, *_ in steps]
 
 
 def _place_in_step(op: Operation) -> int:

@@ -11,6 +11,7 @@ import contextlib
 import errno
 import os
 import stat
+import threading
 import time
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -57,22 +58,25 @@ class Files:
         self._folder: Folder | None = None
         self._identity = (0, 0)
         self._state: Folder | None = None
+        self._looking = threading.RLock()
+        """Held while the folder is looked for: whoever saw none may not let go of the one that another thread made."""
 
     def look(self) -> bool:
         """Opens the folder, anew where another stands in its place (a checkout, say); True when it did. Raises
         BadFile where it may not be opened."""
-        try:
-            found = os.stat(self.root)
-        except (FileNotFoundError, NotADirectoryError):
-            return self._let_go()
-        if self._folder and (found.st_dev, found.st_ino) == self._identity:
-            return False
-        self._let_go()
-        with self.as_bad_file(self.root):
-            self._folder = self._opened()
-        found = os.fstat(self._folder.fd)
-        self._identity = (found.st_dev, found.st_ino)
-        return True
+        with self._looking:
+            try:
+                found = os.stat(self.root)
+            except (FileNotFoundError, NotADirectoryError):
+                return self._let_go()
+            if self._folder and (found.st_dev, found.st_ino) == self._identity:
+                return False
+            self._let_go()
+            with self.as_bad_file(self.root):
+                self._folder = self._opened()
+            found = os.fstat(self._folder.fd)
+            self._identity = (found.st_dev, found.st_ino)
+            return True
 
     def _let_go(self) -> bool:
         """Descriptors are closed when nobody uses them any more: another thread may be about to."""
@@ -235,14 +239,11 @@ class Files:
         with self.as_bad_file(path):
             return _require_regular(self.folder.open_for_append(path, 0o666), path)
 
-    def open_state(self, name: str, *, create: bool) -> int:
-        """A file of the state folder, for reading and writing where that is allowed."""
-        if create:
-            flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-            with self.as_bad_file(f"{STATE}/{name}"):
-                return _require_regular(os.open(name, flags, 0o666, dir_fd=self.state.fd), f"{STATE}/{name}")
-        writable = os.access(f"{STATE}/{name}", os.W_OK, dir_fd=self.folder.fd)
-        return self.open(f"{STATE}/{name}", FILE_FLAGS | (os.O_RDWR if writable else os.O_RDONLY))
+    def open_state(self, name: str) -> int:
+        """Open a file of the state folder for reading and writing; it is made if need be. Raises BadFile."""
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+        with self.as_bad_file(f"{STATE}/{name}"):
+            return _require_regular(os.open(name, flags, 0o666, dir_fd=self.state.fd), f"{STATE}/{name}")
 
     def replace(self, path: str, data: bytes, *, durable: bool = False) -> None:
         """Put `data` at a path, through a file in the state folder; `durable` waits until the disk has it."""

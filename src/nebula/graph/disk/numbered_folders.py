@@ -23,7 +23,7 @@ class NumberedFolders:
         self._listings: dict[str, _Listing] = {}
 
     def paths(self) -> list[str]:
-        """All of them in order of number."""
+        """Return the paths of all files, in order of number."""
         self.look()
         found = [f"{folder}/{name}" for folder, listing in self._listings.items() for name in listing.names]
         return sorted(found, key=numbered_paths.order_key)

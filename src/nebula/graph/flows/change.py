@@ -97,7 +97,7 @@ def _changed_fields(node: Node, edit: NodeEdit) -> Iterable[tuple[str, Any]]:
 
 
 def _replaced(node_id: str, name: str, held: Any, before: Any, after: Any) -> Any:
-    """One value of a field, or the one text among several, that goes from `before` to `after`."""
+    """Return `after` where the field still holds `before`. Raises ChangedSince where it holds something else."""
     if before == after:
         return held
     if held != before:

@@ -20,6 +20,12 @@ def new_flow(name: str, description: str = "") -> Flow:
     return Flow(new_id(), name, moment, moment, description)
 
 
+def first_turns(flow: Flow) -> list[str]:
+    """Return the ids of nodes that continue none."""
+    targets = {edge.target for edge in flow.edges}
+    return [entry.id for entry in flow.entries if entry.index not in targets]
+
+
 class Topology:
     """The edges of a flow by entry number, in the order of the file: that order is the order of parents."""
 

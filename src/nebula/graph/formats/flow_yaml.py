@@ -22,8 +22,10 @@ MAX_FLOW_BYTES = 256 * 1024 * 1024
 FIELDS = ("id", "name", "created", "updated", "description")
 ARCHIVED = "archived"
 
-_ENTRY = re.compile(r"  - index: (\d{1,9})\n    id: ([0-9a-zA-Z-]+)\n(?:    flow: ([0-9a-zA-Z-]+)\n)?", re.ASCII)
-_EDGE = re.compile(r"  - from: (\d{1,9})\n    to: (\d{1,9})\n(?:    branch: ([^\n]+)\n)?", re.ASCII)
+_ENTRY = re.compile(
+    r"^  - index: (\d{1,9})\n    id: ([0-9a-zA-Z-]+)\n(?:    flow: ([0-9a-zA-Z-]+)\n)?", re.ASCII | re.MULTILINE
+)
+_EDGE = re.compile(r"^  - from: (\d{1,9})\n    to: (\d{1,9})\n(?:    branch: ([^\n]+)\n)?", re.ASCII | re.MULTILINE)
 _HEAD = r"""id:\ (?P<id>[0-9a-zA-Z-]+)\n
     name:\ (?P<name>[^\n]+)\n
     created:\ (?P<created>[^\n]+)\n
@@ -31,17 +33,7 @@ _HEAD = r"""id:\ (?P<id>[0-9a-zA-Z-]+)\n
     description:\ (?P<description>[^\n]+)\n
     (?:archived:\ (?P<archived>true)\n)?
     """
-_OWN_HEAD = re.compile(_HEAD + "nodes:", re.ASCII | re.VERBOSE)
-_OWN_SHAPE = re.compile(
-    _HEAD
-    + r"""
-    (?P<nodes>nodes:
-        (?:\ \[\]\n|\n(?:\ \ -\ index:\ \d+\n\ \ \ \ id:\ [0-9a-zA-Z-]+\n(?:\ \ \ \ flow:\ [0-9a-zA-Z-]+\n)?)+))
-    (?P<connections>connections:
-        (?:\ \[\]\n|\n(?:\ \ -\ from:\ \d+\n\ \ \ \ to:\ \d+\n(?:\ \ \ \ branch:\ [^\n]+\n)?)+))
-    """,
-    re.ASCII | re.VERBOSE,
-)
+_OWN_HEAD = re.compile(_HEAD + "(?=nodes:)", re.ASCII | re.VERBOSE)
 HEAD_BYTES = 4096
 
 Span = tuple[int, int]
@@ -144,16 +136,19 @@ def load_head(data: bytes) -> Flow | None:
 
 
 def _read_own_shape(text: str) -> FlowFile | None:
-    found = _OWN_SHAPE.fullmatch(text)
-    if not found:
+    head = _OWN_HEAD.match(text)
+    if not head:
         return None
+    start, middle = head.end(), text.find("\nconnections:", head.end()) + 1
     try:
-        entries = tuple(FlowEntry(int(index), node, flow) for index, node, flow in _ENTRY.findall(found["nodes"]))
+        nodes = _items(_ENTRY, "nodes:", text, start, middle)
+        connections = _items(_EDGE, "connections:", text, middle, len(text))
+        entries = tuple(FlowEntry(int(index), node, flow) for index, node, flow in nodes)
         edges = tuple(
             Edge(int(source), int(target), _plain_or_json(branch) if branch else None)
-            for source, target, branch in _EDGE.findall(found["connections"])
+            for source, target, branch in connections
         )
-        flow = _flow_of(found, entries, edges)
+        flow = _flow_of(head, entries, edges)
     except ValueError:
         return None
     numbers = {entry.index for entry in flow.entries}
@@ -165,11 +160,28 @@ def _read_own_shape(text: str) -> FlowFile | None:
     return FlowFile(
         flow,
         text,
-        {field: found.span(field) for field in (*FIELDS, ARCHIVED) if found[field] is not None},
-        Section(*found.span("nodes"), by_line=bool(flow.entries)),
-        Section(*found.span("connections"), by_line=bool(flow.edges)),
+        {field: head.span(field) for field in (*FIELDS, ARCHIVED) if head[field] is not None},
+        Section(start, middle, by_line=bool(flow.entries)),
+        Section(middle, len(text), by_line=bool(flow.edges)),
         own_shape=True,
     )
+
+
+def _items(pattern: re.Pattern[str], key: str, text: str, start: int, end: int) -> list[tuple[str, str, str]]:
+    """Return the items of a section of the tool's own writing; ValueError where anything else stands in it. An item has
+    two lines, or three: whether all lines are theirs is seen by counting them."""
+    if text.startswith(f"{key} []\n", start) and end == start + len(key) + 4:
+        return []
+    found = pattern.findall(text, start, end)
+    lines = 1 + 2 * len(found) + sum(1 for _, _, more in found if more)
+    if (
+        not found
+        or not text.startswith(f"{key}\n", start)
+        or text.count("\n", start, end) != lines
+        or text[end - 1] != "\n"
+    ):
+        raise ValueError(key)
+    return found
 
 
 def _flow_of(found: re.Match[str], entries: tuple[FlowEntry, ...], edges: tuple[Edge, ...]) -> Flow:

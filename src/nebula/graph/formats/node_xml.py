@@ -23,7 +23,7 @@ MAX_DEPTH = 16
 
 _KNOWN_ID = re.compile("[^\\s\x00-\x1f\ufffe\uffff]{1,200}")
 _HEAD = re.compile(rb"<node\s([^<>]*)>")
-_ATTRIBUTE = re.compile(rb"""([\w.:-]+)\s*=\s*["']([^"'&]*)["']""")
+_ATTRIBUTE = re.compile(rb"""(?<![\w.:-])([\w.:-]+)\s*=\s*["']([^"'&]*)["']""")
 TEXT_PATHS = {("node", "contents", "text"), ("node", "contents", "content")}
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
+from nebula.graph.derived.file_problems import all_files, clashes
 from nebula.graph.disk.flow_files import FOLDER as FLOWS
 from nebula.graph.disk.node_files import FOLDER as NODES
 from nebula.graph.disk.numbered_folders import NumberedFolders
@@ -51,7 +52,7 @@ class Check:
         self._node_conflicts()
         self._flow_conflicts()
         self._look()
-        self._index(NODES, self._store.node_index.all_files())
+        self._index(NODES, all_files(self._store.node_index))
         self._clashes()
         self._index(FLOWS, self._flow_ids())
         self._flow_clashes()
@@ -63,10 +64,10 @@ class Check:
         return self._found
 
     def _put_in_step(self) -> None:
-        """Brings the derived files after what was repaired."""
+        """Bring the derived files into step with what was repaired."""
         noted = list(self._found)
         self._look()
-        self._index(NODES, self._store.node_index.all_files())
+        self._index(NODES, all_files(self._store.node_index))
         self._index(FLOWS, self._flow_ids())
         self._found = noted
         if self._disk.signature(f"{NODES}/index.tsv"):
@@ -209,10 +210,14 @@ class Check:
     # Ids
 
     def _clashes(self) -> None:
-        for path, node_id, winner in self._store.node_index.clashes():
+        for path, node_id, winner in clashes(self._store.node_index):
             data = self._store.nodes.read_bytes(path)
             fresh = id_of_content(path.encode("ascii") + data)
-            what = Sentence("has the id {node_id} of {path}, which counts", node_id=node_id, path=f"{NODES}/{winner}")
+            what = Sentence(
+                "has the same id ({node_id}) as {path}, which is the one that counts",
+                node_id=node_id,
+                path=f"{NODES}/{winner}",
+            )
             self._note("clash", f"{NODES}/{path}", what, Sentence("got the id {node_id}", node_id=fresh))
             if self._repair:
                 self._commit([Put(f"{NODES}/{path}", reidentified(data, fresh, path), checksum(data))])
@@ -296,7 +301,7 @@ class Check:
     # Flows and metadata
 
     def _flows(self) -> None:
-        files = self._store.node_index.all_files().values()
+        files = all_files(self._store.node_index).values()
         known = {found[0] for found in files if found} | self._unreadable_ids()
         for loaded in self._store.flows.all():
             fixed, findings = repaired_flow(loaded.file, known)
@@ -310,7 +315,7 @@ class Check:
 
     def _unreadable_ids(self) -> set[str]:
         """Nodes whose files are there but cannot be read now: they keep their place in the flows until then."""
-        there = self._store.node_index.all_files()
+        there = all_files(self._store.node_index)
         lines = (line for piece, _ in self._store.nodes.index_file.chunks(0) for line in piece)
         return {line.id for line in lines if there.get(line.path, ()) is None}
 

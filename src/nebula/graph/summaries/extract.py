@@ -32,7 +32,7 @@ def is_extract(summary: str) -> bool:
 
 
 def extract(prompt: str, response: str, limit: int) -> SummaryReply:
-    """The stand-in for what a model would say of a node, of about `limit` tokens."""
+    """Return about `limit` tokens of a node's own text, in place of the summary that a model would write."""
     return SummaryReply(extracted_summary(prompt, response, limit), frequent_terms(f"{prompt}\n{response}"))
 
 

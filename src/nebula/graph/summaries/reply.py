@@ -23,18 +23,20 @@ MAX_TAG_LENGTH = 60
 
 _SUMMARY_NAMES = "要約|サマリー?|概要|Summary"
 _TAG_NAMES = "タグ|キーワード|Tags?|Keywords?"
+# Nothing is given back once it was taken: a model may send a thousand marks, or blanks, and no label behind them.
 _LABEL = re.compile(
-    rf"""^[\s>]*(?:[-*•+]\s+|\#+\s*|\d+[.)．]\s*)*      # quote, list, heading, number
-    (?P<open>[*_`"【\[(（「『<]*)\s*
+    rf"""^[\s>]*+(?:[-*•+]\s++|\#++\s*+|\d++[.)．]\s*+)*+      # quote, list, heading, number
+    (?P<open>[*_`"【\[(（「『<]*+)\s*+
     (?:(?P<summary>{_SUMMARY_NAMES})|(?P<tags>{_TAG_NAMES}))
-    (?P<colon>\s*[:：])?\s*
-    (?P<close>[*_`"】\])）」』>]*)\s*
-    (?P<after>[:：=]|[-–—](?=\s))?\s*
+    (?P<colon>\s*+[:：])?\s*+
+    (?P<close>[*_`"】\])）」』>]*+)\s*+
+    (?P<after>[:：=]|[-–—](?=\s))?\s*+
     (?P<rest>.*)$""",
     re.IGNORECASE | re.VERBOSE,
 )
-_TAGS_IN_LINE = re.compile(rf"(?:^|[\s。.!?！？|/*])\**(?:{_TAG_NAMES})\**\s*[:：]\**\s*", re.IGNORECASE)
+_TAGS_IN_LINE = re.compile(rf"(?:^|[\s。.!?！？|/]|(?<!\*)\*)\**+(?:{_TAG_NAMES})\**+\s*+[:：]\**\s*", re.IGNORECASE)
 _THINKING = re.compile(r"<(think|thinking|thought)>.*?(?:</\1>|\Z)", re.IGNORECASE | re.DOTALL)
+_BEFORE_HASHTAG = re.compile(r"(?<!\s)\s++(?=[#＃])")
 _LIST_MARK = re.compile(r"^\s*(?:[-*•+・]\s+|[-•・]|\d+[.)．]\s*)")
 _PLACEHOLDER = re.compile(r"\[?(?:30-50単語程度の簡潔な説明|3-7個の重要キーワード)")
 _WRAPPERS = (("[", "]"), ("「", "」"), ("『", "』"), ('"', '"'), ("“", "”"), ("`", "`"), ("(", ")"), ("（", "）"))
@@ -67,13 +69,13 @@ def read_tags(text: str) -> list[str]:
     text = _unwrapped(text.strip())
     parts = re.split(r"[,、，;；|\n\u3000]|\s/\s|\s・\s", text)
     if len(parts) == 1:
-        parts = re.split(r"\s+(?=[#＃])", text) if re.match(r"[#＃]", text) else parts
+        parts = re.split(_BEFORE_HASHTAG, text) if re.match(r"[#＃]", text) else parts
     if len(parts) == 1 and text.count("・") > 1:
         parts = text.split("・")
     tags: dict[str, str] = {}
     for part in parts:
         # "#a #b" between two commas is two tags; "C#" is one.
-        for piece in re.split(r"\s+(?=[#＃])", part):
+        for piece in re.split(_BEFORE_HASHTAG, part):
             tag = _clean_tag(piece)
             if tag and len(tag) <= MAX_TAG_LENGTH:
                 tags.setdefault(tag.casefold(), tag)

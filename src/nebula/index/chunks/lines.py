@@ -33,14 +33,14 @@ def has_only_overlong_lines(data: bytes) -> bool:
     if len(data) <= MAX_CHUNK_BYTES:
         return False
     rows = data.split(b"\n")
-    return any(map(_is_overlong, rows)) and not any(row.strip() for row in rows if not _is_overlong(row))
+    return max(map(len, rows)) > MAX_CHUNK_BYTES and not any(row.strip() for row in rows if not _is_overlong(row))
 
 
 def leave_out_overlong(lines: Lines, spans: list[Span]) -> list[Span]:
     """Return the spans without the lines that are too long for a chunk: one with such a line falls into parts."""
-    overlong = [number for number, row in enumerate(lines.rows, 1) if _is_overlong(row)]
-    if not overlong:
+    if max(map(len, lines.rows), default=0) <= MAX_CHUNK_BYTES:
         return spans
+    overlong = [number for number, row in enumerate(lines.rows, 1) if _is_overlong(row)]
     kept = []
     for span in spans:
         start = span.start

@@ -15,7 +15,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from nebula.index.chunks.languages import LANGUAGES
-from nebula.index.constants import PARSE_SECONDS, PARSE_STEP_BYTES
+from nebula.index.constants import PARSE_AT_ONCE_BYTES, PARSE_SECONDS, PARSE_STEP_BYTES
 
 if TYPE_CHECKING:
     from tree_sitter import Language, Tree
@@ -44,6 +44,8 @@ def parse(language: str, data: bytes) -> Tree | None:
         return None
     from tree_sitter import Parser
 
+    if len(data) <= PARSE_AT_ONCE_BYTES:
+        return Parser(grammar).parse(data)
     deadline = time.thread_time() + PARSE_SECONDS
     is_late = False
 

@@ -96,8 +96,8 @@ class Follower:
             found = self._root.stat(path)
             if found is None:
                 gone.add(path)
-            elif path in known:
-                if self._root.may_have_changed(known[path], found):
+            elif (before := known.get(path)) is not None:
+                if self._root.may_have_changed(before, found):
                     wanted.append((path, found))
             elif (path not in skipped or skipped[path][1] != found) and not self._hides(path):
                 wanted.append((path, found))

@@ -41,7 +41,7 @@ def follow_history(root: str, store: Store, commit: str, paths: Collection[str])
         return
     past = known | {each.id: each for each in read}
     mark = commit if len(read) == len(missing) else UNFINISHED
-    store.set_past(mark, read, [past[each] for each in wanted if each in past], paths)
+    store.set_past(mark, [past[each] for each in wanted if each in past], paths)
 
 
 def _commits_before(root: str, commit: str) -> list[str]:

@@ -13,12 +13,12 @@ from nebula.files.system.full_sync import full_sync
 
 QUEUE_NAME = "queue"
 
-STAGED = "git diff --cached --raw -z -M --no-abbrev --no-ext-diff --ignore-submodules"
+STAGED = "git -c core.fsmonitor=false diff --cached --raw -z -M --no-abbrev --no-ext-diff --ignore-submodules"
 
 
-def hand_over(root: str, home: str | None = None) -> None:
+def hand_over(root: str) -> None:
     """Raises OSError, which shall not fail a commit."""
-    queue = os.path.join(derived_folder(root, home), QUEUE_NAME)
+    queue = os.path.join(derived_folder(root), QUEUE_NAME)
     os.makedirs(queue, mode=0o700, exist_ok=True)
     name = f"{time.time_ns()}-{os.getpid()}"
     unfinished = os.path.join(queue, f".new-{name}")

@@ -43,8 +43,11 @@ def list_files(root: str) -> FileListing:
 
 def _listing(found: Iterator[str], commit: str = "") -> FileListing:
     paths = sorted(found)
-    strange = [os.fsencode(path).decode("utf-8", "backslashreplace") for path in paths if not is_text(path)]
-    return FileListing(tuple(filter(is_text, paths)), tuple(strange), commit)
+    strange = [path for path in paths if not is_text(path)]
+    if not strange:
+        return FileListing(tuple(paths), (), commit)
+    shown = tuple(os.fsencode(path).decode("utf-8", "backslashreplace") for path in strange)
+    return FileListing(tuple(filter(is_text, paths)), shown, commit)
 
 
 def list_some(root: str, paths: Sequence[str]) -> list[str]:
@@ -126,11 +129,12 @@ def _git_files(root: str, prefix: str, depth: int, some: Sequence[str] = ()) -> 
     )
     if not found.ok:
         raise GitFailed("git failed: {problem}", problem=found.stderr)
+    below = os.path.join(root, "")  # thousands of paths: to join each takes a twentieth of a look at them
     for entry in dict.fromkeys(found.stdout.split(b"\0")):
         path = prefix + os.fsdecode(entry)
         if not entry or not _NEVER.isdisjoint(path.split("/")):
             continue
-        folder = os.path.join(root, path)
+        folder = below + path
         if entry.endswith(b"/") or (os.path.isdir(folder) and not os.path.islink(folder)):
             # a submodule, or a repository that lies here; one that is not there has nothing to list
             if depth < MAX_NESTED_REPOSITORIES and os.path.lexists(os.path.join(folder, ".git")):

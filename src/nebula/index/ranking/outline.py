@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
@@ -32,21 +32,25 @@ def outline(
 
     A file counts for what refers to it, as much again for what the question asks of it, and for having been read.
     """
-    scores: dict[str, float] = {}
+    referred: dict[str, float] = {}
+    asked: dict[str, float] = {}
     ids: dict[str, int] = {}
-    for number, path, referred in store.ranked_files(2 * limit, recent):
-        ids[path], scores[path] = number, referred
-    hits = rank(store, question, OUTLINE_HITS) if question.strip() else []
-    top = max((score for score, _ in hits), default=0.0)
-    best: dict[str, float] = {}
-    for score, hit in hits:
+    for number, path, rank_of_file in store.ranked_files(2 * limit, recent):
+        ids[path], referred[path] = number, rank_of_file
+    for score, hit in rank(store, question, OUTLINE_HITS):
         ids[hit.path] = hit.file
-        best.setdefault(hit.path, max(score, 0.0) / top if top > 0 else 0.0)
-        scores.setdefault(hit.path, hit.rank)
-    highest = max(scores.values(), default=0.0) or 1.0
-    order = sorted(scores, key=lambda path: (-(scores[path] / highest + best.get(path, 0.0) + (path in recent)), path))
+        asked.setdefault(hit.path, max(score, 0.0))
+        referred.setdefault(hit.path, hit.rank)
+    referred, asked = _shares(referred), _shares(asked)
+    order = sorted(ids, key=lambda path: (-(referred[path] + asked.get(path, 0.0) + (path in recent)), path))
     present = islice(filter(is_there, order), limit)
     return _with_symbols(store, [(path, ids[path]) for path in present])
+
+
+def _shares(values: Mapping[str, float]) -> dict[str, float]:
+    """Return each value as a share of the largest."""
+    top = max((0.0, *values.values())) or 1.0
+    return {name: value / top for name, value in values.items()}
 
 
 def _with_symbols(store: Store, files: list[tuple[str, int]]) -> list[OutlinedFile]:
@@ -54,7 +58,7 @@ def _with_symbols(store: Store, files: list[tuple[str, int]]) -> list[OutlinedFi
     for segment, first, count in store.chunks_of([number for _, number in files]):
         places.setdefault(segment, []).extend(range(first, first + count))
     names: dict[int, list[str]] = {}
-    for chunk in sorted(store.candidates(places), key=lambda each: each.start):
+    for chunk in sorted(store.candidates(places)):  # in the order of the file: all of its chunks are in one segment
         names.setdefault(chunk.file, []).extend(chunk.symbol.split())
     outlined = []
     for path, number in files:
@@ -69,9 +73,12 @@ def reordered(files: Sequence[OutlinedFile], question: str, recent: Sequence[str
     asked = question_terms(question)
     found = [{term for word in words_of(each.line) for term in terms_of(word)} & asked.keys() for each in files]
     counts = Counter(term for terms in found for term in terms)
-    said = [sum(asked[term] * math.log(1 + len(files) / counts[term]) for term in terms) for terms in found]
-    top = max(said, default=0.0) or 1.0
-    scores = [said[i] / top + (each.path in recent) - i / len(files) for i, each in enumerate(files)]
+    said = {
+        each.path: sum(asked[term] * math.log(1 + len(files) / counts[term]) for term in terms)
+        for each, terms in zip(files, found, strict=True)
+    }
+    shares = _shares(said)
+    scores = [shares[each.path] + (each.path in recent) - i / len(files) for i, each in enumerate(files)]
     return [files[i] for i in sorted(range(len(files)), key=lambda i: -scores[i])]
 
 

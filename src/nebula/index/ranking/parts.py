@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import heapq
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from operator import mul
 
 from nebula.index.constants import OTHERS, PART_WEIGHTS, RARE_SHARE, UNIT_NAME, UNIT_PATH
 from nebula.index.ranking.kinds import CODE, DATA, DECLARATION, EXAMPLE, GENERATED, PROSE, TEST, VENDORED
@@ -33,46 +33,98 @@ _MANY_NAMES = 5
 _REMEMBERED_NAMES = 20_000
 
 
-def total_of(parts: Parts) -> float:
-    """Return the score of a chunk with these parts."""
-    return sum(PART_WEIGHTS[name] * amount for name, amount in parts.items())
+OF_CHUNK = ("words", "name", "best of its file", "length", "no definition", "many definitions")
+"""The parts that every chunk has. A search adds up hundreds of them: they are kept in this order, without names."""
+_CHUNK_WEIGHTS = tuple(PART_WEIGHTS[name] for name in OF_CHUNK)
 
 
-def parts_of_candidates(
-    scored: Scored, candidates: list[Candidate], shape: Shape, asked: frozenset[int]
-) -> list[Parts]:
-    """Return the parts of each candidate, but for what an embedder says. `asked`: the kinds that the question names."""
-    paths = [scored.paths.get(c.file, 0.0) for c in candidates]
-    names = [_name_score(_names(c.symbol), scored.rarities)[0] for c in candidates]
+def total_of(parts: Parts, others: float = 0) -> float:
+    """Return the score of a chunk with these parts, and with `others` that are added up already."""
+    return float(sum(map(mul, map(PART_WEIGHTS.__getitem__, parts), parts.values()), others))
+
+
+class Measured:
+    """The candidates of a question with the parts of their scores; those of a file are the same for all its chunks."""
+
+    def __init__(
+        self,
+        candidates: list[Candidate],
+        of_chunks: Sequence[tuple[float, ...]],
+        best: set[int],
+        of_files: dict[int, Parts],
+    ) -> None:
+        self.candidates = candidates
+        self.best = best
+        """Which candidates, by number, score best in their file."""
+        self._of_chunks = of_chunks
+        self._of_files = of_files
+        self._more: dict[int, Parts] = {}
+
+    def add(self, number: int, name: str, amount: float) -> None:
+        """Add a part that only some candidates have."""
+        self._more.setdefault(number, {})[name] = amount
+
+    def totals(self) -> list[float]:
+        """Return the score of each candidate."""
+        of_chunks = [sum(map(mul, _CHUNK_WEIGHTS, amounts)) for amounts in self._of_chunks]
+        for number, parts in self._more.items():
+            of_chunks[number] = total_of(parts, of_chunks[number])
+        of_files = {file: total_of(parts) for file, parts in self._of_files.items()}
+        return [of_chunk + of_files[c.file] for of_chunk, c in zip(of_chunks, self.candidates, strict=True)]
+
+    def parts(self) -> list[Parts]:
+        """Return the parts of each candidate by their names."""
+        return [
+            dict(zip(OF_CHUNK, amounts, strict=True)) | self._more.get(i, {}) | self._of_files[c.file]
+            for i, (c, amounts) in enumerate(zip(self.candidates, self._of_chunks, strict=True))
+        ]
+
+
+def measure_candidates(scored: Scored, candidates: list[Candidate], shape: Shape, asked: frozenset[int]) -> Measured:
+    """Return the candidates with all parts but for what the past and an embedder say. `asked`: the kinds that the
+    question names."""
+    asked_words = frozenset(scored.rarities)
+    defined = [_names(c.symbol) for c in candidates]
+    names = [_name_score(each, scored.rarities, asked_words)[0] for each in defined]
     words = [scored.chunks[c.segment][c.place] for c in candidates]
-    own = [word + UNIT_PATH * path + UNIT_NAME * name for word, path, name in zip(words, paths, names, strict=True)]
+    path_of = scored.paths.get
+    own = [
+        word + UNIT_PATH * path_of(c.file, 0.0) + UNIT_NAME * name
+        for c, word, name in zip(candidates, words, names, strict=True)
+    ]
     unit = max(own, default=0.0) or 1.0
-    others = _other_scores(own, candidates)
-    best = _best_of_files(own, candidates)
+    by_file = _by_file(own, candidates)
+    best = {found[0][2] for found in by_file.values()}
+    of_chunks = [
+        (
+            word / unit,
+            name / unit,
+            1.0 if i in best else 0.0,
+            math.log(1 + c.end - c.start) / _LONG_CHUNK,
+            0.0 if c.symbol else 1.0,
+            len(each) / _MANY_NAMES if len(each) < _MANY_NAMES else 1.0,
+        )
+        for i, (c, word, name, each) in enumerate(zip(candidates, words, names, defined, strict=True))
+    ]
     file_unit = highest(scored.files) or 1.0
     makeup = Makeup(shape.code_lines)
-    result = []
-    for i, (c, word, path, name) in enumerate(zip(candidates, words, paths, names, strict=True)):
-        stem, is_whole = _name_score((_stem(c.path),), scored.rarities)
-        parts = {
-            "words": word / unit,
-            "path": path / unit,
-            "name": name / unit,
+    of_kinds: dict[tuple[str, int], Parts] = {}
+    of_files: dict[int, Parts] = {}
+    for file, found in by_file.items():
+        c = candidates[found[0][2]]
+        if (of_kind := of_kinds.get((c.language, c.kind))) is None:
+            of_kind = of_kinds[c.language, c.kind] = _kind_parts(c, asked) | makeup.parts_of(c, asked)
+        stem, is_whole = _name_score((_stem(c.path),), scored.rarities, asked_words)
+        of_files[file] = {
+            "path": path_of(file, 0.0) / unit,
             "whole file": scored.files[c.segment][c.file_place] / file_unit,
-            "next chunks": others[c.file] / unit,
-            "best of its file": float(i in best),
+            "next chunks": sum(-score for score, _, _ in found[1 : OTHERS + 1]) / OTHERS / unit,
             "references": c.rank,
             "file name": stem / unit,
             "whole file name": float(is_whole),
-            "length": math.log(1 + c.end - c.start) / _LONG_CHUNK,
-            "no definition": float(not c.symbol),
-            "many definitions": min(len(_names(c.symbol)), _MANY_NAMES) / _MANY_NAMES,
+            **of_kind,
         }
-        if c.kind != CODE and c.kind not in asked:
-            parts[KIND_NAMES[c.kind]] = 1.0
-        parts |= makeup.parts_of(c, asked)
-        result.append(parts)
-    return result
+    return Measured(candidates, of_chunks, best, of_files)
 
 
 class Makeup:
@@ -104,13 +156,15 @@ class Makeup:
         return parts
 
 
-def _name_score(names: tuple[frozenset[str], ...], rarities: Mapping[str, float]) -> tuple[float, bool]:
+def _name_score(
+    names: tuple[frozenset[str], ...], rarities: Mapping[str, float], asked_words: frozenset[str]
+) -> tuple[float, bool]:
     """Return what the parts of the best name weigh that were asked for, times how large a share of it they are; and
-    whether all of that name was."""
+    whether all of that name was. `asked_words` are those of `rarities`."""
     best, is_whole = 0.0, False
     for parts in names:
-        asked = [rarities[part] for part in parts if part in rarities]
-        if asked:
+        if not parts.isdisjoint(asked_words):  # most names were not asked for at all
+            asked = [rarities[part] for part in parts if part in rarities]
             score = sum(asked) * math.sqrt(len(asked) / len(parts))
             if score > best:
                 best, is_whole = score, len(asked) == len(parts)
@@ -129,17 +183,16 @@ def _stem(path: str) -> frozenset[str]:
     return frozenset(parts_of(os.path.splitext(os.path.basename(path))[0]))
 
 
-def _best_of_files(own: list[float], candidates: list[Candidate]) -> set[int]:
-    """Return which candidates score best in their file; the first of equals."""
-    best: dict[int, int] = {}
-    for i in sorted(range(len(own)), key=lambda i: (-own[i], candidates[i].start)):
-        best.setdefault(candidates[i].file, i)
-    return set(best.values())
+def _kind_parts(c: Candidate, asked: frozenset[int]) -> Parts:
+    return {} if c.kind == CODE or c.kind in asked else {KIND_NAMES[c.kind]: 1.0}
 
 
-def _other_scores(own: list[float], candidates: list[Candidate]) -> dict[int, float]:
-    """File → what its next best chunks score on average."""
-    by_file: dict[int, list[float]] = {}
-    for score, c in zip(own, candidates, strict=True):
-        by_file.setdefault(c.file, []).append(score)
-    return {file: sum(heapq.nlargest(OTHERS + 1, scores)[1:]) / OTHERS for file, scores in by_file.items()}
+def _by_file(own: list[float], candidates: list[Candidate]) -> dict[int, list[tuple[float, int, int]]]:
+    """File → (minus its score, first line, number) of its candidates, the best first and of equals the first."""
+    by_file: dict[int, list[tuple[float, int, int]]] = {}
+    for i, (score, c) in enumerate(zip(own, candidates, strict=True)):
+        by_file.setdefault(c.file, []).append((-score, c.start, i))
+    for found in by_file.values():
+        if len(found) > 1:
+            found.sort()
+    return by_file

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from nebula.index import postings
 from nebula.index.constants import COMMON_PATH_TERM, LARGE_CHUNKS, MAX_FILE_POSTINGS, MAX_PATHS, MAX_POSTINGS, PATH_K1
@@ -94,17 +94,33 @@ def _score(
 def _accumulate(row: Row, rare: float, data: bytes, share: float) -> None:
     """Adds a term's weights; where not all of them can be looked at, the heaviest `share`."""
     room = postings.count(data) * share
-    scored = None if isinstance(row, list) else row.get  # a third less time than to ask the row for what it lacks
+    if isinstance(row, list):
+        _add_to_all(row, rare, data, room)
+        return
+    scored = row.get  # a third less time than to ask the row for what it lacks
     for level, places in postings.by_level(data):
         weight = rare * WEIGHTS[level]
-        if scored is None:
-            for place in places:
-                row[place] += weight
-        else:
-            for place in places:
-                row[place] = scored(place, 0.0) + weight
+        for place in places:
+            row[place] = scored(place, 0.0) + weight
         room -= len(places)
         if room <= 0:
+            break
+
+
+def _add_to_all(row: list[float], rare: float, data: bytes, room: float) -> None:
+    """Most of a search is spent here, on thousands of levels of which many have one place: no slice is made of that."""
+    every = postings.places(data)
+    at = 0
+    for level, size in postings.levels(data):
+        weight = rare * WEIGHTS[level]
+        if size == 1:
+            row[every[at]] += weight
+            at += 1
+        else:
+            for place in every[at : at + size]:
+                row[place] += weight
+            at += size
+        if at >= room:
             break
 
 
@@ -133,7 +149,7 @@ def best_places(scores: Scores, limit: int) -> dict[int, list[int]]:
     while True:
         found = []
         for segment, row in scores.items():
-            found += [(score, segment, i) for i, score in _pairs(row) if score >= threshold]
+            found += [(score, segment, place) for place, score in _at_least(row, threshold)]
         if len(found) >= limit or threshold <= _NO_SCORE:
             break
         threshold = threshold / 2 if threshold > 0.01 else _NO_SCORE
@@ -144,6 +160,17 @@ def best_places(scores: Scores, limit: int) -> dict[int, list[int]]:
     for _, segment, place in found:
         places.setdefault(segment, []).append(place)
     return places
+
+
+def _at_least(row: Row, threshold: float) -> Iterator[tuple[int, float]]:
+    """(place, score) of the best. They are few: to look for each of their places takes less than to count them all."""
+    if not isinstance(row, list):
+        yield from ((place, score) for place, score in row.items() if score >= threshold)
+        return
+    place = -1
+    for score in [score for score in row if score >= threshold]:
+        place = row.index(score, place + 1)
+        yield place, score
 
 
 def _threshold(scores: Scores, limit: int) -> float:

@@ -8,7 +8,7 @@ from nebula.index.constants import CANDIDATES, DUPLICATE_PENALTY, FILE_CANDIDATE
 from nebula.index.ranking.history import shares_in_the_past
 from nebula.index.ranking.kinds import asked_for
 from nebula.index.ranking.meaning import Meaning
-from nebula.index.ranking.parts import Parts, parts_of_candidates, total_of
+from nebula.index.ranking.parts import Measured, Parts, measure_candidates
 from nebula.index.ranking.scoring import Scored, best_places
 from nebula.index.stores.rows import Candidate
 from nebula.index.stores.store import Store
@@ -25,8 +25,8 @@ def rank(
     meaning: Meaning | None = None,
 ) -> list[tuple[float, Candidate]]:
     """Return the best chunks with their scores, the best first. `meaning` is what an embedder makes of the question."""
-    found = measure(store, question, path_prefix=path_prefix, language=language, meaning=meaning)
-    ranked = [(total_of(parts), candidate) for candidate, parts in found]
+    found = _measured(store, question, path_prefix, language, meaning)
+    ranked = list(zip(found.totals(), found.candidates, strict=True))
     ranked.sort(key=_order)
     return _without_copies(ranked)[:limit]
 
@@ -35,9 +35,14 @@ def measure(
     store: Store, question: str, *, path_prefix: str = "", language: str = "", meaning: Meaning | None = None
 ) -> list[tuple[Candidate, Parts]]:
     """Return the chunks that may be meant, in no order, each with the parts of its score."""
+    found = _measured(store, question, path_prefix, language, meaning)
+    return list(zip(found.candidates, found.parts(), strict=True))
+
+
+def _measured(store: Store, question: str, path_prefix: str, language: str, meaning: Meaning | None) -> Measured:
     terms = question_terms(question)
     if not terms and meaning is None:
-        return []
+        return Measured([], [], set(), {})
     scored = Scored(store, terms)
     if path_prefix or language:
         scored.keep_only(store.places_of(path_prefix, language))
@@ -50,16 +55,17 @@ def measure(
         for each in store.candidates(places)
         if each.path.startswith(path_prefix) and language in ("", each.language)
     ]
-    measured = parts_of_candidates(scored, candidates, store.shape(), asked_for(question))
+    measured = measure_candidates(scored, candidates, store.shape(), asked_for(question))
     history = shares_in_the_past(store, scored.rarities, {c.path for c in candidates})
-    for candidate, parts in zip(candidates, measured, strict=True):
-        if parts["best of its file"] and candidate.path in history:  # it speaks of the file, not of every chunk
-            parts["history"] = history[candidate.path]
+    if history:
+        for number in measured.best:  # it speaks of the file, not of every chunk
+            if (share := history.get(candidates[number].path)) is not None:
+                measured.add(number, "history", share)
     if meaning is not None:
         similar = meaning.similarity(candidates)
-        for candidate, parts in zip(candidates, measured, strict=True):
-            parts["meaning"] = similar.get(candidate.digest, 0.0)
-    return list(zip(candidates, measured, strict=True))
+        for number, candidate in enumerate(candidates):
+            measured.add(number, "meaning", similar.get(candidate.digest, 0.0))
+    return measured
 
 
 def _add_best_of_files(store: Store, scored: Scored, places: dict[int, list[int]]) -> None:

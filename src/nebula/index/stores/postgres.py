@@ -170,7 +170,7 @@ class PostgresStore(Store):
         return {term: list(zip(files, weights, strict=True)) for term, files, weights in rows.fetchall()}
 
     def candidates(self, places: Mapping[int, Sequence[int]]) -> list[Candidate]:
-        """One question for all segments: each would wait for the server anew."""
+        """Return the live chunks at these places by one query for all segments: each query waits for the server."""
         wanted = [(segment, place) for segment, found in places.items() for place in found]
         rows = self.db.execute(
             f"SELECT {CANDIDATE_COLUMNS} FROM unnest(CAST(? AS BIGINT[]), CAST(? AS BIGINT[])) AS w (segment, place)"  # noqa: S608
@@ -219,7 +219,7 @@ def _first_line(error: Exception) -> str:
 
 @lru_cache(maxsize=200)
 def _translated(statement: str) -> str:
-    """A statement of the store in PostgreSQL's words."""
+    """Return a statement of the store as PostgreSQL writes it."""
     # an array is looked up in an index; of a list with an unknown length the planner would rather read the whole table
     texts = statement.replace("IN (SELECT value FROM json_each(?))", f"= ANY(ARRAY(SELECT value {_LIST}))")
     numbers = texts.replace(

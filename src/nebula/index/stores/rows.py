@@ -66,7 +66,8 @@ class IndexedFile(NamedTuple):
     """An indexed file, as far as it is needed to tell whether it changed. Thousands are made for each look."""
 
     blob: str
-    stamp: Stamp
+    stamp: tuple[int, int, int]
+    """The numbers of a `Stamp`, which a plain tuple with them equals."""
     committed: bool = False
 
 

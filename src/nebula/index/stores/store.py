@@ -24,9 +24,11 @@ _STATES = "SELECT path, blob, size, mtime_ns, ctime_ns, committed FROM file"
 _STATES_OF = f"{_STATES} WHERE path IN (SELECT value FROM json_each(?))"  # noqa: S608 - our own words
 
 
-def _read_state(row: tuple[str, str, int, int, int, int]) -> tuple[str, IndexedFile]:
-    path, blob, size, mtime_ns, ctime_ns, committed = row
-    return path, IndexedFile(blob, Stamp(size, mtime_ns, ctime_ns), bool(committed))
+def _read_states(rows: Iterable[tuple[str, str, int, int, int, int]]) -> dict[str, IndexedFile]:
+    return {
+        path: IndexedFile(blob, (size, mtime_ns, ctime_ns), committed != 0)
+        for path, blob, size, mtime_ns, ctime_ns, committed in rows
+    }
 
 
 class Store(Lookups, Vectors, Past):
@@ -91,7 +93,7 @@ class Store(Lookups, Vectors, Past):
         else:
             wanted = json.dumps(list(paths))
             rows = self.db.execute(_STATES_OF, (wanted,))
-        return dict(map(_read_state, rows))
+        return _read_states(rows)
 
     def states_below(self, paths: Sequence[str]) -> dict[str, IndexedFile]:
         """Return what is indexed of these files and below these directories; "" is everything."""
@@ -99,7 +101,7 @@ class Store(Lookups, Vectors, Past):
         for path in paths:
             low, high = (f"{path}/", f"{path}0") if path else ("", "\U0010ffff")
             rows = self.db.execute(_STATES + " WHERE path = ? OR path >= ? AND path < ?", (path, low, high))
-            found.update(map(_read_state, rows))
+            found |= _read_states(rows)
         return found
 
     def skipped(self) -> dict[str, tuple[str, Stamp]]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from importlib import resources
 
+from nebula.index.terms.lists import read_list
 from nebula.index.terms.words import stem
 
 KATAKANA = re.compile(r"[\u30a1-\u30fa\u30fc]{2,}")
@@ -87,6 +87,8 @@ _VOWELS = {
     "e": "(?:e|a|ea|ai|ie)",
     "o": "(?:o|a|au|ou|oa|ow|e|oo)",
 }
+_LONGEST = 40
+"""Letters of katakana: more than the longest of the words could have."""
 _UNSPOKEN = re.compile("[^aiueo]u|[tdTXY]o|[kCSjYX]i")
 """The vowel that Japanese adds where English has none: su-to-riimu is `stream`."""
 _SOUND = re.compile("[^aiueo]?(?:aa|ai|au|ii|uu|ee|oo|[aiueo])|[^aiueo]")
@@ -95,6 +97,8 @@ _SOUND = re.compile("[^aiueo]?(?:aa|ai|au|ii|uu|ee|oo|[aiueo])|[^aiueo]")
 @lru_cache(maxsize=1_000)
 def english_of(katakana: str) -> tuple[str, ...]:
     """Return the words of code that may be meant, the commonest first; none where no word sounds like it."""
+    if len(katakana) > _LONGEST:
+        return ()
     spelled = re.compile(_pattern(katakana))
     stems: dict[str, str] = {}
     for word in filter(spelled.fullmatch, _words()):
@@ -130,5 +134,5 @@ def _sounds(katakana: str) -> str:
 
 @lru_cache(maxsize=1)
 def _words() -> tuple[str, ...]:
-    text = resources.files("nebula.index.terms").joinpath("english.txt").read_text(encoding="utf-8")
+    text = read_list("english.txt")
     return tuple(text.split())

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
-from importlib import resources
 
 from nebula.index.constants import KANJI_WEIGHT, LOAN_WEIGHT, SHARED_WEIGHT
+from nebula.index.terms.lists import read_list
 from nebula.index.terms.loan_words import KATAKANA, english_of
 from nebula.index.terms.words import stem
 
 _LONGEST = 12
+"""Letters of a word in the list; no run of letters is looked through further than that."""
 
 
 def related_terms(term: str) -> tuple[str, ...]:
@@ -43,11 +44,12 @@ def _pieces(question: str) -> Iterator[str]:
     at = 0
     while at < len(question):
         run = KATAKANA.match(question, at)
-        end = run.end() if run else min(len(question), at + _LONGEST)
+        end = run.end() if run else len(question)
         if run and run[0] not in entries and english_of(run[0]):
             known = end
         else:
-            known = next((past for past in range(end, at, -1) if question[at:past] in entries), 0)
+            furthest = min(end, at + _LONGEST)
+            known = next((past for past in range(furthest, at, -1) if question[at:past] in entries), 0)
         past = known or (_end_of_unknown(question, at, end) if run else at + 1)
         yield question[at:past]
         at = past
@@ -57,7 +59,7 @@ def _end_of_unknown(question: str, at: int, end: int) -> int:
     """Return where the list knows something again in a run of katakana, or its end."""
     entries = _translations()
     for start in range(at + 1, end):
-        if any(question[start:past] in entries for past in range(start + 2, end + 1)):
+        if any(question[start:past] in entries for past in range(start + 2, min(end, start + _LONGEST) + 1)):
             return start
     return end
 
@@ -83,5 +85,5 @@ def _translations() -> dict[str, tuple[str, ...]]:
 
 
 def _entries(name: str) -> Iterator[list[str]]:
-    text = resources.files("nebula.index.terms").joinpath(name).read_text(encoding="utf-8")
+    text = read_list(name)
     return (line.split() for line in text.splitlines() if line.strip() and not line.startswith("#"))

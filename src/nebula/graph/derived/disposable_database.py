@@ -1,0 +1,128 @@
+"""The two connections to the cache of a graph: one that writes and one that answers, each with a lock of its own.
+
+What the cache holds can be derived again. So a damaged one is thrown away and made anew, and where none can be kept in
+the user's home it lives in memory, where both connections are one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from nebula.graph.derived.database import NodeDatabase
+
+T = TypeVar("T")
+
+_CORRUPT, _NOT_A_DATABASE = 11, 26
+_REFUSED = (1, 18)
+"""Codes of SQLite (imported only when it is needed): the question makes no sense, or it is too long."""
+
+
+class DisposableDatabase:
+    """Safe to use from several threads. `find_path` returns where the file lies; when the cache begins anew, `forget`
+    is called before anybody can ask it again, and then `refill`."""
+
+    def __init__(self, find_path: Callable[[], str], forget: Callable[[], None], refill: Callable[[], None]) -> None:
+        self._find_path = find_path
+        self._forget = forget
+        self._refill = refill
+        self.writing = threading.RLock()
+        """Whoever changes the database holds it."""
+        self._asking = threading.RLock()
+        self._opening = threading.Lock()
+        self.is_kept = True
+        """False once the database could not be kept in the user's home: then it lives in memory."""
+        self.was_discarded = False
+        self._writer: NodeDatabase | None = None
+        self._reader: NodeDatabase | None = None
+
+    @property
+    def is_there(self) -> bool:
+        return not self.is_kept or os.path.exists(self._find_path())
+
+    def ask(self, query: str, *values: object) -> list[Any]:
+        """Return the rows of the database as it stands."""
+
+        def rows() -> list[Any]:
+            with self._asking:
+                with self._opening:
+                    if self._reader is None:
+                        self._reader = self._open()
+                return self._reader.connection.execute(query, values).fetchall()
+
+        return self.guard(rows)
+
+    def change(self, action: Callable[[NodeDatabase], T]) -> T:
+        """Run something that changes the database, one at a time."""
+
+        def run() -> T:
+            with self.writing:
+                return action(self.writer)
+
+        return self.guard(run)
+
+    def guard(self, action: Callable[[], T]) -> T:
+        """Run something on the database. A damaged one is thrown away and made anew; where that does not help, or
+        none can be kept, it lives in memory. A question that SQLite refuses is the question's fault, and raised."""
+        import sqlite3
+
+        from nebula.files.database import ForeignDatabase
+
+        while True:
+            try:
+                return action()
+            except (sqlite3.DatabaseError, ForeignDatabase) as error:
+                if not self.is_kept or isinstance(error, sqlite3.ProgrammingError) or _code_of(error) in _REFUSED:
+                    raise
+                self._start_over(error)
+
+    @property
+    def writer(self) -> NodeDatabase:
+        with self._opening:
+            if self._writer is None:
+                self._writer = self._open()
+            return self._writer
+
+    def close(self) -> None:
+        with self.writing, self._asking:
+            for cache in (self._writer, self._reader):
+                if cache:
+                    cache.close()
+            self._writer = self._reader = None
+            self._forget()
+
+    def _start_over(self, error: Exception) -> None:
+        import sqlite3
+
+        with self.writing, self._asking:
+            self.close()
+            is_damage = _code_of(error) in (_CORRUPT, _NOT_A_DATABASE)
+            if isinstance(error, sqlite3.DatabaseError) and is_damage and not self.was_discarded:
+                self.was_discarded = True
+                with contextlib.suppress(OSError):  # then it cannot be opened either
+                    _open_database(self._find_path()).discard()
+            else:
+                self.is_kept = False
+        self._refill()
+
+    def _open(self) -> NodeDatabase:
+        first = self._writer or self._reader
+        if first is None:
+            return _open_database(self._find_path() if self.is_kept else None)
+        return first if first.path is None else _open_database(first.path)
+
+
+def _open_database(path: str | None) -> NodeDatabase:
+    """Open a connection; None: to a database in memory."""
+    from nebula.graph.derived.database import NodeDatabase
+
+    return NodeDatabase(path)
+
+
+def _code_of(error: Exception) -> int:
+    """Return SQLite's own code of an error; one that we raised ourselves says that the file is not as it should be."""
+    return int(getattr(error, "sqlite_errorcode", _CORRUPT)) & 0xFF

@@ -1,0 +1,36 @@
+"""What the node index knows of files that make no sense: for the check, and for lists of problems."""
+
+from __future__ import annotations
+
+from nebula.graph.derived.node_index import NodeIndex
+from nebula.graph.disk.node_files import FOLDER
+from nebula.graph.values import Problem
+from nebula.language import Sentence
+
+
+def all_files(node_index: NodeIndex) -> dict[str, tuple[str, str] | None]:
+    """Path to (id, timestamp) of every node file; None for one that cannot be read."""
+    rows = node_index.ask("SELECT path, id, timestamp, state FROM files")
+    return {path: (node_id, timestamp) if state == 1 else None for path, node_id, timestamp, state in rows}
+
+
+def clashes(node_index: NodeIndex) -> list[tuple[str, str, str]]:
+    """Files that lost their id to another, as (path, id, path of the one that counts)."""
+    rows = node_index.ask("SELECT path, id FROM files WHERE shadowed = 1 ORDER BY path")
+    return [(path, node_id, node_index.paths_of(node_id)[0]) for path, node_id in rows]
+
+
+def problems(node_index: NodeIndex) -> list[Problem]:
+    """Files that cannot be read, and ids that more than one file claims."""
+    from nebula.graph.derived.fill import load_sentence
+
+    rows = node_index.ask("SELECT path, problem FROM files WHERE state = 2 ORDER BY path")
+    found = [Problem("unreadable", f"{FOLDER}/{path}", load_sentence(message)) for path, message in rows]
+    for path, node_id, winner in clashes(node_index):
+        what = Sentence(
+            "has the same id ({node_id}) as {path}, which is the one that counts",
+            node_id=node_id,
+            path=f"{FOLDER}/{winner}",
+        )
+        found.append(Problem("clash", f"{FOLDER}/{path}", what))
+    return found
