@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from known_machine import know_the_machine
 from nebula.agent.assembly import open_session
 from nebula.agent.past.decisions import PersonDecision, decisions_in
 from nebula.agent.recording.nodes import turn_of
@@ -21,6 +22,7 @@ LINES = [f"line {number}\n" for number in range(40)]
 
 @pytest.fixture
 def settings(tmp_path, monkeypatch):
+    know_the_machine(tmp_path / "home")
     monkeypatch.setenv("NEBULA_HOME", str(tmp_path / "home"))
     (tmp_path / "project").mkdir()
     Path(tmp_path, "project", "a.txt").write_text("".join(LINES), encoding="utf-8")

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import pytest
 
+from known_machine import know_the_machine
 from nebula.agent.assembly import open_session
 from nebula.agent.code.citations import check_citations
 from nebula.agent.past.compaction import make_digest
@@ -67,6 +68,7 @@ def call(name: str, **args: Any) -> dict[str, Any]:
 @pytest.fixture
 def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
     (tmp_path / "project").mkdir()
+    know_the_machine(tmp_path / "home")
     monkeypatch.setenv("NEBULA_HOME", str(tmp_path / "home"))
     return Settings(home=str(tmp_path / "home"), root=str(tmp_path / "project"))
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from known_machine import know_the_machine
 from nebula.agent.assembly import open_session
 from nebula.agent.undo import carry_out, redo_plan, restore_plan, undo_plan
 from nebula.config import Settings
@@ -21,6 +22,7 @@ class Project:
     """A project whose sessions are opened, used and closed, and the requests that its model got."""
 
     def __init__(self, folder, monkeypatch):
+        know_the_machine(folder / "home")
         monkeypatch.setenv("NEBULA_HOME", str(folder / "home"))
         self.root = folder / "project"
         self.root.mkdir()

@@ -17,6 +17,7 @@ from nebula.agent.past.chapters import look_up
 from nebula.agent.past.kept_state import KeptState
 from nebula.agent.past.session_names import find_by_name
 from nebula.agent.place import Place
+from nebula.agent.recording.redactors import redactor_of
 from nebula.agent.recording.session_nodes import SessionNodes
 from nebula.agent.recording.turn_archive import TurnArchive
 from nebula.agent.session import CHAT, Session
@@ -34,7 +35,6 @@ from nebula.memory.recorder import MemoryReader
 from nebula.memory.session_lock import SessionLock
 from nebula.memory.sessions import Sessions
 from nebula.memory.trace import TraceReader
-from nebula.messages.redaction import Redactor
 from nebula.tools.approval import Approvals, Approver, allow_all
 from nebula.tools.code.code_index import code_search
 from nebula.tools.commands.layers import CommandLayers
@@ -167,7 +167,7 @@ def open_workbench(
 ) -> Workbench:
     """Open what a session of that mode works with."""
     project = open_project_access(settings, approvals, allow, state)
-    redactor = Redactor((*settings.secrets, *(project.external.secrets if project.external else ())))
+    redactor = redactor_of(settings, allow, project.external.secrets if project.external else ())
     return (ChatBench if mode == CHAT else Workbench)(project, redactor)
 
 
@@ -212,12 +212,13 @@ def open_project_access(
     files, read_only = (_workspace(settings, policy, read_only=only) for only in (False, True))
     skills = _skills(settings)
     folders = skills.folders_outside(settings.root) if skills else ()
-    commands = None if settings.mcp_url else CommandLayers(settings, tuple(allow), folders)
+    given = approvals.permissions
+    commands = None if settings.mcp_url else CommandLayers(settings, tuple(allow), folders, permissions=given)
     hooks = _hooks(settings, commands, approvals)
     audit, code = open_audit_log(settings, state or StateFolder()), code_search(settings)
     external = external_servers(settings)
     if settings.allow_network:
-        approvals.permissions.give(NETWORK)
+        given.give(NETWORK)
     return ProjectAccess(
         settings.root, files, read_only, approvals, checks, audit, commands, code, external, skills, hooks
     )
@@ -268,7 +269,7 @@ def external_servers(settings: Settings) -> ExternalServers | None:
 def finish_what_was_cut_short(project: ProjectAccess, state: StateFolder, derived: str) -> list[Sentence]:
     """Take back what earlier processes left half done, or half taken back; return remarks on it. `derived` is the
     project's folder in the user's home."""
-    remarks = _take_back_half_applied(project, state)
+    remarks = take_back_half_applied(project.workspace) if state.keeps_records else []
     if os.path.isdir(os.path.join(derived, "rollbacks")):
         from nebula.agent.plan.rollbacks import finish_rollbacks
 
@@ -276,10 +277,9 @@ def finish_what_was_cut_short(project: ProjectAccess, state: StateFolder, derive
     return remarks
 
 
-def _take_back_half_applied(project: ProjectAccess, state: StateFolder) -> list[Sentence]:
-    """Take back changes of a command that were half applied when the program was killed; return remarks on it."""
-    files = project.workspace
-    if not (state.keeps_records and is_half_applied(project.root) and isinstance(files, LocalWorkspace)):
+def take_back_half_applied(files: Workspace) -> list[Sentence]:
+    """Take back a set of changes that was half applied when the program was killed; return remarks on it."""
+    if not isinstance(files, LocalWorkspace) or not is_half_applied(files.root):
         return []
     taken = files.take_back_half_applied()
     if taken is None:
@@ -288,7 +288,7 @@ def _take_back_half_applied(project: ProjectAccess, state: StateFolder) -> list[
     if taken.paths:
         remarks.append(
             Sentence(
-                "A command's changes were only half applied when nebula was ended. They were taken back: {paths}",
+                "Changes were only half applied when nebula was ended. They were taken back: {paths}",
                 paths=_named(taken.paths),
             )
         )
@@ -370,7 +370,8 @@ def _resumed(memory: Sessions, session_id: str, model: str) -> str:
 def open_archive(
     settings: Settings, state: StateFolder, made: SessionNodes, open_graph: Callable[[], Graph] | None = None
 ) -> TurnArchive:
-    """A graph that a door brings along is its own; the project's is used as far as its folder allows."""
+    """Return the archive of a session's turns: over the graph that `open_graph` opens, else over the project's, as far
+    as its folder allows."""
     if open_graph is not None:
         return TurnArchive(open_graph, made)
     return TurnArchive(graph_opener(settings) if state.has_graph else None, made, read_only=not state.keeps_records)

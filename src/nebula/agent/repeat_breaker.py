@@ -9,7 +9,7 @@ Only what a person refused twice is not asked again.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Mapping
 
 from nebula.agent.turn_result import TurnLimit
 from nebula.messages import AssistantToolUse, Json, ToolResultStatus
@@ -39,11 +39,13 @@ class _Seen:
 class RepeatBreaker:
     """The calls of one turn: asked before each, and told what came of it."""
 
-    _seen: dict[str, _Seen] = field(default_factory=dict)
+    _answered: dict[str, _Seen] = field(default_factory=dict)
+    _failed: dict[str, _Seen] = field(default_factory=dict)
 
     def answer(self, use: AssistantToolUse) -> Outcome | None:
         """Return what the model is told in place of running the call; None: run it. Raises TurnLimit at the sixth."""
-        seen = self._seen.get(_sign(use))
+        key = _sign(use)
+        seen = self._answered.get(key) or self._failed.get(key)
         if seen is None:
             return None
         if seen.times + 1 >= END_AT:
@@ -60,27 +62,29 @@ class RepeatBreaker:
     def learn(self, use: AssistantToolUse, outcome: Outcome) -> None:
         """Remember what came of a call that was run."""
         key = _sign(use)
-        before = self._seen.get(key)
+        before = self._answered.pop(key, None) or self._failed.pop(key, None)
         same = before is not None and before.is_same(outcome)
         now = _Seen(outcome, before.times + 1 if before is not None and same else 1)
-        if outcome.changes:
-            self._reopen(lambda _: True)
-        elif now.failed:
-            self._reopen(lambda seen: not seen.failed)
-        elif not same:
-            self._reopen(lambda seen: seen.failed)
-        self._seen[key] = now
+        if outcome.changes or now.failed:
+            _reopen(self._answered)
+        if outcome.changes or not (now.failed or same):
+            _reopen(self._failed)
+        (self._failed if now.failed else self._answered)[key] = now
 
-    def _reopen(self, is_meant: Callable[[_Seen], bool]) -> None:
-        """Count from nothing again; what the calls answered stays known, to tell whether an answer is new."""
-        for seen in self._seen.values():
-            if is_meant(seen) and not seen.outcome.refused:
-                seen.times = 0
+
+def _reopen(seen: Mapping[str, _Seen]) -> None:
+    """Count from nothing again; what the calls answered stays known, to tell whether an answer is new."""
+    for each in seen.values():
+        if not each.outcome.refused:
+            each.times = 0
+
+
+_encode = json.JSONEncoder(sort_keys=True, ensure_ascii=False, default=str).encode
 
 
 def _sign(use: AssistantToolUse) -> str:
     """Return a text that is equal for calls that ask for the same."""
-    return use.orig_name + json.dumps(use.orig_args, sort_keys=True, ensure_ascii=False, default=str)
+    return use.orig_name + _encode(use.orig_args)
 
 
 def _answer_again(seen: _Seen) -> Outcome:

@@ -162,7 +162,8 @@ class Session:
 
         files = project.read_only.for_turn(turn.stream.trace_id)
         layers = await asyncio.to_thread(lambda: project.layers)
-        await Repairer(turn.tell, project.checks, layers, files, ask, self.settings.repair_rounds).verify()
+        rounds, approvals = self.settings.repair_rounds, project.approvals
+        await Repairer(turn.tell, turn.stream.show, project.checks, layers, files, ask, rounds, approvals).verify()
 
     async def _count_citations(self, turn: Turn) -> None:
         files = self.bench.readable_files(turn.stream.trace_id)

@@ -262,7 +262,7 @@ class TurnResult:
         return self.summed(self._judged(ending), node_id)
 
     def summed(self, ending: Ending, node_id: str | None) -> Final:
-        """The same for an ending that was judged already."""
+        """Return the same for an ending that was judged already."""
         return Final(
             text=self.answer,
             status=ending.status,

@@ -7,7 +7,6 @@ any other change. A file that was changed by somebody else since is never touche
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from nebula.errors import NebulaError
@@ -15,9 +14,10 @@ from nebula.events import ProposedChange, new_trace_id
 from nebula.value import replace
 from nebula.workspace.diff import TextDiff, diff_texts
 from nebula.workspace.errors import NotKept, WorkspaceError
-from nebula.workspace.file_history import FileHistory, FilePlan, PlannedFile, is_among, states_after
+from nebula.workspace.file_history import FileHistory, FilePlan, is_among, states_after
 from nebula.workspace.journal.states import parse_state
 from nebula.workspace.local import LocalWorkspace
+from nebula.workspace.records import moment
 
 if TYPE_CHECKING:
     from nebula.agent.judging import Judge
@@ -64,9 +64,10 @@ def left_changed(workspace: Workspace, turn_id: str) -> list[str]:
 
 
 def difference(history: FileHistory, path: str, old: str | None, new: str | None) -> TextDiff:
-    """Lines, and above them what lines do not show: another mode, a link or a folder that came or went."""
+    """Return the changed lines between two states (None, or an empty name: nothing is there), and above them what lines
+    do not show: another mode, a link or a folder that came or went."""
     diff = diff_texts(path, text_of(history, old), text_of(history, new))
-    before, after = (None if each is None else parse_state(each) for each in (old, new))
+    before, after = (parse_state(each) if each else None for each in (old, new))
     if before and after and before.kind == after.kind and None not in (before.mode, after.mode):
         note = f"mode {before.mode:o} → {after.mode:o}\n" if before.mode != after.mode else ""
     else:
@@ -101,19 +102,19 @@ def carry_out(
     what `judge` raises, which asks the user's hooks."""
     history = journal_of(workspace)
     if judge is not None and plan.steps and not plan.conflicts:
-        judge(plan.kind, [proposed_step(history, step) for step in plan.steps])
+        judge(plan.kind, [propose(history, step.path, step.before, step.after) for step in plan.steps])
     try:
         return tuple(step.path for step in history.apply(plan, session_id))
     except WorkspaceError as refusal:
         raise UndoRefused.of(refusal) from None
 
 
-def proposed_step(history: FileHistory, step: PlannedFile) -> ProposedChange:
-    """Return a step of a plan as a change that can be judged before it is made."""
-    kind = "created" if step.before is None else "deleted" if step.after is None else "changed"
-    diff = difference(history, step.path, step.before, step.after)
-    texts = whole_texts(history, step.before, step.after)
-    return ProposedChange(step.path, kind, diff.added, diff.removed, diff.text, "", *texts)
+def propose(history: FileHistory, path: str, before: str | None, after: str | None) -> ProposedChange:
+    """Return a change from one state to another as it is shown and judged before it is made."""
+    kind = "deleted" if not after else "changed" if before else "created"
+    diff = difference(history, path, before, after)
+    texts = whole_texts(history, before, after)
+    return ProposedChange(path, kind, diff.added, diff.removed, diff.text, "", *texts)
 
 
 def journal_of(workspace: Workspace) -> FileHistory:
@@ -136,29 +137,23 @@ def state_after(changes: Sequence[RecordedChange], node: Node) -> dict[str, str 
 
 def _end_of(changes: Sequence[RecordedChange], node: Node) -> int:
     """Count the changes that had happened when the turn had ended."""
-    own = [place for place, change in enumerate(changes) if change.group == node.id and change.kind == "write"]
+    own = [place for place, change in enumerate(changes) if change.turn == node.id and change.kind == "write"]
     return own[-1] + 1 if own else sum(moment(change.ts) <= moment(node.timestamp) for change in changes)
 
 
-def moment(timestamp: str) -> datetime:
-    """Return the point in time of a timestamp; one without a zone is local time."""
-    parsed = datetime.fromisoformat(timestamp)
-    return parsed if parsed.tzinfo else parsed.astimezone()
-
-
 def text_of(history: FileHistory, state: str | None) -> str | None:
-    content = history.content(state) if state is not None else None
+    content = history.content(state) if state else None
     return None if content is None else content.decode("utf-8", "replace")
 
 
 def whole_texts(history: FileHistory, before: str | None, after: str | None) -> tuple[str | None, str | None]:
     """Return the texts of two states exactly as they are, None for one without a file; both None where one of them
     is no text: a part would pass for the whole."""
-    contents = [history.content(state) if state is not None else b"" for state in (before, after)]
+    contents = [history.content(state) if state else b"" for state in (before, after)]
     try:
         texts = [None if each is None or b"\0" in each else each.decode() for each in contents]
     except UnicodeDecodeError:
         return None, None
     if None in texts:
         return None, None
-    return texts[0] if before is not None else None, texts[1] if after is not None else None
+    return texts[0] if before else None, texts[1] if after else None

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AsyncExitStack, ExitStack, suppress
+from contextlib import AsyncExitStack, ExitStack
 from typing import TYPE_CHECKING
 
 from nebula.agent.code.project_map import project_map
-from nebula.agent.context.project_context import gather_project_context
+from nebula.agent.context.project_context import GitState, gather_project_context
 from nebula.agent.context.system_prompt import chat_prompt, system_prompt
 from nebula.agent.instructions.of_folders import FolderInstructions
 from nebula.agent.instructions.standing import MAX_BYTES
+from nebula.agent.recording.redactors import learn_secret_files
 from nebula.config import Settings
 from nebula.events import Activity, Diff
 from nebula.language import Sentence
@@ -27,7 +28,6 @@ from nebula.tools.registry import agent_tools, chat_tools, plan_tools
 from nebula.tools.toolset import CallAudit, ToolSet
 from nebula.value import field, record, replace
 from nebula.workspace.contract import Workspace
-from nebula.workspace.errors import WorkspaceError
 
 if TYPE_CHECKING:
     from nebula.agent.hooks import Hooks
@@ -103,6 +103,8 @@ class Workbench:
     """Asks whether the model at hand takes images."""
     delegate: Runner | None = None
     """Runs a delegate; None where there are none."""
+    git: GitState | None = None
+    """What git says of the project, where it was asked already; None: it is asked for each turn."""
     instructions_used: int = 0
     """Bytes of instructions in the newest system prompt."""
 
@@ -110,6 +112,8 @@ class Workbench:
         """Make the tools of a mode, whose calls are recorded under `trace_id`. May block: it looks for layers."""
         project, plan = self.project, mode == "plan"
         self._learn_allowed_secrets()
+        if project.commands is not None:
+            project.commands.learn_secrets = self._learn_allowed_secrets
         external = self._external_tools(plan=plan)
         kit = ToolKit(
             (project.read_only if plan else project.workspace).for_turn(trace_id),
@@ -136,9 +140,8 @@ class Workbench:
 
     def _learn_allowed_secrets(self) -> None:
         """Learn what the secret files hold that commands may see: they may put it anywhere."""
-        for path in self.project.commands.allowed_secrets if self.project.commands is not None else ():
-            with suppress(WorkspaceError):  # a file that is not there, or no text
-                self.redactor.learn(self.project.read_only.read_file(path).content)
+        if self.project.commands is not None:
+            learn_secret_files(self.redactor, self.project.root, self.project.commands.allowed_secrets)
 
     def _external_tools(self, *, plan: bool) -> Mapping[str, Tool]:
         if self.project.external is None:
@@ -161,7 +164,8 @@ class Workbench:
         self, settings: Settings, mode: str, trace_id: str, prompt: str = "", plan: str = ""
     ) -> tuple[str, list[Sentence]]:
         """Return what the model is told of itself and the project, and what could not be read for it."""
-        context = gather_project_context(self.project.read_only.for_turn(trace_id), self.project.root, settings.home)
+        files, root = self.project.read_only.for_turn(trace_id), self.project.root
+        context = gather_project_context(files, root, settings.home, self.git)
         self.instructions_used = MAX_BYTES - context.instructions.room
         outline = project_map(settings, prompt, self.ledger.recent(RECENT_FILES))
         context = replace(context, outline=outline)
@@ -177,10 +181,10 @@ class Workbench:
         return await self.project.external.open(show) if self.project.external is not None else []
 
     async def close(self) -> None:
-        async with AsyncExitStack() as closing:
-            if self.project.hooks is not None:
-                closing.push_async_callback(self.project.hooks.close)
+        async with AsyncExitStack() as closing:  # what was pushed last is closed first
             closing.push_async_callback(asyncio.to_thread, self.project.close)
+            if self.project.hooks is not None:  # a hook at work runs in the project's layers
+                closing.push_async_callback(self.project.hooks.close)
             if self.project.external is not None:
                 closing.push_async_callback(self.project.external.close)
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from xml.etree import ElementTree
 
 from nebula.agent.batch.outcome import TaskOutcome
-from nebula.agent.batch.reports import format_junit, score_models
+from nebula.agent.batch.reports import format_junit, score_models, with_one_name
 from nebula.language import Sentence
+from nebula.value import replace
 
 
 def outcome(name: str, group: str, code: int, **more: object) -> TaskOutcome:
@@ -23,6 +24,15 @@ def test_passed_at_one_is_the_mean_share_and_at_n_any_of_the_tries():
     [score] = score_models(found)
     assert (score.tasks, score.tries, score.passed_at_1, score.passed_at_n, score.malformed) == (2, 4, 0.25, 0.5, 2)
     assert score_models([]) == []
+
+
+def test_a_model_has_one_name_however_it_was_written():
+    def names(*models: str) -> list[str]:
+        return [each.model for each in with_one_name([replace(outcome("a", "a", 0), model=name) for name in models])]
+
+    assert names("gpt-4.1-nano", "openai/gpt-4.1-nano", "") == ["gpt-4.1-nano", "gpt-4.1-nano", ""]
+    assert names("ollama/qwen3:8b", "qwen3:8b", "meta/llama") == ["qwen3:8b", "qwen3:8b", "meta/llama"]
+    assert names("gpt-4.1", "ollama/gpt-4.1") == ["openai/gpt-4.1", "ollama/gpt-4.1"]
 
 
 def test_what_a_task_said_cannot_break_the_xml():

@@ -63,7 +63,7 @@ async def run_here(folder, lines, parallel, said=None):
 async def test_a_place_that_cannot_be_made_is_one_task_s_failure(tmp_path):
     gone = BatchTask("gone", "write a.md", str(tmp_path / "gone"))
     [outcome], results = await run_here(tmp_path, [gone], 1)
-    assert (outcome.exit_code, str(outcome.remark)) == (1, "No such file or directory")
+    assert (outcome.exit_code, str(outcome.remark)) == (1, f"{gone.root}: No such file or directory")
     assert list(results.done([gone])) == ["gone"]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -41,7 +42,8 @@ def test_each_family_of_tools_is_read(output: str, path: str, line: int, words: 
 
 
 def run(argv: list[str], root: Path) -> str:
-    done = subprocess.run(argv, cwd=root, capture_output=True, text=True, check=False)
+    env = os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # those of our own tests take seconds to load
+    done = subprocess.run(argv, cwd=root, capture_output=True, text=True, check=False, env=env)
     return done.stdout + done.stderr
 
 
@@ -93,6 +95,7 @@ def test_the_same_failure_is_recognised_whatever_the_clock_says(project: Path) -
     assert fingerprint(first) != fingerprint(run(command, project))
 
 
+@pytest.mark.slow
 def test_huge_output_is_read_in_linear_time() -> None:
     def seconds(lines: int) -> float:
         text = "x" * 3000 + "\n" + "".join(f"a/b{n}.py:{n}: AssertionError\n" for n in range(lines))

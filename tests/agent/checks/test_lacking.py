@@ -66,5 +66,27 @@ def test_the_projects_own_environment_counts(root: Path) -> None:
 
 
 def test_a_wrapper_that_downloads_its_program_is_told_before_it_is_offered(root: Path) -> None:
-    assert lacking(root, "./gradlew test --offline").startswith("./gradlew downloads its program")
-    assert "install mvn" in lacking(root, "./mvnw -o -q test")
+    assert lacking(root, "./gradlew test --offline").startswith("./gradlew has not downloaded its program yet")
+    assert "an installed mvn" in lacking(root, "./mvnw -o test")
+
+
+@pytest.mark.parametrize(
+    ("command", "properties", "place"),
+    [
+        (
+            "./gradlew test",
+            "gradle/wrapper/gradle-wrapper.properties",
+            ".gradle/wrapper/dists/tool-8.5-bin/a1/tool-8.5",
+        ),
+        ("./mvnw -o test", ".mvn/wrapper/maven-wrapper.properties", ".m2/wrapper/dists/tool-8.5-bin/a1/tool-8.5"),
+        ("./mvnw -o test", ".mvn/wrapper/maven-wrapper.properties", ".m2/wrapper/dists/tool-8.5/a1"),
+    ],
+)
+def test_a_wrapper_whose_program_is_there_lacks_nothing(root: Path, command: str, properties: str, place: str) -> None:
+    (root / properties).parent.mkdir(parents=True)
+    (root / properties).write_text("a=b\ndistributionUrl=https\\://example.org/x/tool-8.5-bin.zip\n", encoding="utf-8")
+    assert "has not downloaded" in lacking(root, command)
+    program(root.parent / place / "bin/tool")
+    assert lacking(root, command) == ""
+    (root / properties).write_text("distributionUrl=https\\://example.org/x/tool-9.0-bin.zip\n", encoding="utf-8")
+    assert "has not downloaded" in lacking(root, command)

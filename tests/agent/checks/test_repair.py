@@ -26,7 +26,16 @@ def make(root: Path, *commands: str, ask=None, rounds: int = 2, timeout_s: float
         return ask(number) if ask else True
 
     checks = Checks(commands, str(root), timeout_s)
-    return Repairer(stream.emit, checks, None, open_workspace(str(root)), asked, rounds), seen, reports
+    files = open_workspace(str(root))
+    return Repairer(stream.emit, stream.show, checks, None, files, asked, rounds), seen, reports
+
+
+async def test_whoever_watches_is_shown_which_check_runs(tmp_path):
+    repairer, seen, _ = make(tmp_path, "true", "exit 0")
+    shown = []
+    repairer.show = lambda event: shown.append((len(seen), str(event.sentence)))
+    assert await repairer.verify()
+    assert shown == [(0, "running the check true"), (1, "running the check exit 0")]
 
 
 async def test_a_flaky_check_is_found_by_running_it_once_more(tmp_path):

@@ -143,6 +143,7 @@ def test_the_planner_is_paid_for_apart(tmp_path):
         tmp_path,
         "trace.jsonl",
         {"type": "task", **place, "model": "qwen3:8b", "provider": "ollama"},
+        {"type": "plan_reply", **place, "model": "gemini-2.5-flash", "usage": usage},
         {"type": "plan", **place, "plan": {}, "model": "gemini-2.5-flash", "usage": usage},
         {"type": "message", **place, "usage": usage},
     )
@@ -230,13 +231,13 @@ def test_percentile_is_a_figure_that_was_measured():
 
 
 @pytest.mark.slow
-def test_a_million_lines_in_seconds(tmp_path):
+def test_two_hundred_thousand_lines_in_seconds(tmp_path):
     write_task(
         tmp_path, said(), *[event for _ in range(6) for event in (Step("c", "readFile", {"path": "a"}), result())]
     )
     file = tmp_path / ".nebula" / "trace.jsonl"
     lines = file.read_text("utf-8")
-    copies = 1_000_000 // lines.count("\n")
+    copies = 200_000 // lines.count("\n")
     trace_id = lines.split('"trace_id": "')[1].split('"')[0]
     with file.open("w", encoding="utf-8") as out:
         for number in range(copies):
@@ -244,4 +245,4 @@ def test_a_million_lines_in_seconds(tmp_path):
     started = time.process_time()
     found = figures_json(gather([str(tmp_path)]))
     assert found["tasks"] == copies and found["damaged_lines"] == 0
-    assert time.process_time() - started < 15
+    assert time.process_time() - started < 3

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from agent.orchestrator.asked_task import Asked
+from known_machine import know_the_machine
 from nebula.agent.orchestrator.run import run_task
 from nebula.agent.orchestrator.task import TaskRequest
 from nebula.agent.plan.plan import read_plan
@@ -46,6 +47,7 @@ Carry = Callable[..., Awaitable[Done]]
 def root(tmp_path: Path) -> Path:
     folder = tmp_path / "project"
     folder.mkdir()
+    know_the_machine(tmp_path / "home")
     return folder
 
 

@@ -6,12 +6,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from agent.orchestrator.asked_task import Asked
 from nebula.agent.orchestrator.access import open_access
 from nebula.agent.orchestrator.task import TaskRequest
 from nebula.config import load_settings
 from nebula.errors import EXIT_OK
-from nebula.events import EventStream
+from nebula.events import Approval, EventStream
 from nebula.index.index import Index
 from nebula.workspace.state_folder import prepare_state_folder
 from scripted_model.planned import Call, Turn, hermes, plan, say, step, write
@@ -65,6 +67,44 @@ async def test_what_was_rolled_back_is_not_found_any_more(asked: Asked) -> None:
     with Index.open(str(asked.root), home=str(asked.home)) as index:
         assert index.search("lighthouse") == []
     assert "Rolled back: b/light.py" in asked.notices()
+
+
+async def test_what_was_put_back_is_found_as_it_was(asked: Asked) -> None:
+    (asked.root / "light.py").write_text("def lighthouse():\n    return 1\n")
+    with Index.open(str(asked.root), home=str(asked.home)) as index:
+        index.sync()
+    overwritten = {"path": "light.py", "content": "def beacon():\n    return 1\n", "mode": "overwrite"}
+    look = hermes(Turn("I look for it.", [Call("searchCode", {"query": "beacon"})]))
+    steps = step("1", tool="write_file", parameters=overwritten), step("2", files=["no"])
+    result = await asked([plan(*steps), look, say("Found.")], rollback=True)
+    assert "light.py" in str(asked.requests[-1]["messages"][-1])
+    assert result.final.rolled_back is True and "lighthouse" in (asked.root / "light.py").read_text()
+    assert [each.decision for each in asked.of(Approval)] == ["yes"], "nobody was asked"
+    with Index.open(str(asked.root), home=str(asked.home)) as index:
+        index.drain()
+        assert [hit.path for hit in index.search("lighthouse")] == ["light.py"]
+
+
+@pytest.mark.parametrize("edited", [False, True])
+async def test_what_became_of_a_rollback_is_heard_though_it_cannot_be_recorded(
+    root: Path, tmp_path: Path, edited: bool
+) -> None:
+    def record(_: Any) -> None:
+        raise OSError(28, "no room")
+
+    heard: list[Any] = []
+    stream = EventStream("task-1", "1", (record,), (lambda stamped: heard.append(stamped.event),))
+    settings = load_settings(str(root), {"NEBULA_HOME": str(tmp_path / "home")})
+    access = open_access(settings, TaskRequest("x"), prepare_state_folder(str(root)), stream)
+    try:
+        access.files.write_file("a.txt", "task's\n")
+        if edited:
+            (root / "a.txt").write_text("mine\n")
+        assert await access.roll_back() is not edited
+    finally:
+        await access.close()
+    assert [each.type for each in heard] == ["error" if edited else "notice"]
+    assert (root / "a.txt").exists() is edited
 
 
 async def test_a_task_that_is_carried_out_has_no_forecast(asked: Asked) -> None:

@@ -34,6 +34,13 @@ async def test_a_stray_call_after_the_declared_file_was_written_is_no_failure(ca
     assert (await carry_out([write("b.py", "x\n"), *turns[1:]], step("1"))).code == 2
 
 
+async def test_a_declared_file_that_the_model_takes_away_is_no_failure(carry_out, root):
+    remove = hermes(Turn("Away with it.", [Call("runCommand", {"command": "rm old.py"})]))
+    (root / "old.py").write_text("x = 1\n")
+    done = await carry_out([remove, say("Gone.")], step("1", files=["old.py"]))
+    assert (done.code, done.states, (root / "old.py").exists()) == (0, ["done"], False)
+
+
 async def test_a_declared_file_that_was_there_before_does_not_settle_a_refusal(carry_out, root):
     (root / "a.py").write_text("x = 1\n")
     assert (await carry_out([write(".env", "K=1\n"), say("Done.")], step("1", files=["a.py"]))).code == 2

@@ -6,6 +6,8 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from agent.orchestrator.asked_task import Asked, states
 from nebula.agent.orchestrator.models import TaskModels
 from nebula.agent.orchestrator.run import run_task
@@ -13,6 +15,7 @@ from nebula.agent.orchestrator.task import TaskRequest
 from nebula.agent.plan.plan import read_plan
 from nebula.config import load_settings
 from nebula.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK
+from nebula.events import Error
 from nebula.llm.choose import ChosenModel
 from nebula.testing import ScriptedConnector
 from scripted_model import Fault, ScriptedModel
@@ -54,6 +57,35 @@ async def test_a_repair_that_fails_is_not_gone_on_with(carry_out: Any) -> None:
     settings = {"checks": ("pytest() { date +%N; false; }; pytest",), "trust": True, "repair_rounds": 3}
     done = await carry_out([Turn("", fault=Fault.status_code(400))], step("1", tool="run.test"), settings=settings)
     assert (done.code, done.states, done.final.repairs) == (EXIT_FAILED, ["failed"], 1)
+
+
+async def test_a_step_runs_the_checks_of_its_kind_alone(carry_out: Any) -> None:
+    checks = ("pytest() { true; }; pytest", "ruff() { false; }; ruff")
+    done = await carry_out([], step("1", tool="run.test"), settings={"checks": checks, "trust": True})
+    assert done.states == ["done"]
+
+
+@pytest.mark.parametrize(
+    ("planned", "at"),
+    [
+        (step("7", tool="run.test"), "check"),
+        (step("7", tool="write_file", parameters={"path": "a.py", "content": "x\n"}), "step"),
+    ],
+)
+async def test_what_goes_wrong_in_a_step_is_an_error_of_that_step(asked: Asked, planned: Any, at: str) -> None:
+    hear, failures = asked.hear, [OSError(5, "nobody reads")]
+
+    def fails_once(stamped: Any) -> None:
+        if stamped.event.type == at and failures:
+            raise failures.pop()
+        hear(stamped)
+
+    asked.hear = fails_once  # type: ignore[method-assign]
+    settings = {"checks": ("pytest() { true; }; pytest",), "trust": True}
+    result = await asked([], plan=read_plan({"tasks": [planned]}), settings=settings)
+    assert [(each.task_id, "nobody reads" in str(each.sentence)) for each in asked.of(Error)] == [("7", True)]
+    [outcome] = result.final.steps or ()
+    assert (result.final.exit_code, outcome.state) == (EXIT_FAILED, "failed") and "nobody reads" in str(outcome.remark)
 
 
 async def test_what_a_tool_answers_is_why_its_step_failed(carry_out: Any, root: Path) -> None:

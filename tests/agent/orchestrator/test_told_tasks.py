@@ -12,7 +12,7 @@ from nebula.agent.plan.kept_plans import find_plan
 from nebula.agent.plan.planner import SEED
 from nebula.config import load_settings
 from nebula.errors import EXIT_FAILED, EXIT_OK
-from nebula.events import Error, Event, StepProgress, Task
+from nebula.events import Error, Event, Message, StepProgress, Task
 from nebula.graph.graph import Graph
 from nebula.language import Sentence
 from nebula.llm.dialect.answer_schema import AnswerSchema
@@ -161,10 +161,13 @@ async def test_an_answer_in_a_schema_is_asked_for_last_and_fails_the_task_where_
     wanted = AnswerSchema({"type": "object", "properties": {"files": {"type": "integer"}}, "required": ["files"]})
     result = await asked([plan(step("1")), say("Done."), say('{"files": 3}')], answer_schema=wanted)
     assert (result.final.exit_code, result.final.text) == (EXIT_OK, '{"files": 3}')
+    assert [each.task_id for each in asked.of(Message)] == ["1", "answer"]
+    again = await asked([plan(step("1")), say("Done."), say("Three files."), say('{"files": 3}')], answer_schema=wanted)
+    assert (again.final.exit_code, again.final.text) == (EXIT_OK, '{"files": 3}'), "it is told, and asked once more"
     result = await asked([plan(step("1")), say("Done."), Turn("", fault=Fault.status_code(401))], answer_schema=wanted)
     assert (result.final.exit_code, states(result)) == (
         EXIT_FAILED,
         [("1", "done")],
-    ) and result.final.remark is not None
+    ) and "refused the request" in str(result.final.remark)
     result = await asked([plan(step("1", files=["no"])), say("Done."), say('{"files": 3}')], answer_schema=wanted)
     assert result.final.exit_code == EXIT_FAILED and len(asked.requests) == 2, "a task that failed is not asked"

@@ -17,7 +17,7 @@ from importlib import import_module
 import nebula.agent.places.host
 from nebula.agent.places.start import modules_ahead
 from nebula.config import load_settings
-for name in modules_ahead("nebula.agent.race.attempt", [load_settings(os.getcwd())]):
+for name in ("nebula.agent.race.attempt", *modules_ahead([load_settings(os.getcwd())])):
     import_module(name)
 loaded = set(sys.modules)
 from nebula.graph.graph import Graph
@@ -29,7 +29,7 @@ Graph(".nebula/graph").close()
 with open_workspace(os.getcwd(), Policy()) as files:
     files.for_turn("turn").write_file("a.txt", "a", "overwrite")
 from nebula.tools.commands import change_set
-print(*sorted(name for name in set(sys.modules) - loaded if name.startswith(("nebula", "h11"))))
+print(*sorted(name for name in set(sys.modules) - loaded if name.startswith("nebula")))
 """
     environ = {"HOME": str(tmp_path), "OPENAI_API_KEY": "x", "PATH": "/usr/bin:/bin"}
     done = subprocess.run(

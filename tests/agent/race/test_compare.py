@@ -8,11 +8,11 @@ import pytest
 
 from nebula.agent.race.compare import NOT_TEXT, AlignedRow, align, compare_tries
 from nebula.agent.race.outcome import TryOutcome
-from nebula.agent.race.wire import KeptChange
 from nebula.cli.race.comparison import show_comparison
 from nebula.cli.terminal.output.width import display_width
 from nebula.events import Final
 from nebula.files.digest import digest
+from nebula.graph.values import FileState
 from nebula.workspace import open_workspace
 from nebula.workspace.local import LocalWorkspace
 
@@ -46,14 +46,14 @@ class Kept:
         self.workspace = open_workspace(str(root))
         assert isinstance(self.workspace, LocalWorkspace)
 
-    def state(self, content: bytes | None, mode: str = "644") -> str | None:
+    def state(self, content: bytes | None, mode: str = "644") -> str:
         if content is None:
-            return None
+            return ""
         self.workspace.keep_content(content)
         return f"{digest(content)}:{mode}"
 
-    def change(self, path: str, before: bytes | None, after: bytes | None, mode: str = "644") -> KeptChange:
-        return KeptChange(path, self.state(before), self.state(after, mode))
+    def change(self, path: str, before: bytes | None, after: bytes | None, mode: str = "644") -> FileState:
+        return FileState(path, self.state(before), self.state(after, mode))
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def kept(tmp_path):
     made.workspace.close()
 
 
-def outcome(number: int, *changes: KeptChange) -> TryOutcome:
+def outcome(number: int, *changes: FileState) -> TryOutcome:
     return TryOutcome(number, f"t{number}", "m", Final("x", "ok", 0, node_id=f"n{number}"), changes)
 
 
@@ -75,7 +75,7 @@ def test_files_are_alike_only_one_or_differ(kept: Kept):
             kept.change("same", b"a\n", b"b\n"),
             kept.change("most", b"a\n", b"c\n"),
             kept.change("new", None, b"n\n"),
-            KeptChange("folder", None, "folder:755"),
+            FileState("folder", "", "folder:755"),
         ],
     }
     found = {each.path: each for each in compare_tries(tries, kept.workspace.history)}

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from known_machine import know_the_machine
 from nebula.agent.traces.find import TaskTrace
 from nebula.agent.traces.replay import replay
 from nebula.config import Settings
@@ -43,6 +44,7 @@ VALUES = st.recursive(
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
     (tmp_path / "project").mkdir()
+    know_the_machine(tmp_path / "home")
     return Settings(root=str(tmp_path / "project"), home=str(tmp_path / "home"))
 
 

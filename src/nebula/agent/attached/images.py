@@ -38,7 +38,7 @@ def image_from_base64(name: str, text: str) -> Attachment:
 
 
 def image_from_file(path: str) -> Attachment:
-    """One that the user named outright, wherever it lies. Raises BadImage."""
+    """Return the image in a file that the user named outright, wherever it lies. Raises BadImage."""
     name = os.path.basename(path)
     try:
         handle = os.open(os.path.expanduser(path), FILE_FLAGS & ~os.O_NOFOLLOW)

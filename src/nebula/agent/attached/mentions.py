@@ -39,7 +39,8 @@ class Mention:
 
     @property
     def has_no_lines(self) -> bool:
-        """The range that it names is none: it ends before it begins, or begins before the first line."""
+        """Return whether the mention names a range that holds no line: `a.py:9-3` ends before it begins, `a.py:0-0`
+        lies before the first line."""
         return self.first is not None and self.last is not None and not 1 <= self.first <= self.last
 
     @property

@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from nebula.agent.batch.task_file import BatchTask
+from nebula.agent.places.process import HostProcess
 from nebula.agent.places.start import PlaceHost, modules_ahead
 from nebula.agent.places.wire import HeldStill, PlaceFailed, PlaceOrder, receive
 from nebula.config import Settings
@@ -42,7 +43,7 @@ class TaskPlaces:
         for task in tasks:
             inside = os.path.relpath(os.path.realpath(task.root), top := _top_of(task))
             self._hidden.setdefault(top, {".nebula"}).add(os.path.normpath(os.path.join(inside, ".nebula")))
-        self._hosts: dict[str, PlaceHost] = {}
+        self._hosts: dict[str, tuple[PlaceHost, HostProcess]] = {}
         self._remark = remark
         self._remarks: set[Sentence] = set()
 
@@ -53,8 +54,9 @@ class TaskPlaces:
         top = _top_of(task)
         try:
             if top not in self._hosts:
-                self._hosts[top] = PlaceHost(self._order(top, settings))
-            line = await asyncio.to_thread(self._hosts[top].begin, work)
+                process = HostProcess(_WORK)
+                self._hosts[top] = PlaceHost(self._order(top, settings), process), process
+            line = await asyncio.to_thread(self._hosts[top][0].begin, work)
             reader, writer = await asyncio.open_unix_connection(sock=line)
             try:
                 yield partial(self._next, reader)
@@ -63,7 +65,7 @@ class TaskPlaces:
         finally:
             self._left[top] -= 1
             if not self._left[top] and (host := self._hosts.pop(top, None)):
-                await asyncio.to_thread(host.close)
+                await asyncio.to_thread(host[1].close)
 
     async def _next(self, reader: asyncio.StreamReader) -> Any:
         while isinstance(said := await receive(reader), HeldStill):
@@ -77,15 +79,15 @@ class TaskPlaces:
         return said
 
     def close(self) -> None:
-        for host in self._hosts.values():
-            host.close()
+        for _, process in self._hosts.values():
+            process.close()
         self._hosts.clear()
 
     def _order(self, top: str, settings: Settings) -> PlaceOrder:
         hidden = self._hidden[top]
         if f"{self._results}/".startswith(f"{top}/"):
             hidden.add(os.path.relpath(self._results, top))
-        modules = modules_ahead(_WORK, [settings])
+        modules = modules_ahead([settings])
         return PlaceOrder(
             replace(settings, root=top), (), modules, tuple(sorted(hidden)), shows_graph=False, own_records=True
         )

@@ -10,7 +10,8 @@ from xml.sax.saxutils import escape, quoteattr
 
 from nebula.agent.batch.outcome import TaskOutcome
 from nebula.agent.batch.results import Results
-from nebula.value import value
+from nebula.llm.catalog import known_provider, split_name
+from nebula.value import replace, value
 
 _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -33,6 +34,19 @@ class ModelScore:
 
     def to_json(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__match_args__}
+
+
+def with_one_name(outcomes: Sequence[TaskOutcome]) -> list[TaskOutcome]:
+    """Return the outcomes with one name for each model, however it was written: with its provider in front only where
+    models of two providers have the same name."""
+    named = [(provider or known_provider(model), model) for provider, model in (split_name(o.model) for o in outcomes)]
+    providers: dict[str, set[str]] = {}
+    for provider, model in named:
+        providers.setdefault(model, set()).update({provider} - {""})
+    return [
+        replace(each, model=f"{provider}/{model}" if provider and len(providers[model]) > 1 else model)
+        for each, (provider, model) in zip(outcomes, named, strict=True)
+    ]
 
 
 def score_models(outcomes: Sequence[TaskOutcome]) -> list[ModelScore]:

@@ -50,7 +50,8 @@ class Results:
         return os.path.join(self.folder, task_id, PATCH_FILE)
 
     def done(self, tasks: Iterable[BatchTask], *, again: bool = False) -> dict[str, TaskOutcome]:
-        """The tasks that need not be done any more, by id; `again`: only those that succeeded."""
+        """Return the outcomes of the tasks that need not be run any more, by id; with `again` only those that
+        succeeded."""
         digests = {task.id: task.digest for task in tasks}
         found: dict[str, TaskOutcome] = {}
         for outcome in read_outcomes(self._path):

@@ -14,7 +14,7 @@ from nebula.agent.batch.places import TaskPlaces, prefix_of
 from nebula.agent.batch.results import Results
 from nebula.agent.batch.task_file import BatchTask
 from nebula.agent.batch.work import Returned, Said, TaskOrder, settings_for, work_in_place
-from nebula.agent.orchestrator.limits import TaskLimits
+from nebula.agent.orchestrator.limits import TaskLimits, in_digits
 from nebula.errors import EXIT_INTERRUPTED
 from nebula.events import Stamped
 from nebula.language import Sentence
@@ -66,7 +66,7 @@ async def run_batch(
 
 def _not_begun(task: BatchTask, max_cost: float) -> TaskOutcome:
     """Return the outcome of a task that there was no money for; it is not kept, so a later run begins it."""
-    said = Sentence("All tasks together reached their limit of ${cost}.", cost=f"{max_cost:g}")
+    said = Sentence("All tasks together reached their limit of ${cost}.", cost=in_digits(max_cost))
     return TaskOutcome(
         task.id, task.digest, task.root, status="limit", remark=said, group=task.group, model=task.executor
     )

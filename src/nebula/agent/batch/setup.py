@@ -30,8 +30,8 @@ async def set_up(task: BatchTask, settings: Settings) -> None:
     try:
         with await layers.run(task.setup, network=settings.allow_network) as done:
             if done.exit_code != 0 or done.stopped:
-                ended = done.stopped or done.exit_code
-                raise SetupFailed("The set-up ended with {code}: {output}", code=ended, output=done.output[-_LAST:])
+                ended, said = done.stopped or done.exit_code, done.output.strip()[-_LAST:]
+                raise SetupFailed("The set-up ended with {code}: {output}", code=ended, output=said)
             changes = await asyncio.to_thread(read_command_changes, done, workspace)
             await asyncio.to_thread(workspace.apply_changes, changes.path_changes(None), changes.ignored_changes(), ())
     finally:

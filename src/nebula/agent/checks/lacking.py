@@ -6,20 +6,27 @@ import os
 import re
 import shlex
 import shutil
+from glob import escape, glob
 from typing import TYPE_CHECKING
 
+from nebula.files.reading import UnreadableFile, read_below
 from nebula.language import Sentence
+from nebula.sandbox.environment import ENVIRONMENTS, home_folder
 
 if TYPE_CHECKING:
     from nebula.tools.commands.layers import CommandLayers
 
-_ENVIRONMENTS = (".venv", "venv", "env")
-_WRAPPERS = {"./gradlew": "gradle", "./mvnw": "mvn"}
-"""Programs of a project that download a program and keep it in the home."""
+_WRAPPERS = {
+    "./gradlew": ("gradle", "gradle/wrapper/gradle-wrapper.properties", ".gradle/wrapper/dists"),
+    "./mvnw": ("mvn", ".mvn/wrapper/maven-wrapper.properties", ".m2/wrapper/dists"),
+}
+"""Programs of a project that download a program: its name, the file that says which, and where it is kept."""
 _NO_WRAPPER = (
-    "{program} downloads its program and writes into the home, which commands cannot; install {installed} and name the "
-    "check with it in `checks`."
+    "{program} has not downloaded its program yet, and commands have no network: start it once yourself, or name the "
+    "check with an installed {installed} in `checks`."
 )
+_DISTRIBUTION = re.compile(r"^[^\S\n]*distributionUrl\s*=\s*\S*/([\w.+-]+)\.zip\s*$", re.MULTILINE)
+_MOST_BYTES = 1 << 16
 _ASSIGNMENT = re.compile(r"\w+=")
 _NEXT_COMMAND = frozenset({"&&", "||", ";", "|", "&"})
 _BUILT_IN = frozenset({"cd", "echo", "exit", "export", "set", "source", "test", "true", "false", ".", "[", "!", "if"})
@@ -29,8 +36,11 @@ def find_lacking(command: str, layers: CommandLayers) -> Sentence | None:
     """Return why the check `command` cannot be started in a layer; None where nothing speaks against it."""
     root = layers.settings.root
     if (wrapper := command.strip().partition(" ")[0]) in _WRAPPERS:
-        return Sentence(_NO_WRAPPER, program=wrapper, installed=_WRAPPERS[wrapper])
-    own = [os.path.join(root, name, "bin") for name in _ENVIRONMENTS]
+        installed, properties, place = _WRAPPERS[wrapper]
+        if not _is_downloaded(root, properties, os.path.join(home_folder(os.environ), place)):
+            return Sentence(_NO_WRAPPER, program=wrapper, installed=installed)
+        return None
+    own = [os.path.join(root, name, "bin") for name in ENVIRONMENTS]
     path = os.pathsep.join((*own, os.environ.get("PATH", os.defpath)))
     for program in _programs(command):
         found = shutil.which(program, path=path)
@@ -43,6 +53,19 @@ def find_lacking(command: str, layers: CommandLayers) -> Sentence | None:
     if command.split()[:1] == ["python"] or command.startswith("pytest"):
         return layers.unseen
     return None
+
+
+def _is_downloaded(root: str, properties: str, place: str) -> bool:
+    """Return whether the program that a wrapper wants is in the home; it lies below a folder with its name."""
+    try:
+        said = _DISTRIBUTION.search((read_below(root, properties, _MOST_BYTES) or b"").decode("utf-8", "replace"))
+    except UnreadableFile:
+        return False
+    if said is None:
+        return False
+    named = (said[1], said[1].removesuffix("-bin"))  # Maven's newer wrapper leaves out the kind
+    folders = [os.path.join(escape(place), escape(name), "*") for name in named]
+    return any(glob(os.path.join(each, *more, "bin")) for each in folders for more in ((), ("*",)))
 
 
 def _is_readable(folder: str, layers: CommandLayers) -> bool:

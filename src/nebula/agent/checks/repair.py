@@ -20,8 +20,8 @@ from nebula.workspace.contract import Workspace
 from nebula.workspace.errors import WorkspaceError
 
 if TYPE_CHECKING:
-    pass
-from nebula.tools.commands.layers import CommandLayers
+    from nebula.tools.approval import Approvals
+    from nebula.tools.commands.layers import CommandLayers
 
 REPORT = (
     "The work was checked, and this failed. Find the cause and repair it in the project's files, with as small a "
@@ -36,16 +36,20 @@ Ask = Callable[[str, int], Awaitable[bool]]
 class Repairer:
     emit: Callable[[Event], object]
     """Tells everybody who reads the turn's events."""
+    show: Callable[[Event], object]
+    """Tells those who watch what goes on between two events."""
     checks: Checks
     layers: CommandLayers | None
     files: Workspace
     ask: Ask
     rounds: int = 2
+    approvals: Approvals | None = None
+    """Asks whether commands may see what a check lacks; None: the user is told."""
 
     async def verify(self, names: Sequence[str] = ()) -> bool:
         """Run the checks called `names` (or all), repair, and return whether they pass in the end."""
         names = names or self.checks.commands
-        failing = await run_checks(names, self.checks, self.layers, self.emit)
+        failing = await self._run(names)
         before: list[str] = []
         for number in range(1, self.rounds + 1):
             now = sorted(fingerprint(each.output) for each in failing)
@@ -57,14 +61,17 @@ class Repairer:
             try:
                 goes_on = await self.ask(report, number)
             except TurnLimit:  # the repair may be done all the same, and only the checks can tell
-                await run_checks(names, self.checks, self.layers, self.emit, number)
+                await self._run(names, number)
                 raise
-            failing = await run_checks(names, self.checks, self.layers, self.emit, number)
+            failing = await self._run(names, number)
             if not goes_on:
                 return not failing
         if failing and sorted(fingerprint(each.output) for each in failing) == before:
             self.emit(Notice(Sentence("The repair left the failure exactly as it was; it was not tried again.")))
         return not failing
+
+    async def _run(self, names: Sequence[str], number: int = 0) -> list[CheckResult]:
+        return await run_checks(names, self.checks, self.layers, self.emit, self.show, number, self.approvals)
 
     def _tell_missing(self, failing: Sequence[CheckResult]) -> bool:
         """Tell the user of each check whose program is missing; return whether there is one."""

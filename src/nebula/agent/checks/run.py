@@ -12,13 +12,16 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from nebula.agent.checks.find import kind_of
-from nebula.events import Checked, CheckRun, Event
+from nebula.events import Activity, Checked, CheckRun, Event, new_trace_id
 from nebula.language import Sentence
+from nebula.messages import AssistantToolUse
 from nebula.tools.commands.plain import CheckResult
-from nebula.tools.commands.run_check import last_line, run_check
+from nebula.tools.commands.run_check import last_line, run_check, run_check_asking
+from nebula.tools.contract import Call
 from nebula.tools.declaration import Checks
 
 if TYPE_CHECKING:
+    from nebula.tools.approval import Approvals
     from nebula.tools.commands.layers import CommandLayers
 
 NOT_STARTED = (126, 127)
@@ -26,16 +29,25 @@ NOT_STARTED = (126, 127)
 
 
 async def run_checks(
-    names: Sequence[str], checks: Checks, layers: CommandLayers | None, emit: Callable[[Event], object], number: int = 0
+    names: Sequence[str],
+    checks: Checks,
+    layers: CommandLayers | None,
+    emit: Callable[[Event], object],
+    show: Callable[[Event], object],
+    number: int = 0,
+    approvals: Approvals | None = None,
 ) -> list[CheckResult]:
     """Run the checks called `names` and return those that failed; `emit` is told a `Checked` of each.
 
-    `number` is the repair that they follow, 0 before the first.
+    `show` is told which one runs at the moment; `approvals` asks whether it may see what it lacks. `number` is the
+    repair that they follow, 0 before the first.
     """
     failing = []
     for name in names:
         started = time.monotonic()
-        result = await run_check(name, checks, layers)
+        show(Activity(Sentence("running the check {command}", command=name)))
+        use = AssistantToolUse(new_trace_id(), "runCheck", "runCheck", {"name": name}, {"name": name})
+        result = await run_check_asking(name, checks, layers, approvals, Call(use, emit))
         flaky = None
         if not result.passed and (await run_check(name, checks, layers)).passed:
             result, flaky = CheckResult(name, 0, result.output), True

@@ -56,7 +56,7 @@ def _holds(lines: list[str], first: int, last: int, shown: dict[int, str]) -> bo
 
 
 def _shown(results: Iterable[ToolUseResult]) -> dict[str, dict[int, str]]:
-    """Path → line number → line, of the chunks that searches gave; the newest counts."""
+    """Return path → line number → line of the chunks that searches returned; of a line that came twice, the newest."""
     shown: dict[str, dict[int, str]] = {}
     for result in results:
         for block in result.content:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MOST_PROMPT_BYTES = 2_000
 MOST_PROMPTS = 20
 MOST_FILES = 100
-_ADDED = re.compile(r"(?im)^\s*(?:co-authored-by|signed-off-by|generated (?:with|by)\b|🤖).*$\n?")
+_ADDED = re.compile(r"(?im)^[^\S\n]*(?:co-authored-by|signed-off-by|generated (?:with|by)\b|🤖).*$\n?")
 """What models like to sign with; a person who wants such a line writes it."""
 _FENCE = re.compile(r"```\w*\n(.*?)\n?```\s*", re.DOTALL)
 

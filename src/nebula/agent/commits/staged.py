@@ -79,7 +79,7 @@ def turns_behind(root: str, files: Sequence[StagedFile]) -> list[str]:
         course = [change for change in changes if change.path == name]
         for change in course[_committed_until(course, _content(root, "HEAD", path)) :]:
             if change.kind == "write":
-                found[change.seq] = change.group
+                found[change.seq] = change.turn
     return list(dict.fromkeys(found[seq] for seq in sorted(found)))
 
 

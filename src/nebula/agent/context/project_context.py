@@ -23,14 +23,21 @@ GIT_TIMEOUT_S = 2.0
 
 
 @value
+class GitState:
+    """What git says of the project: empty outside of a repository, and where it does not say it in time."""
+
+    branch: str = ""
+    changes: tuple[str, ...] = ()
+
+
+@value
 class ProjectContext:
     operating_system: str
     directory: str
     today: str
     tree: tuple[str, ...]
     more: int
-    branch: str
-    changes: tuple[str, ...]
+    git: GitState
     instructions: Instructions
     outline: tuple[str, ...] = ()
     """The files that count most, each with what it defines; empty where there is no index."""
@@ -41,18 +48,19 @@ class ProjectContext:
         return not self.more and all(re.fullmatch(_BORN_WITH, name) for name in self.tree)
 
 
-def gather_project_context(workspace: Workspace, root: str, home: str = "") -> ProjectContext:
-    """Return what there is to say of the project in `root`; `home` is where the user's own instructions lie."""
+def gather_project_context(
+    workspace: Workspace, root: str, home: str = "", git: GitState | None = None
+) -> ProjectContext:
+    """Return what there is to say of the project in `root`; `home` is where the user's own instructions lie, `git` what
+    is known already."""
     tree, more = _top_of_tree(workspace)
-    branch, changes = _git_state(root)
     return ProjectContext(
         {"darwin": "macOS", "win32": "Windows"}.get(sys.platform, "Linux"),
         root,
         date.today().isoformat(),
         tree,
         more,
-        branch,
-        changes,
+        read_git_state(root) if git is None else git,
         gather_instructions(root, home),
     )
 
@@ -66,19 +74,19 @@ def _top_of_tree(workspace: Workspace) -> tuple[tuple[str, ...], int]:
     return tuple(names[:MAX_TREE_ENTRIES]), max(0, len(names) - MAX_TREE_ENTRIES)
 
 
-def _git_state(root: str) -> tuple[str, tuple[str, ...]]:
+def read_git_state(root: str) -> GitState:
     if find_repository(root) is None:
-        return "", ()
+        return GitState()
     try:
         status = safe_git(
             root, "status", "--porcelain=v1", "--branch", "--untracked-files=normal", timeout=GIT_TIMEOUT_S
         )
     except GitFailed:
-        return "", ()
+        return GitState()
     lines = status.stdout.decode("utf-8", "replace").splitlines()
     branch = lines[0].removeprefix("## ") if lines else ""
     changes = lines[1:]
     shown = tuple(changes[:MAX_STATUS_LINES])
     if len(changes) > MAX_STATUS_LINES:
         shown += (f"… and {len(changes) - MAX_STATUS_LINES} more",)
-    return branch, shown
+    return GitState(branch, shown)

@@ -63,9 +63,9 @@ def _here_and_now(mode: str, project: ProjectContext, lang: str) -> str:
         f"- Operating system: {project.operating_system}",
         f"- Project directory: {project.directory}",
     ]
-    if project.branch:
-        lines.append(f"- git: {project.branch}" + ("" if project.changes else " (clean)"))
-        lines += [f"    {change}" for change in project.changes]
+    if project.git.branch:
+        lines.append(f"- git: {project.git.branch}" + ("" if project.git.changes else " (clean)"))
+        lines += [f"    {change}" for change in project.git.changes]
     if project.tree:
         more = f" … and {project.more} more" if project.more else ""
         lines.append("- Top of the project: " + "  ".join(project.tree) + more)

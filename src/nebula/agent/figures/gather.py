@@ -40,7 +40,7 @@ class TracedTasks:
 
     @property
     def policy_refusals(self) -> int:
-        """A refusal may stand in both records: for each task the one counts that knows of more."""
+        """Count refusals. Trace and audit log may both have one: of each task the larger number counts."""
         of_tasks = {task.trace_id: task.refusals for task in self.tasks if task.refusals}
         ids = of_tasks.keys() | self.audited.keys()
         return sum(max(of_tasks.get(each, 0), self.audited.get(each, 0)) for each in ids)
@@ -93,12 +93,6 @@ def _read_audit(found: TracedTasks, lines: Iterable[dict[str, Any]], since: date
             asked = count_in(renames, "asked")
             found.renames += asked
             found.renames_held += min(asked, count_in(renames, "held"))
-
-
-def moment(text: str) -> datetime:
-    """An ISO date or time; without a zone it is ours. Raises ValueError."""
-    found = datetime.fromisoformat(text)
-    return found if found.tzinfo else found.astimezone()
 
 
 def is_since(moment: str, since: datetime) -> bool:

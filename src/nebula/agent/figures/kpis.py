@@ -139,6 +139,8 @@ class RacedModel:
 
     model: str
     tries: int = 0
+    checked: int = 0
+    """Checks ran in them."""
     passed: int = 0
     """Their checks passed."""
     taken: int = 0
@@ -155,13 +157,14 @@ def raced_models(found: TracedTasks) -> list[RacedModel]:
         if task.is_try:
             entry = models.setdefault(task.model or "?", RacedModel(task.model or "?"))
             entry.tries += 1
+            entry.checked += task.checks_pass is not None
             entry.passed += task.status == "ok" and task.checks_pass is True
             entry.taken += task.trace_id in found.taken
     return [models[name] for name in sorted(models)]
 
 
 def figures_json(found: TracedTasks, flows: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """All of it, as `--json` prints and the page draws it."""
+    """Return all figures as `--json` prints them and the page draws them."""
     measured = kpis(found)
     statuses: dict[str, int] = {}
     rungs: dict[str, int] = {}

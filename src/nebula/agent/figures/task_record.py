@@ -55,7 +55,6 @@ class TaskRecord:
     """Replies of the planner or the executor that could not be used."""
     rungs: dict[str, int] = field(default_factory=dict)
     plans: list[str] = field(default_factory=list)
-    planner_replies: int = 0
     done: int = 0
     not_done: int = 0
     """Steps of the plan that were carried out, and those that failed or were skipped."""
@@ -119,17 +118,10 @@ def _retry(task: TaskRecord, line: Mapping[str, Any]) -> None:
     task.malformed += line.get("kind") == "bad_reply"
 
 
-def _plan_reply(task: TaskRecord, line: Mapping[str, Any]) -> None:
-    _add_use(task, line)
-    task.planner_replies += 1
-
-
 def _plan(task: TaskRecord, line: Mapping[str, Any]) -> None:
     if line.get("given") is not True:  # one that was handed in says nothing of a planner
         task.plans.append(_plan_shape(line.get("plan")))
     task.shown |= {_text(each, "path") for each in _objects(line, "evidence")}
-    if line.get("usage") and not task.planner_replies:  # an older trace has the sum alone
-        _add_use(task, line)
 
 
 def _tool_result(task: TaskRecord, line: Mapping[str, Any]) -> None:
@@ -138,7 +130,7 @@ def _tool_result(task: TaskRecord, line: Mapping[str, Any]) -> None:
 
 
 def _check(task: TaskRecord, line: Mapping[str, Any]) -> None:
-    """One that failed by chance is no failure to repair."""
+    """Count a check that was run; one that failed by chance is no failure to repair."""
     check = _object(line, "check")
     if check and line.get("flaky") is not True:
         task.checks_pass = check.get("passed") is True
@@ -150,7 +142,8 @@ def _repair(task: TaskRecord, line: Mapping[str, Any]) -> None:
 
 
 def _final(task: TaskRecord, line: Mapping[str, Any]) -> None:
-    """The last one counts: a turn whose end could not be shown is corrected by a second."""
+    """Read how the task ended; the last `final` line counts, since one whose end could not be shown is followed by a
+    second."""
     task.status = _text(line, "status") or "error"
     task.exit_code = count_in(line, "exit_code")
     task.duration_s = _seconds(line, "duration_s")
@@ -179,7 +172,7 @@ _READERS: Mapping[str, Callable[[TaskRecord, Mapping[str, Any]], None]] = {
     "message": _message,
     "step": _step,
     "retry": _retry,
-    "plan_reply": _plan_reply,
+    "plan_reply": _add_use,
     "plan": _plan,
     "tool_result": _tool_result,
     "check": _check,

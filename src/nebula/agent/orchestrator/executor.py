@@ -99,8 +99,8 @@ class Executor:
             return StepEnd(final.exit_code, answer, final.remark, removed)
         if work.ending.status == "ok" and step is not None and await self._left_its_files(step, result):
             return StepEnd(EXIT_OK, answer, removed=removed)
-        problem = result.refusal.problem if result.refusal is not None else None
-        return StepEnd(final.exit_code, answer, problem or Sentence("A change was refused and not made."), removed)
+        problem = result.refusal and result.refusal.problem
+        return _failed(problem or Sentence("A change was refused and not made."), final.exit_code)
 
     async def _left_its_files(self, step: PlanStep, result: TurnResult) -> bool:
         """Return whether a step wrote what it declares: then something else that was refused was no part of it."""
@@ -143,14 +143,13 @@ class Executor:
         checks = self.repairer.checks.commands if self.repairer is not None else ()
         names = [name for name in checks if kind_of(name) == kind]
         if self.repairer is None or not names:
-            return StepEnd(EXIT_FAILED, "", Sentence("No check of the kind '{kind}' is configured.", kind=kind))
-        passed = False
+            return _failed(Sentence("No check of the kind '{kind}' is configured.", kind=kind))
         with errors_as_events(self.stream, step.id) as work:
-            passed = await self.repairer.verify(names)
+            if await self.repairer.verify(names):
+                return StepEnd(EXIT_OK)
         if work.ending.status != "ok":
-            return StepEnd(work.ending.code, "", work.ending.remark)
-        failed = Sentence("{names} failed.", names=", ".join(names))
-        return StepEnd(EXIT_OK) if passed else StepEnd(EXIT_FAILED, "", failed)
+            return _failed(work.ending.remark, work.ending.code)
+        return _failed(Sentence("{names} failed.", names=", ".join(names)))
 
     async def _call(self, step: PlanStep) -> StepEnd:
         """Call the tool as the plan names it. Where its file is there already, the model decides what becomes of it."""
@@ -162,11 +161,15 @@ class Executor:
         with errors_as_events(self.stream, step.id) as work:
             ran.append(await run_tool(turn, call.use, [call.use], call.invalid))
         if not ran:
-            return StepEnd(work.ending.code, "", work.ending.remark)
+            return _failed(work.ending.remark, work.ending.code)
         [outcome] = ran
         if outcome.code == CONFLICT and call.use.orig_name == "writeFile":
             return await self.reach(conflict_goal(step, error_of(outcome)), step.id, step)
         problem = problem_of(outcome, step.tool)
         if problem is not None:
-            return StepEnd(EXIT_POLICY if outcome.refused else EXIT_FAILED, "", problem)
+            return _failed(problem, EXIT_POLICY if outcome.refused else EXIT_FAILED)
         return StepEnd(EXIT_OK, removed=tuple(change.path for change in outcome.changes if not change.after))
+
+
+def _failed(remark: Sentence | None, code: int = EXIT_FAILED) -> StepEnd:
+    return StepEnd(code, remark=remark)

@@ -41,7 +41,7 @@ class LimitGuard:
         if limits.max_rounds is not None and self.calls >= limits.max_rounds:
             raise self.end(TurnLimit("The task reached its limit of {count} model calls.", count=limits.max_rounds))
         if limits.max_cost is not None and self.spent >= limits.max_cost:
-            raise self.end(TurnLimit("The task reached its limit of ${cost}.", cost=f"{limits.max_cost:g}"))
+            raise self.end(TurnLimit("The task reached its limit of ${cost}.", cost=in_digits(limits.max_cost)))
         self.calls += 1
 
     def end(self, limit: TurnLimit) -> TurnLimit:
@@ -61,6 +61,11 @@ class LimitGuard:
 
     def _limited(self, chosen: ChosenModel) -> ChosenModel:
         return replace(chosen, connector=LimitedModel(chosen.connector, self))
+
+
+def in_digits(amount: float) -> str:
+    """Return an amount of money as people write it, however small: 0.00003, not 3e-05."""
+    return f"{amount:.10f}".rstrip("0").rstrip(".")
 
 
 class LimitedModel(WrappedModel):

@@ -23,6 +23,7 @@ from nebula.agent.plan.planner import make_plan
 from nebula.agent.plan.planning_context import planning_context
 from nebula.agent.plan.rollbacks import noted_rollback
 from nebula.agent.recording.line_recorder import LineRecorder
+from nebula.agent.recording.redactors import redactor_of
 from nebula.agent.recording.session_nodes import SessionNodes
 from nebula.agent.recording.turn_archive import NodeWriter, TurnArchive
 from nebula.agent.turn_result import Ending, TurnResult
@@ -32,7 +33,6 @@ from nebula.events import Error, EventStream, Final, Notice, Plan, Reader, Statu
 from nebula.files.home import derived_folder
 from nebula.language import Sentence, sentence_of
 from nebula.llm.errors import ModelError
-from nebula.messages.redaction import Redactor
 from nebula.tools.toolset import ToolSet
 from nebula.value import field, record, replace
 from nebula.workspace.state_folder import StateFolder, prepare_state_folder
@@ -53,7 +53,7 @@ async def run_task(
     state = await asyncio.to_thread(prepare_state_folder, settings.root)
     trace_id = request.trace_id or new_trace_id()
     recorders = project_recorders(settings, state)
-    stream = EventStream(f"task-{trace_id}", trace_id, recorders, tuple(audience), Redactor(settings.secrets))
+    stream = EventStream(f"task-{trace_id}", trace_id, recorders, tuple(audience), redactor_of(settings, request.allow))
     run = TaskRun(settings, request, stream, state)
     try:
         return await run.to_the_end(models)
@@ -231,6 +231,7 @@ class TaskRun:
         if access.project.checks.commands:
             executor.repairer = Repairer(
                 self.stream.emit,
+                self.stream.show,
                 access.project.checks,
                 access.project.layers,
                 access.files,

@@ -44,7 +44,7 @@ class PersonDecision:
 
     @property
     def remark(self) -> Sentence | None:
-        """One line for people; None for a plain yes, which the changes themselves tell."""
+        """Return one line for people; None for a plain yes, which the changes themselves show."""
         if self.of:
             part = "{taken} of {of} changes applied: {about}"
             return Sentence(part, taken=self.taken, of=self.of, about=self.about)

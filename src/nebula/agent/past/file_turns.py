@@ -57,12 +57,12 @@ def turns_of(workspace: Workspace, path: str, find: Callable[[str], Node | None]
     ends: dict[str, tuple[str, str | None, str | None]] = {}
     for change in history.changes():
         if change.path == name and change.kind in ("write", "restore"):
-            first = ends[change.group][1] if change.group in ends else change.before
-            ends[change.group] = (change.ts, first, change.after)
+            first = ends[change.turn][1] if change.turn in ends else change.before
+            ends[change.turn] = (change.ts, first, change.after)
     turns = []
-    for group, (ts, before, after) in ends.items():
+    for turn, (ts, before, after) in ends.items():
         diff = difference(history, name, before, after)
-        turns.append(FileTurn(group, ts, before, after, diff.added, diff.removed, find(group)))
+        turns.append(FileTurn(turn, ts, before, after, diff.added, diff.removed, find(turn)))
     return turns[::-1]
 
 

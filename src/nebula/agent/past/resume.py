@@ -100,7 +100,7 @@ def _with_unfinished(
 
 
 def _after(remembered: list[PastTurn], prompt: str) -> list[PastTurn]:
-    """The turns that no node speaks of: those after the newest one with the last node's prompt."""
+    """Return the turns that became no node: those after the newest turn with the last node's prompt."""
     for index in range(len(remembered) - 1, -1, -1):
         if remembered[index].prompt == prompt:
             return remembered[index + 1 :]

@@ -1,4 +1,4 @@
-"""What users call their sessions: one small file each, beside the session's trail."""
+"""What users call their sessions, one small file each beside the session's trail; and which of them are open."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from nebula.files.folder import Folder
 from nebula.files.home import derived_folder
 from nebula.files.reading import UnreadableFile, read_below
+from nebula.memory.session_lock import is_open
 from nebula.value import replace
 
 if TYPE_CHECKING:
@@ -33,16 +34,20 @@ def name_session(settings: Settings, session_id: str, name: str) -> str:
     return name
 
 
-def with_names(sessions: Iterable[SessionInfo], settings: Settings) -> list[SessionInfo]:
-    """Return the sessions of a project, each with its name."""
+def as_listed(sessions: Iterable[SessionInfo], settings: Settings) -> list[SessionInfo]:
+    """Return the sessions of a project, each with its name, and with whether one that was not ended is still open."""
     folder = _folder(settings)
-    return [replace(each, name=_read(folder, each.id)) for each in sessions]
+    return [replace(each, name=_read(folder, each.id), is_abandoned=_is_abandoned(folder, each)) for each in sessions]
+
+
+def _is_abandoned(folder: str, info: SessionInfo) -> bool:
+    return info.ended_at is None and not is_open(folder, info.id)
 
 
 def find_by_name(sessions: Iterable[SessionInfo], name: str, settings: Settings) -> SessionInfo | None:
     """Return the newest session that is called `name`, whatever the case of its letters."""
     wanted = " ".join(name.split()).casefold()
-    return next((each for each in with_names(sessions, settings) if each.name.casefold() == wanted != ""), None)
+    return next((each for each in as_listed(sessions, settings) if each.name.casefold() == wanted != ""), None)
 
 
 def _folder(settings: Settings) -> str:

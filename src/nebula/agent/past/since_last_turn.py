@@ -10,10 +10,11 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from nebula.agent.undo import UndoRefused, journal_of, moment
+from nebula.agent.undo import UndoRefused, journal_of
 from nebula.attachments import Attachment
 from nebula.workspace.errors import WorkspaceError
 from nebula.workspace.journal.states import same_state
+from nebula.workspace.records import moment
 from nebula.workspace.state_folder import STATE_DIR
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def _changes_after(history: FileHistory, last: Node) -> list[RecordedChange]:
     ended = moment(last.timestamp)
 
     def is_old(change: RecordedChange) -> bool:
-        if change.group == last.id and change.kind == "write":
+        if change.turn == last.id and change.kind == "write":
             return True
         try:
             return moment(change.ts) <= ended

@@ -35,8 +35,9 @@ Work = Callable[[TryPlace, socket.socket], None]
 
 def main() -> None:
     """Carry out the order that comes through the socket of the second argument, and then work for each socket that
-    comes."""
+    comes. The module of the third argument is loaded before the order is there."""
     control = socket.socket(fileno=int(sys.argv[2]))
+    import_module(sys.argv[3])
     try:
         order: PlaceOrder = receive_now(control)
     except EOFError:  # nebula ended before it had said anything
@@ -47,8 +48,10 @@ def main() -> None:
     places, problem = None, ""
     try:
         places = _make_places(root, order)
-    except (SandboxError, OSError) as failed:
+    except SandboxError as failed:
         problem = str(failed)
+    except OSError as failed:
+        problem = f"{failed.filename or root}: {failed.strerror}"
     gc.freeze()  # what is loaded stays shared with every child
     if places is None:
         _refuse(control, problem)
@@ -68,6 +71,7 @@ def _make_places(root: str, order: PlaceOrder) -> Places:
     found = layers.secret_finder.find(root, order.hidden)
     project = os.open(root, FOLDER_FLAGS)
     try:
+        os.chdir(project)
         shown = dict.fromkeys(found.masked, b"") | settings_of_copies(project, found.settings)
         known = recall(settings.home)
         if layers.available and (known is None or known[0] == AVAILABLE):

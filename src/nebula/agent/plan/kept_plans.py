@@ -63,7 +63,7 @@ class PlanInProgress:
         self._write(lines, os.O_TRUNC)
 
     def done(self, step_id: str, answer: str) -> None:
-        """An added line costs a tenth of what a file costs that is put in another's place."""
+        """Add a line for a step that is done: a tenth of the cost of writing the file anew."""
         self._write([{"done": step_id, "said": answer}], os.O_APPEND)
 
     def finished(self) -> None:

@@ -8,20 +8,23 @@ import socket
 from typing import TYPE_CHECKING
 
 from nebula.agent.assembly import open_workbench
+from nebula.agent.context.project_context import GitState
 from nebula.agent.past.background import BackgroundSummaries
 from nebula.agent.places.wire import interrupted_by, send
-from nebula.agent.race.wire import KeptChange, RaceOrder, TryChanges, TryContent
+from nebula.agent.race.wire import RaceOrder, TryChanges, TryContent
 from nebula.agent.recording.turn_archive import TurnArchive
 from nebula.agent.session import Session
 from nebula.config import Settings
 from nebula.events import Final, Reader, Stamped
 from nebula.files.digest import digest
 from nebula.graph.graph import Graph
+from nebula.graph.values import FileState
 from nebula.llm.choose import choose_model
 from nebula.sandbox.contract import Entry, LayerChange
 from nebula.tools.approval import Approvals, allow_all
-from nebula.tools.commands.ignored import folders_above, split_ignored
+from nebula.tools.commands.ignored import split_ignored
 from nebula.value import replace
+from nebula.workspace.guard.paths import folders_above
 from nebula.workspace.journal.objects import KEPT_BYTES
 from nebula.workspace.journal.states import EntryState
 from nebula.workspace.state_folder import prepare_state_folder
@@ -31,12 +34,17 @@ if TYPE_CHECKING:
     from nebula.sandbox.tries.places import TryPlace
 
 
-def run_attempt(order: RaceOrder, number: int, settings: Settings, place: TryPlace, line: socket.socket) -> None:
-    """Run the turn of one try; whatever comes on `line`, and its end, interrupts it."""
-    asyncio.run(_run(order, number, replace(settings, root=place.root), place, line))
+def run_attempt(
+    order: RaceOrder, number: int, settings: Settings, git: GitState, place: TryPlace, line: socket.socket
+) -> None:
+    """Run the turn of one try; whatever comes on `line`, and its end, interrupts it. All tries are told the same of
+    git, which was asked once."""
+    asyncio.run(_run(order, number, replace(settings, root=place.root), git, place, line))
 
 
-async def _run(order: RaceOrder, number: int, settings: Settings, place: TryPlace, line: socket.socket) -> None:
+async def _run(
+    order: RaceOrder, number: int, settings: Settings, git: GitState, place: TryPlace, line: socket.socket
+) -> None:
     rounds = settings.repair_rounds if settings.repair else 0
     settings = replace(settings, repair=True, repair_rounds=rounds)
     last: list[Stamped] = []
@@ -49,6 +57,7 @@ async def _run(order: RaceOrder, number: int, settings: Settings, place: TryPlac
 
     with interrupted_by(line):
         session = await open_try(settings, order, place, tell)
+        session.bench.git = git
         await session.turn(order.prompt, parents=order.parents, trace_id=order.trace_ids[number - 1])
     await session.close()
     for said in read_kept_changes(place):
@@ -89,9 +98,9 @@ def read_kept_changes(place: TryPlace) -> list[TryChanges | TryContent]:
     for path, changes in merged.items():
         before = _keep(place.layer, path, changes[0].before, contents, old=True)
         after = _keep(place.layer, path, changes[-1].after, contents, old=False)
-        is_implied = before is None and path in above and changes[-1].is_folder
+        is_implied = not before and path in above and changes[-1].is_folder
         if before != after and not is_implied:
-            kept.append(KeptChange(path, before, after))
+            kept.append(FileState(path, before, after))
     return [*contents.values(), TryChanges(tuple(kept))]
 
 
@@ -104,9 +113,9 @@ def _is_text(path: str) -> bool:
     return True
 
 
-def _keep(layer: Layer, path: str, entry: Entry | None, contents: dict[str, TryContent], *, old: bool) -> str | None:
+def _keep(layer: Layer, path: str, entry: Entry | None, contents: dict[str, TryContent], *, old: bool) -> str:
     if entry is None:
-        return None
+        return ""
     if entry.kind == "folder":
         return EntryState("folder", mode=entry.mode).name
     if entry.kind == "link":

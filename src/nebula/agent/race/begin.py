@@ -6,10 +6,12 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from nebula.agent.assembly import graph_opener, project_recorders
+from nebula.agent.assembly import graph_opener, project_recorders, take_back_half_applied
+from nebula.agent.places.process import HostProcess
 from nebula.agent.race.entrants import BadRace, check_model, name_entrants
 from nebula.agent.race.race import Hear, Race
 from nebula.agent.race.wire import RaceOrder
+from nebula.agent.recording.redactors import redactor_of
 from nebula.agent.recording.turn_archive import TurnArchive
 from nebula.config import Settings
 from nebula.events import new_trace_id
@@ -46,8 +48,10 @@ async def prepare_race(
     remark: Callable[[Sentence], None],
     archive: TurnArchive | None = None,
     session_id: str = "",
+    host: HostProcess | None = None,
 ) -> Race:
-    """Return a race that is ready to run. Raises BadRace, before any model is asked."""
+    """Return a race that is ready to run, in the places that `host` makes, if that was started ahead. Raises BadRace,
+    before any model is asked."""
     names = name_entrants(wish.tries, wish.models)
     if not wish.prompt.strip():
         raise BadRace("The task is empty.")
@@ -70,7 +74,10 @@ async def prepare_race(
         wish.allow,
     )
     workspace = open_workspace(settings.root)
-    return Race(order, archive, workspace, project_recorders(settings, state), hear, remark)
+    for sentence in await asyncio.to_thread(take_back_half_applied, workspace) if state.keeps_records else ():
+        remark(sentence)
+    recorders, redactor = project_recorders(settings, state), redactor_of(settings, wish.allow)
+    return Race(order, archive, workspace, recorders, hear, remark, redactor, host=host)
 
 
 def _judges(wish: RaceWish) -> tuple[str, ...]:

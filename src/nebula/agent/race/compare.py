@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Final, Literal
 
 from nebula.agent.undo import difference, whole_texts
+from nebula.graph.values import FileState
 from nebula.value import value
 from nebula.workspace.changed_lines import Block, changed_blocks
 from nebula.workspace.diff import CONTEXT_LINES, split_lines
@@ -17,17 +18,6 @@ MOST_ROWS: Final = 400
 
 
 NOT_TEXT: Final = "not text"
-
-
-class TriedChange(Protocol):
-    """A change of one path by the journal's names of states; no name, or an empty one, is no file."""
-
-    @property
-    def path(self) -> str: ...
-    @property
-    def before(self) -> str | None: ...
-    @property
-    def after(self) -> str | None: ...
 
 
 @value
@@ -68,29 +58,29 @@ class ComparedFile:
         return {"path": self.path, "kind": self.kind, "columns": columns, "rows": rows, "left_out": self.left_out}
 
 
-def compare_tries(tries: Mapping[int, Sequence[TriedChange]], history: FileHistory) -> list[ComparedFile]:
+def compare_tries(tries: Mapping[int, Sequence[FileState]], history: FileHistory) -> list[ComparedFile]:
     """Return every file that one of the tries changed, by path. `tries` has those that answered, by number."""
     groups: dict[str, dict[str, list[int]]] = {}
-    starts: dict[str, str | None] = {}
-    for number, changes in sorted(tries.items()):
-        for change in changes:
-            starts.setdefault(change.path, change.before or None)
-            groups.setdefault(change.path, {}).setdefault(change.after or "", []).append(number)
+    starts: dict[str, str] = {}
+    for number, files in sorted(tries.items()):
+        for file in files:
+            starts.setdefault(file.path, file.before)
+            groups.setdefault(file.path, {}).setdefault(file.after, []).append(number)
     return [_compare(path, starts[path], groups[path], len(tries), history) for path in sorted(groups)]
 
 
 def _compare(
-    path: str, start: str | None, by_state: Mapping[str, list[int]], count: int, history: FileHistory
+    path: str, start: str, by_state: Mapping[str, list[int]], count: int, history: FileHistory
 ) -> ComparedFile:
     columns, texts = [], []
     is_text, old = True, None
     for state, numbers in by_state.items():
-        old, new = whole_texts(history, start, state or None)
+        old, new = whole_texts(history, start, state)
         if _is_unread(start, old) or _is_unread(state, new):
             columns.append(Column(tuple(numbers), 0, 0, NOT_TEXT, ""))
             is_text = False
             continue
-        diff = difference(history, path, start, state or None)
+        diff = difference(history, path, start, state)
         note = diff.text.partition("--- ")[0].strip()
         columns.append(Column(tuple(numbers), diff.added, diff.removed, note, diff.text))
         texts.append(split_lines(new))
@@ -104,7 +94,7 @@ def _compare(
     return ComparedFile(path, kind, tuple(columns), tuple(rows[:MOST_ROWS]), max(0, len(rows) - MOST_ROWS))
 
 
-def _is_unread(state: str | None, text: str | None) -> bool:
+def _is_unread(state: str, text: str | None) -> bool:
     """Return whether there is a content of which there are no lines to show."""
     return bool(state) and text is None and content_name(state) is not None
 

@@ -12,7 +12,6 @@ from nebula.agent.race.race import Race
 from nebula.agent.race.take import Wanted, take
 from nebula.agent.race.wire import RaceOrder
 from nebula.events import Approval, Reader, new_trace_id
-from nebula.graph.values import FileState
 from nebula.tools.approval import Decision
 from nebula.tools.delegate import Delegated, Errand, Proposed
 from nebula.workspace.local import LocalWorkspace
@@ -46,7 +45,7 @@ async def run_delegate(
     )
     workspace = session.project.workspace
     assert isinstance(workspace, LocalWorkspace)  # noqa: S101 - elsewhere there are no delegates
-    race = Race(order, session.archive, workspace, recorders, _hear_nothing, session.remarks.add)
+    race = Race(order, session.archive, workspace, recorders, _hear_nothing, session.remarks.add, session.redactor)
     [done] = await race.run()
     return _report(done, workspace, trace_id)
 
@@ -56,21 +55,17 @@ def _report(done: TryOutcome, workspace: LocalWorkspace, trace_id: str) -> Deleg
     error = ""
     if final.status not in ("ok", "limit") or not final.text.strip():
         error = str(final.remark) if final.remark else f"It ended with the status {final.status}."
-    wanted = Wanted(done.trace_id, tuple(_state(each.path, each.before, each.after) for each in done.changes))
+    wanted = Wanted(done.trace_id, done.files)
 
     async def propose(ask: Callable[[Approval], Awaitable[Decision]]) -> Proposed:
         taken = await take([wanted], workspace, ask, group=trace_id)
-        remarks = [*taken.left_out]
+        remarks = [*map(str, taken.remarks), *map(str, taken.left_out)]
         if taken.conflicts:
             remarks.append(f"Left out, because it changed in the project meanwhile: {', '.join(taken.conflicts)}.")
         return Proposed(taken.decision, taken.applied, tuple(remarks))
 
-    offered = propose if done.changes and not error else None
+    offered = propose if done.files and not error else None
     return Delegated(final.text, final.node_id, error, final.usage, final.cost, offered)
-
-
-def _state(path: str, before: str | None, after: str | None) -> FileState:
-    return FileState(path, before or "", after or "")
 
 
 def _hear_nothing(_: int, __: object) -> None:

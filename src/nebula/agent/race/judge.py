@@ -62,5 +62,5 @@ async def ask_opinion(
 
 
 def _differences(each: TryOutcome, history: FileHistory) -> str:
-    diffs = [difference(history, change.path, change.before, change.after).text for change in each.changes]
+    diffs = [difference(history, file.path, file.before, file.after).text for file in each.files]
     return truncate_safe("".join(diffs), MOST_BYTES)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from nebula.agent.race.wire import KeptChange
 from nebula.events import Final
+from nebula.graph.values import FileState
 from nebula.value import value
 
 
@@ -16,7 +16,7 @@ class TryOutcome:
     trace_id: str
     model: str
     final: Final
-    changes: tuple[KeptChange, ...] = ()
+    files: tuple[FileState, ...] = ()
     """What it left, by the journal's names of states."""
     rounds: int = 0
     """Model calls."""

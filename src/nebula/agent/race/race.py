@@ -8,8 +8,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from nebula.agent.context.project_context import read_git_state
+from nebula.agent.places.process import HostProcess
 from nebula.agent.places.start import PlaceHost, modules_ahead
 from nebula.agent.places.wire import HeldStill, PlaceFailed, PlaceOrder, receive
+from nebula.agent.race import ATTEMPT
 from nebula.agent.race.outcome import TryOutcome
 from nebula.agent.race.wire import RaceOrder, TryChanges, TryContent, TryEvent
 from nebula.agent.recording.turn_archive import NodeWriter, TurnArchive
@@ -19,11 +22,11 @@ from nebula.events import Error, Message, Reader, RecordingFailed, Stamped, Task
 from nebula.events import Final as LastEvent
 from nebula.graph.values import FileState
 from nebula.language import Sentence, sentence_of
+from nebula.messages.redaction import Redactor
 from nebula.value import field, record, replace
 from nebula.workspace.local import LocalWorkspace
 
 FEWEST, MOST = 2, 8
-_ATTEMPT = "nebula.agent.race.attempt"
 
 Hear = Callable[[int, Stamped], None]
 """(number of the try, event)."""
@@ -58,24 +61,31 @@ class Race:
     """They write down what every try does."""
     hear: Hear
     remark: Callable[[Sentence], None]
+    redactor: Redactor = field(default_factory=Redactor)
+    """Knows what the asking turn has read: a try, in a process of its own, may be told it and cannot know it."""
     flow: str = ""
     """The flow that the tries become nodes of; empty: the first."""
+    host: HostProcess | None = None
+    """The process that makes the places, where somebody started it ahead, who closes it then."""
     _tries: list[_Running] = field(default_factory=list)
     _place_told: bool = False
     _keeping: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def run(self) -> list[TryOutcome]:
         """Run all tries; cancelled, it stops them, and they still become nodes as far as they came."""
-        host = await asyncio.to_thread(self._start)
-        hearing = asyncio.gather(*(self._follow(each) for each in self._tries))
+        host = self.host or HostProcess(ATTEMPT)
         try:
+            await asyncio.to_thread(self._start, host)
+            hearing = asyncio.gather(*(self._follow(each) for each in self._tries))
             try:
                 await asyncio.shield(hearing)
             except asyncio.CancelledError:
                 self.stop()
                 await hearing
         finally:
-            await asyncio.to_thread(host.close)
+            host.end()
+            if host is not self.host:
+                await asyncio.to_thread(host.close)
         return [self._outcome(each) for each in self._tries]
 
     def ended(self) -> list[TryOutcome]:
@@ -88,24 +98,24 @@ class Race:
             if number in (None, each.number) and each.writer is not None and each.final is None:
                 each.writer.write(b"x")
 
-    def _start(self) -> PlaceHost:
+    def _start(self, process: HostProcess) -> None:
         order, said = self.order, dict(self.order.overrides)
-        settings = [
-            load_settings(order.root, overrides=said | ({"model": name} if name else {})) for name in order.models
-        ]
-        modules = modules_ahead(_ATTEMPT, settings)
-        host = PlaceHost(PlaceOrder(settings[0], order.allow, modules))
+        settings = {
+            name: load_settings(order.root, overrides=said | ({"model": name} if name else {}))
+            for name in dict.fromkeys(order.models)
+        }
+        modules = modules_ahead(settings.values())
+        host = PlaceHost(PlaceOrder(settings[order.models[0]], order.allow, modules), process)
         from nebula.agent.race.attempt import run_attempt  # while the other process loads it, too
 
+        git = read_git_state(order.root)  # and copies the project: then nobody has to ask in the copies
         for number, (model, trace_id) in enumerate(zip(order.models, order.trace_ids, strict=True), 1):
-            line = host.begin(partial(run_attempt, order, number, settings[number - 1]))
+            line = host.begin(partial(run_attempt, order, number, settings[model], git))
             self._tries.append(self._new_try(number, trace_id, model, line))
-        return host
 
     def _new_try(self, number: int, trace_id: str, model: str, line: socket.socket) -> _Running:
-        def files() -> list[FileState]:
-            kept = running.changes.changes
-            return [FileState(each.path, each.before or "", each.after or "") for each in kept]
+        def files() -> tuple[FileState, ...]:
+            return running.changes.files
 
         first = self.order.trace_ids[0]  # tries that begin a conversation are siblings under the first of them
         beginning = "" if self.order.parents or trace_id == first else first
@@ -120,7 +130,7 @@ class Race:
             while (said := await receive(reader)) is not None:
                 match said:
                     case Stamped():
-                        await self._take_in(each, said)
+                        await self._take_in(each, self._redacted(said))
                     case TryContent():
                         await self._keep(said.content)
                     case TryChanges():
@@ -135,6 +145,9 @@ class Race:
             each.writer.close()
         if each.final is None:
             await self._end_badly(each, problem)
+
+    def _redacted(self, stamped: Stamped) -> Stamped:
+        return replace(stamped, event=self.redactor.value(stamped.event))
 
     async def _keep(self, content: bytes) -> None:
         async with self._keeping:
@@ -185,7 +198,7 @@ class Race:
 
         def stamp(event: Any) -> Stamped:
             each.seq += 1
-            return Stamped(event, trace, session, each.seq, now().isoformat())
+            return self._redacted(Stamped(event, trace, session, each.seq, now().isoformat()))
 
         if each.task is None:
             each.task = Task(self.order.prompt, self.order.mode, each.model, "", self.order.parents)
@@ -196,4 +209,4 @@ class Race:
 
     def _outcome(self, each: _Running) -> TryOutcome:
         assert each.final is not None  # noqa: S101 - whatever happened, it was given one
-        return TryOutcome(each.number, each.trace_id, each.model, each.final, each.changes.changes, each.rounds)
+        return TryOutcome(each.number, each.trace_id, each.model, each.final, each.changes.files, each.rounds)

@@ -11,14 +11,17 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from nebula.agent.assembly import open_audit_log
-from nebula.agent.undo import difference, whole_texts
+from nebula.agent.assembly import open_audit_log, take_back_half_applied
+from nebula.agent.race.taken_lines import keep_taken_lines
+from nebula.agent.undo import propose
 from nebula.config import Settings
 from nebula.errors import EXIT_USAGE, NebulaError
 from nebula.events import Approval, Diff, ProposedChange, new_trace_id
+from nebula.events.approval import TAKE
 from nebula.files.digest import digest
 from nebula.language import Sentence
 from nebula.tools.approval import Approver, Decision
+from nebula.tools.commands.change_set import report_applied
 from nebula.value import replace, value
 from nebula.workspace.contract import PathChange
 from nebula.workspace.diff import apply_hunks, diff_texts
@@ -31,7 +34,6 @@ if TYPE_CHECKING:
     from nebula.graph.values import FileState
     from nebula.workspace.file_history import FileHistory
 
-TAKE = "take"
 HTTP_OK, HTTP_CONFLICT = 200, 409
 """How the audit log says that something was done, or was in the way."""
 
@@ -59,8 +61,10 @@ class TakenSet:
     applied: tuple[Diff, ...] = ()
     conflicts: tuple[str, ...] = ()
     """Changed in the project since the start of the race."""
-    left_out: tuple[str, ...] = ()
-    """Sentences on what the policy does not allow."""
+    left_out: tuple[WorkspaceError, ...] = ()
+    """What the policy does not allow."""
+    remarks: tuple[Sentence, ...] = ()
+    """On what an earlier process had left half applied."""
 
     @property
     def is_whole(self) -> bool:
@@ -95,17 +99,23 @@ def _matching(wanted: Wanted) -> list[FileState]:
 async def take_tries(
     wanted: Sequence[Wanted], workspace: LocalWorkspace, ask: Approver, settings: Settings
 ) -> TakenSet:
-    """Take what tries of a race did, and write into the audit log what was taken of which try. Raises CannotTake."""
+    """Take what tries of a race did, and write down what was taken of which try: in the audit log, and its lines in its
+    node. Raises CannotTake."""
     done = await take(wanted, workspace, ask)
-    await asyncio.to_thread(_record, wanted, done, settings)
+    await asyncio.to_thread(_record, wanted, done, workspace, settings)
     return done
 
 
-def _record(wanted: Sequence[Wanted], done: TakenSet, settings: Settings) -> None:
+def _record(wanted: Sequence[Wanted], done: TakenSet, workspace: LocalWorkspace, settings: Settings) -> None:
+    owner = _find_owners(wanted)
+    taken: dict[str, list[Diff]] = {}
+    for applied in done.applied:
+        taken.setdefault(owner[applied.path], []).append(applied)
+    if taken:
+        keep_taken_lines(taken, workspace, settings)
     log = open_audit_log(settings, prepare_state_folder(settings.root))
     if log is None:
         return
-    owner = {state.path: each.node_id for each in reversed(wanted) for state in _matching(each)}
     try:
         for applied in done.applied:
             log.record(owner[applied.path], TAKE, applied.path, None, HTTP_OK)
@@ -115,12 +125,23 @@ def _record(wanted: Sequence[Wanted], done: TakenSet, settings: Settings) -> Non
         log.close()
 
 
+def _find_owners(wanted: Sequence[Wanted]) -> dict[str, str]:
+    """Return by path the try that it is taken from: of several that did the same the first."""
+    return {state.path: each.node_id for each in reversed(wanted) for state in _matching(each)}
+
+
 async def take(wanted: Sequence[Wanted], workspace: LocalWorkspace, ask: Approver, *, group: str = "") -> TakenSet:
-    """Propose what is wanted as one set, and apply what was allowed; `group` is the turn that the journal names, by
-    default the try itself. Raises CannotTake."""
+    """Propose what is wanted as one set, and apply what was allowed, whole or not at all; `group` is the turn that the
+    journal names, by default for each path the try that it comes from. Raises CannotTake."""
     chosen = choose_files(wanted)
-    alone = wanted[0].node_id if len({each.node_id for each in wanted}) == 1 else new_trace_id()
-    files = workspace.for_turn(group or alone)
+    cut_short = tuple(await asyncio.to_thread(take_back_half_applied, workspace))
+    done = await _take_chosen(chosen, wanted, workspace, ask, group)
+    return replace(done, remarks=cut_short)
+
+
+async def _take_chosen(
+    chosen: list[FileState], wanted: Sequence[Wanted], files: LocalWorkspace, ask: Approver, group: str
+) -> TakenSet:
     for each in wanted:
         if each.hunks:
             chosen = [await asyncio.to_thread(_only_hunks, chosen, each.hunks, files)]
@@ -138,16 +159,22 @@ async def take(wanted: Sequence[Wanted], workspace: LocalWorkspace, ask: Approve
         return TakenSet(decision, conflicts=tuple(conflicts))
     if decision.paths:
         changes = [change for change in changes if change.path in decision.paths]
-    done = await asyncio.shield(asyncio.to_thread(files.apply_changes, changes))
-    shown = {each.path: each for each in proposed}
-    applied = tuple(
-        Diff(each.path, seen.diff, seen.added, seen.removed, each.before or "", each.after or "")
-        for each in done.applied
-        if (seen := shown.get(each.path)) is not None
-    )
+    if not group:
+        group, changes = _name_authors(changes, _find_owners(wanted))
+    done = await asyncio.shield(asyncio.to_thread(files.for_turn(group).apply_changes, changes))
+    applied = tuple(report_applied(proposed, done.applied))
     late = [path for path, problem in done.left_out if isinstance(problem, Stale | AlreadyExists)]
-    refused = [str(problem) for path, problem in done.left_out if path not in late]
+    refused = [problem for path, problem in done.left_out if path not in late]
     return TakenSet(decision, applied, (*conflicts, *late), tuple(refused))
+
+
+def _name_authors(changes: Sequence[PathChange], owners: dict[str, str]) -> tuple[str, list[PathChange]]:
+    """Return what the set is called, and its changes, each with its author where there are several: what came from one
+    try is that one's, what came from several is one set all the same."""
+    names = {owners[change.path] for change in changes}
+    if len(names) == 1:
+        return names.pop(), list(changes)
+    return new_trace_id(), [replace(change, author=owners[change.path]) for change in changes]
 
 
 def _only_hunks(chosen: Sequence[FileState], hunks: Sequence[int], files: LocalWorkspace) -> FileState:
@@ -191,19 +218,11 @@ def _compare(
         if not same_state(found, before) or (content is None and not (after or "").startswith("folder:")):
             conflicts.append(each.path)
             continue
-        proposed.append(_describe(history, each))
+        proposed.append(propose(history, each.path, before, after))
         still = partial(_is_still, files, each.path, before)
-        changes.append(PathChange(each.path, after, partial(bytes, content or b""), still))
+        changes.append(PathChange(each.path, before, after, partial(bytes, content or b""), still))
     return proposed, changes, conflicts
 
 
 def _is_still(files: LocalWorkspace, path: str, before: str | None) -> bool:
     return same_state(files.state(path), before)
-
-
-def _describe(history: FileHistory, state: FileState) -> ProposedChange:
-    before, after = state.before or None, state.after or None
-    kind = "created" if before is None else "deleted" if after is None else "changed"
-    diff = difference(history, state.path, before, after)
-    texts = whole_texts(history, before, after)
-    return ProposedChange(state.path, kind, diff.added, diff.removed, diff.text, "", *texts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nebula.events import Stamped
+from nebula.graph.values import FileState
 from nebula.value import value
 
 
@@ -38,17 +39,10 @@ class TryEvent(Stamped):
 
 
 @value
-class KeptChange:
-    """What a try did to one path, in the journal's names of states; the contents come beside it."""
-
-    path: str
-    before: str | None
-    after: str | None
-
-
-@value
 class TryChanges:
-    changes: tuple[KeptChange, ...] = ()
+    """What a try did to the files, by the journal's names of states; the contents come beside it."""
+
+    files: tuple[FileState, ...] = ()
 
 
 @value

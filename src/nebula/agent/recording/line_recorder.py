@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from nebula.events import Diff
 from nebula.messages.redaction import Redactor
 from nebula.value import value
 from nebula.workspace.errors import WorkspaceError
@@ -14,6 +13,7 @@ from nebula.workspace.local import LocalWorkspace
 
 if TYPE_CHECKING:
     from nebula.blame.line_record import LineRecord
+    from nebula.graph.values import FileState
     from nebula.workspace.contract import Workspace
 
 
@@ -24,11 +24,11 @@ class LineRecorder:
     workspace: Workspace
     redactor: Redactor
 
-    def record(self, changes: Sequence[Diff]) -> dict[str, LineRecord]:
+    def record(self, changes: Sequence[FileState]) -> dict[str, LineRecord]:
         """Return what a turn with these changes wrote, by path. Nothing is told of secret files."""
-        from nebula.blame.line_record import FileStep, record_lines
+        from nebula.blame.line_record import record_lines
 
-        steps = [FileStep(each.path, each.before or None, each.after or None) for each in changes if _may_be_told(each)]
+        steps = [each for each in changes if _may_be_told(each)]
         if not steps or not isinstance(self.workspace, LocalWorkspace):
             return {}
         try:
@@ -40,7 +40,7 @@ class LineRecorder:
         return self.redactor.text(line) == line
 
 
-def _may_be_told(change: Diff) -> bool:
+def _may_be_told(change: FileState) -> bool:
     from nebula.workspace.journal.states import parse_state
 
     states = [parse_state(state).kind for state in (change.before, change.after) if state]

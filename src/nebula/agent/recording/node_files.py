@@ -126,8 +126,8 @@ def texts_by_turn(workspace: Workspace, turn_ids: Collection[str]) -> dict[str, 
     history = journal_of(workspace)
     changes: dict[str, list[RecordedChange]] = {}
     for change in history.changes():
-        if change.group in turn_ids and change.kind == "write":
-            changes.setdefault(change.group, []).append(change)
+        if change.turn in turn_ids and change.kind == "write":
+            changes.setdefault(change.turn, []).append(change)
     return {
         turn_id: [
             FileTexts(path, *whole_texts(history, first.before, last.after))

@@ -145,7 +145,7 @@ class NodeWriter:
     flow: FlowChoice | None = None
     branch: str | None = None
     lines: LineRecorder | None = None
-    files: Callable[[], list[FileState]] | None = None
+    files: Callable[[], Sequence[FileState]] | None = None
     """Returns what the turn did to files, where its events do not say it: of a try."""
     beginning: str = ""
     """The first try of the prompt, where a conversation begins anew with it."""
@@ -194,12 +194,13 @@ class NodeWriter:
                 problem=problem.strerror if isinstance(problem, OSError) else problem,
             ) from problem
 
-    def _files(self) -> list[FileState]:
+    def _files(self) -> Sequence[FileState]:
         from nebula.graph.values import FileState
 
         if self.files is not None:
             return self.files()
-        told = self.lines.record(self._changes) if self.lines is not None and self._changes else {}
+        changes = [FileState(each.path, each.before, each.after) for each in self._changes]
+        told = self.lines.record(changes) if self.lines is not None and changes else {}
         return [
             FileState(
                 each.path, each.before, each.after, *((own.wrote, own.removed) if (own := told.get(each.path)) else ())

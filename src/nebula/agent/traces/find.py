@@ -7,6 +7,7 @@ from typing import Any
 
 from nebula.agent.figures.records import AUDIT_FILE, TRACE_FILE, read_records
 from nebula.errors import EXIT_USAGE, NebulaError
+from nebula.graph.ids import shortest_unique
 from nebula.value import record
 
 CANDIDATES_NAMED = 3
@@ -84,15 +85,5 @@ def audited(root: str, trace_id: str, elsewhere: str = "") -> list[dict[str, Any
 
 
 def short_ids(trace_ids: Iterable[str]) -> dict[str, str]:
-    """For each the shortest beginning that no other has: its neighbours in order are the nearest to it."""
-    ordered = sorted(set(trace_ids))
-    short = {}
-    for number, trace_id in enumerate(ordered):
-        near = ordered[max(0, number - 1) : number] + ordered[number + 1 : number + 2]
-        length = max((_shared(trace_id, other) + 1 for other in near), default=SHORTEST)
-        short[trace_id] = trace_id[: max(SHORTEST, length)]
-    return short
-
-
-def _shared(one: str, other: str) -> int:
-    return next((place for place, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), len(one))
+    """Return for each id the shortest beginning that no other has."""
+    return shortest_unique(trace_ids, at_least=SHORTEST)

@@ -54,7 +54,7 @@ class RecordedModel:
             self._watch(request)
         event = next(self._items, None)
         if event is None:
-            raise RecordedFailure("The trace has no further reply: from here on it would go otherwise than recorded.")
+            raise RecordedFailure("The trace has no further reply: from here on the task would differ from its record.")
         if event.get("type") == "error":
             raise self._failure("{problem}", problem=str(event.get("message")))
         try:
