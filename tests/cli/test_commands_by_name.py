@@ -43,7 +43,7 @@ def subjects(bench: Bench) -> list[str]:
 @pytest.mark.parametrize(("answer", "log"), [("y", ["second", "first"]), ("n", ["first"])])
 def test_a_commit_is_asked_about_by_what_it_does(repository: Bench, answer: str, log: list[str]) -> None:
     printed, _ = ran(repository, COMMIT, f"a\n{answer}\ny\n")
-    assert "It changes the repository itself, not restorable by undo: commit main (second), 1 file;" in printed.out
+    assert "It changes the repository itself, not restorable by undo: commit on main (second), 1 file." in printed.out
     assert f"  $ {COMMIT}\n" in printed.out
     assert "a is no answer to this question." in printed.out, "no yes for longer"
     assert subjects(repository) == log and (repository.project / "new.txt").exists()
@@ -56,21 +56,55 @@ def test_a_stash_is_not_said_to_change_no_file(repository: Bench) -> None:
     printed, _ = ran(repository, "git stash -q", "y\ny\n")
     assert "A command wants to do more than change files:" in printed.out and "changes no file" not in printed.out
     assert "A command wants to change 1 file:" in printed.out and repository.read("a.txt") == "one\n"
+    assert "not restorable by undo: stash. A yes" in printed.out
+
+
+@pytest.mark.parametrize(
+    ("line", "english", "japanese"),
+    [
+        ("git switch -qc work", "branch work; switch to work.", "ブランチ work、work への切り替え。"),
+        ("git checkout -q --detach", "switch to the commit {head}, on no branch.", "コミット {head} への切り替え"),
+        ("echo 2 > a.txt && git add a.txt", "what is staged.", "ステージ内容。"),
+        ("git tag v1", "tag v1.", "タグ v1。"),
+        ("git tag -d old", "tag old deleted.", "タグ old の削除。"),
+        ("git config a.b c", "git's settings (.git/config).", "git の設定（.git/config）。"),
+        (
+            f"git switch -qc work && {COMMIT}",
+            "branch work; commit on work (second), 1 file; switch to work.",
+            "ブランチ work、work へのコミット（second）1 ファイル、work への切り替え。",
+        ),
+    ],
+)
+def test_a_change_of_the_repository_is_called_by_its_name(
+    repository: Bench, line: str, english: str, japanese: str
+) -> None:
+    def git(*words: str) -> str:
+        return subprocess.run(
+            ["git", *words], cwd=repository.project, check=True, capture_output=True, text=True
+        ).stdout
+
+    git("tag", "old")
+    commit = git("rev-parse", "HEAD")[:12]
+    for lang, wanted in (("en", english), ("ja", japanese)):
+        script = [Turn("", [Call("runCommand", {"command": line})]), Turn("Done.")]
+        with ScriptedModel(script) as server:
+            printed = run_here(repository, "nebula", stdin="do it\nn\nn\nexit\n", NEBULA_LANG=lang, **server.env())
+        assert wanted.format(head=commit) in printed.out
 
 
 def test_the_question_counts_the_files_of_a_commit(repository: Bench) -> None:
     """Also where git has packed what went before; files that are as they were do not count."""
     made = "mkdir -p a/b c same && for each in a/b/x a/y c/z top same/1 same/2; do echo 1 > $each; done; git add -A"
     printed, _ = ran(repository, f"{made} && git commit -qm many", "y\ny\n")
-    assert "commit main (many), 6 files" in printed.out
+    assert "commit on main (many), 6 files" in printed.out
     subprocess.run(["git", "gc", "-q"], cwd=repository.project, check=True)
     line = "echo 2 > a/b/x && git rm -rq c && chmod +x top && git add -A && git commit -qm fewer"
     printed, _ = ran(repository, line, "y\ny\n")
-    assert "commit main (fewer), 3 files" in printed.out
+    assert "commit on main (fewer), 3 files" in printed.out
     subprocess.run(["git", "gc", "-q"], cwd=repository.project, check=True)
     back = "git checkout -q HEAD~1 -- . && echo 3 > top && git add -A && git commit -qm back"
     printed, _ = ran(repository, back, "y\ny\n")
-    assert "commit main (back), 3 files" in printed.out
+    assert "commit on main (back), 3 files" in printed.out
 
 
 def test_a_yes_to_all_writes_is_none_to_the_repository(repository: Bench) -> None:

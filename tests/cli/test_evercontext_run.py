@@ -6,7 +6,7 @@ import json
 from itertools import pairwise
 
 from in_process import run_here
-from scripted_model.planned import Call, Turn, hermes, ollama, plan, say, step, write
+from scripted_model.planned import Call, ScriptedModel, Turn, hermes, ollama, plan, say, step, write
 
 APP = "from fastapi import FastAPI\n\napp = FastAPI()\n"
 GOAL = "Create app/main.py, a FastAPI application that answers hello world at /."
@@ -396,6 +396,21 @@ def test_the_planner_is_asked_once_more_with_what_happened(bench):
     assert run_here(bench, "evercontext", "run", "--resume-plan").code == 64
     replayed = run_here(bench, "nebula", "trace", "replay")
     assert (replayed.code, "It went as recorded." in replayed.out) == (0, True), replayed.out + replayed.err
+
+
+def test_remarks_beside_json_name_the_program_that_makes_them(bench):
+    with ScriptedModel([plan(step("1")), Turn("Done.")]) as server:
+        ran = run_here(bench, "evercontext", "run", "--task", "x", "--json", **server.env())
+    assert ran.err.startswith("evercontext: No executor is set up"), ran.err
+
+
+def test_the_steps_of_another_plan_are_counted_by_themselves(bench):
+    first = plan(step("1"), step("2", tool="read_file", parameters={"path": "missing.py"}))
+    with ollama(first, say("One."), plan(step("1", "Write it.")), say("Made.")) as server:
+        ran = run(bench, server, "--task", "x", "--replan")
+    assert [line for line in ran.err.splitlines() if line.startswith("▸")] == [
+        "▸ 1/2 Step 1", "▸ 2/2 Step 2", "▸ 1/1 Step 1",
+    ]  # fmt: skip
 
 
 def test_no_other_plan_leaves_the_failure_as_it_was(bench):

@@ -334,6 +334,26 @@ def test_a_key_that_was_taken_for_a_model_is_in_no_record(bench: Bench, key: str
     assert _records_with(bench, key.removeprefix("provider/")) == []
 
 
+@pytest.mark.parametrize("model", ["gpt-4.1-nano", "nobody/knows-it"])
+def test_a_value_of_an_allowed_secret_file_is_left_out_of_the_prompt_that_names_it(bench: Bench, model: str) -> None:
+    """Before any tool has read the file, and where there is no turn at all."""
+    bench.write(".env", "TOKEN=Zq7vJw31PlainValue\n")
+    asked = ("is Zq7vJw31PlainValue right?", "--allow", ".env", "--output-format", "stream-json")
+    with ScriptedModel([Turn("Yes.")]) as server:
+        ran = run_here(bench, "nebula", "--model", model, "-p", *asked, **server.env())
+    assert ran.events[0]["type"] == "task" and "Zq7vJw31PlainValue" not in ran.out + ran.err
+    assert _records_with(bench, "Zq7vJw31PlainValue") == []
+
+
+def test_a_planned_task_that_names_such_a_value_is_recorded_without_it(bench: Bench) -> None:
+    bench.write(".env", "TOKEN=Zq7vJw31PlainValue\n")
+    with ScriptedModel([Turn("no plan"), Turn("no plan")]) as server:
+        task = ("--task", "use Zq7vJw31PlainValue", "--allow", ".env", "--json")
+        ran = run_here(bench, "evercontext", "run", *task, **server.env())
+    assert ran.code == 3 and "Zq7vJw31PlainValue" not in ran.out + ran.err
+    assert _records_with(bench, "Zq7vJw31PlainValue") == []
+
+
 # Checks that nobody trusts
 
 
@@ -453,8 +473,11 @@ def test_partial_carries_what_is_being_written(bench: Bench) -> None:
         elif event["type"] == "message":
             said, drafts, draft = [*said, event["text"]], [*drafts, draft], ""
     assert said == drafts == ["Looking.", text.replace("sk-abcdefghijklmnop1234567890", "[redacted]")]
-    assert [each["type"] for each in ran if each["type"] != "delta"] == [each["type"] for each in whole]
-    assert "delta" not in {each["type"] for each in whole}
+    between = ("delta", "activity")
+    assert [each["type"] for each in ran if each["type"] not in between] == [each["type"] for each in whole]
+    assert not {each["type"] for each in whole} & set(between)
+    doing = [each["message"] for each in ran if each["type"] == "activity"]
+    assert doing == ["waiting for the model", "answering"] * 2
     trace = (bench.project / ".nebula" / "trace.jsonl").read_text("utf-8")
     assert '"type": "message"' in trace and '"delta"' not in trace and '"activity"' not in trace
 

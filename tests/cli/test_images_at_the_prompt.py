@@ -50,6 +50,16 @@ def test_what_only_has_the_ending_of_an_image_is_not_attached(bench: Bench, tmp_
     assert "is no image of these kinds" in ran.err
 
 
+@pytest.mark.parametrize("written", ["what is {}?", "これは {} を見て", "({}) '{}'"])
+def test_a_typed_path_of_an_image_is_attached_without_a_sign(bench: Bench, tmp_path: Path, written: str) -> None:
+    (tmp_path / "shot.png").write_bytes(PNG)
+    with ScriptedModel([Turn("Red.")]) as server:
+        typed = written.format(*[tmp_path / "shot.png"] * 2)
+        run_here(bench, "nebula", stdin=f"{typed} /no/such.png x{tmp_path}/shot.png\nexit\n", **server.env())
+        (url,) = sent_images(server)
+    assert base64.b64decode(url.partition(",")[2]) == PNG
+
+
 def test_the_image_in_the_clipboard_goes_with_the_prompt(bench: Bench, tmp_path: Path) -> None:
     (tmp_path / "clip").write_bytes(PNG)
     program(tmp_path, "wl-paste", f'cat "{tmp_path}/clip"')

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
 
 import pytest
 
@@ -123,7 +125,7 @@ def test_a_file_that_was_deleted_by_hand_is_named_before_it_comes_back(bench: Be
 
 
 def test_a_file_changed_by_hand_is_named_where_it_is_left_behind(bench: Bench) -> None:
-    told = "Changed by hand since, and left so: a.txt"
+    told = "Changed by hand since, and left as they are: a.txt"
     worked(bench, "change 3\nchange 5\n", *edit(3, "LINE"), *edit(5, "LINE"))
     bench.write("a.txt", bench.read("a.txt") + "by hand\n")
     with ScriptedModel([Turn("On.")]) as server:
@@ -144,7 +146,7 @@ def test_what_changed_between_fork_and_restore_is_told(bench: Bench) -> None:
         screen.prompt(times=2)
         bench.write("a.txt", "by hand\n")
         screen.line("/restore")
-        screen.wait("Changed by hand since, and left so: a.txt")
+        screen.wait("Changed by hand since, and left as they are: a.txt")
         screen.prompt(times=3)
         screen.send(CTRL_D)
 
@@ -204,3 +206,57 @@ def test_headless_the_files_go_back_with_the_talk(bench: Bench) -> None:
 )
 def test_two_changes_meet_or_pass_each_other(base: str, ours: str, theirs: str, both: str | None) -> None:
     assert merged(base, ours, theirs) == both == merged(base, theirs, ours)
+
+
+def git(bench: Bench, *args: str) -> str:
+    who = ("-c", "user.name=A", "-c", "user.email=a@example.org")
+    return subprocess.check_output(["git", *who, *args], cwd=bench.project, text=True).strip()
+
+
+@pytest.mark.parametrize(
+    ("lang", "said"), [("en", "Commit {} still has it"), ("ja", "コミット {} にはまだ残っています")]
+)
+def test_undo_says_which_commit_still_has_what_was_taken_back(bench: Bench, lang: str, said: str) -> None:
+    git(bench, "init", "-q")
+    bench.write("a.txt", BASE)
+    bench.write("sub/b [1].txt", "b\n")
+    git(bench, "add", "-A")
+    git(bench, "commit", "-q", "-m", "before")
+    writes = [
+        Call("writeFile", {"path": "new.txt", "content": "new\n"}),
+        Call("runCommand", {"command": "rm 'sub/b [1].txt'; echo local > other.txt"}),
+    ]
+    with ScriptedModel([Turn("", writes), Turn("Done.")]) as server:
+        run_here(bench, "nebula", "-p", "go", "--yes", **server.env())
+        git(bench, "add", "new.txt", "sub")
+        git(bench, "commit", "-q", "-m", "first")
+        first = git(bench, "rev-parse", "--short", "HEAD")
+        git(bench, "commit", "-q", "--allow-empty", "-m", "something else")
+        out = run_here(bench, "nebula", "-c", stdin="/undo\nexit\n", **server.env(), NEBULA_LANG=lang).out
+    (line,) = [each for each in out.splitlines() if said.format(first) in each]
+    assert "new.txt" in line and "sub/b [1].txt" in line and "other.txt" not in line
+    assert bench.read("sub/b [1].txt") == "b\n" and not (bench.project / "new.txt").exists()
+
+
+def test_undo_says_nothing_of_commits_that_have_something_else(bench: Bench) -> None:
+    git(bench, "init", "-q")
+    bench.write("a.txt", BASE)
+    git(bench, "add", "-A")
+    git(bench, "commit", "-q", "-m", "before", "--date=2020-01-01T00:00:00Z")
+    out = worked(bench, "change 3\n!git status\n/undo\n", *edit(3, "LINE"))
+    assert "Taken back: a.txt" in out and "still has it" not in out
+
+
+def test_undo_of_a_turn_that_went_back_to_an_old_commit_says_nothing_of_it(bench: Bench) -> None:
+    git(bench, "init", "-q")
+    bench.write("a.txt", "committed\n")
+    git(bench, "add", "-A")
+    env = {**os.environ, "GIT_COMMITTER_DATE": "2020-01-01T00:00:00Z"}
+    subprocess.run(
+        ["git", "-c", "user.name=A", "-c", "user.email=a@b", "commit", "-qm", "old"], cwd=bench.project, env=env
+    )
+    bench.write("a.txt", "mine\n")
+    calls = [Call("runCommand", {"command": "echo committed > a.txt"})]
+    with ScriptedModel([Turn("", calls), Turn("Done.")]) as server:
+        out = run_here(bench, "nebula", "--yes", stdin="go\n/undo\nexit\n", **server.env()).out
+    assert bench.read("a.txt") == "mine\n" and "still has it" not in out

@@ -8,7 +8,7 @@ from conftest import Bench
 from in_process import run_here, sit_down_here
 from nebula.cli.terminal.input.typed_ahead import TypedAhead
 from nebula.cli.terminal.own_command import wanted_command
-from scripted_model import ScriptedModel, Turn
+from scripted_model import Fault, ScriptedModel, Turn
 from terminal_driver import CTRL_C, Person
 
 pytestmark = pytest.mark.slow
@@ -22,6 +22,12 @@ def test_its_output_is_shown_and_goes_with_the_next_prompt_alone(bench: Bench) -
     assert "six times 42\n" in ran.out and "exit 3 · its output goes with your next prompt" in ran.out
     assert "$ echo six times $((6*7)); exit 3\nsix times 42\nexit code: 3" in first and "why?" in first
     assert "six times" not in second
+
+
+def test_its_output_waits_for_the_next_prompt_where_one_came_to_nothing(bench: Bench) -> None:
+    with ScriptedModel([Fault.status_code(400), Turn("Now.")]) as server:
+        run_here(bench, "nebula", stdin="!echo six times $((6*7))\nwhy?\nonce more\nexit\n", **server.env())
+        assert "six times 42" in server.turns[1].json["messages"][-1]["content"]
 
 
 def test_what_it_changed_is_asked_about_applied_and_taken_back(bench: Bench) -> None:
@@ -58,7 +64,7 @@ def test_in_plan_mode_it_changes_nothing_and_the_mark_alone_drops_the_output(ben
 def test_ctrl_c_ends_it_and_nothing_is_changed(bench: Bench) -> None:
     def person(me: Person) -> None:
         me.prompt()
-        me.line("!touch new.txt; echo begun; sleep 60")
+        me.line("!touch new.txt; echo be''gun; sleep 60")  # what is typed is to be seen as well
         me.wait("begun")
         me.send(CTRL_C)
         me.wait("Stopped; nothing was changed.")

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import pytest
+
+from nebula.agent.batch.outcome import TaskOutcome
 from nebula.agent.race.outcome import TryOutcome
+from nebula.agent.race.take import TakenSet
+from nebula.cli.evercontext_commands.batch_view import BatchView
+from nebula.cli.race.progress import RaceProgress
+from nebula.cli.race.taking import report_taken
 from nebula.cli.race.view import reasons, result_table
-from nebula.events import Final
-from nebula.language import Sentence
+from nebula.events import Final, Stamped
+from nebula.language import Sentence, explain_to, use_language
+from nebula.workspace.errors import PathRefused
 
 
 def test_a_model_in_a_file_is_named_by_the_file_and_failures_have_their_reason():
@@ -18,3 +26,16 @@ def test_a_model_in_a_file_is_named_by_the_file_and_failures_have_their_reason()
     assert first.split()[1] == "openai/gpt-4.1-nano" and second.split()[1] == "small.gguf"
     [reason] = reasons(tries)
     assert reason.startswith("  2 error: no") and "\x1b" not in reason
+
+
+def test_what_is_said_of_tries_and_tasks_is_in_the_language_of_the_user(capsys: pytest.CaptureFixture[str]):
+    use_language("ja")
+    progress = RaceProgress("lines")
+    progress.hear(1, Stamped(Final("Done.", "ok", 0), "t1", "", 1, ""))
+    assert progress.line_of(1).endswith(" · 0 秒")
+    refused = PathRefused("{path}: is a device, pipe or socket, not a file.", path="a")
+    report_taken(TakenSet(left_out=(refused,)))
+    BatchView(1, 0).ended(TaskOutcome("b", "", "", seconds=0.5))
+    said = capsys.readouterr().err
+    assert str(refused) not in said and explain_to("ja", refused) in said
+    assert "1/1  b  失敗  0.5 秒" in said

@@ -276,6 +276,7 @@ def test_the_rest_of_the_hunks_is_taken_or_left_by_one_key(bench: Bench, answers
     assert [number for number in (2, 20, 38) if f"LINE {number}\n" in bench.read("a.txt")] == taken
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("keys", "taken"), [("nr", ["b", "c"]), ("yq", ["a"])])
 def test_the_files_of_a_command_are_chosen_by_single_keys(bench: Bench, keys: str, taken: list[str]) -> None:
     def person(seen: Person) -> None:
@@ -469,7 +470,7 @@ def test_what_was_done_again_by_hand_is_not_done_twice(bench: Bench) -> None:
         run_here(bench, "nebula", "-c", stdin="/undo\nexit\n", **server.env())
         bench.write("notes.txt", "one\ntwo\n")
         ran = run_here(bench, "nebula", "-c", stdin="/redo\nexit\n", **server.env())
-    assert "The files are so already; there was nothing to do again." in ran.out and "Done again" not in ran.out
+    assert "The files are like that already; there was nothing to redo." in ran.out and "Done again" not in ran.out
 
 
 @pytest.mark.parametrize("back", ["/history notes.txt 1", "/undo"])
@@ -630,6 +631,7 @@ def test_what_was_typed_before_a_question_does_not_answer_it_on_a_plain_terminal
     assert not (bench.project / "notes.txt").exists()
 
 
+@pytest.mark.slow
 def test_a_question_waits_until_nobody_is_typing(bench: Bench) -> None:
     waited = []
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -14,8 +16,7 @@ from nebula.cli.headless.signals import Signals
 
 
 @pytest.fixture(autouse=True)
-def _signals(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(signals, "AT_ONCE_S", 0.05)
+def _signals() -> Iterator[None]:
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     yield
     for number, handler in before.items():
@@ -29,7 +30,8 @@ async def _send(number: signal.Signals, times: int = 1) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-async def test_several_at_once_interrupt_the_work_once(number: signal.Signals) -> None:
+async def test_several_at_once_interrupt_the_work_once(number: signal.Signals, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(signals, "AT_ONCE_S", 60.0)
     interrupted: list[str] = []
     with Signals(lambda: interrupted.append("now")):
         await _send(number, times=3)
@@ -38,21 +40,20 @@ async def test_several_at_once_interrupt_the_work_once(number: signal.Signals) -
     assert interrupted == ["now"]
 
 
-async def test_one_that_comes_later_interrupts_again_and_the_next_leads_out() -> None:
+async def test_one_that_comes_later_interrupts_again_and_the_next_leads_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(signals, "AT_ONCE_S", 0.0)
     interrupted: list[str] = []
     with pytest.raises(KeyboardInterrupt), Signals(lambda: interrupted.append("now")):
         await _send(signal.SIGINT)
-        await asyncio.sleep(0.06)
         await _send(signal.SIGINT)
         assert interrupted == ["now", "now"]
-        await asyncio.sleep(0.06)
         signal.raise_signal(signal.SIGINT)
 
 
-async def test_one_that_comes_later_than_the_work_leads_out() -> None:
+async def test_one_that_comes_later_than_the_work_leads_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(signals, "AT_ONCE_S", 0.0)
     with Signals(lambda: None):
         await _send(signal.SIGINT)
-    await asyncio.sleep(0.06)
     with pytest.raises(KeyboardInterrupt):
         signal.raise_signal(signal.SIGINT)
 
@@ -62,3 +63,33 @@ async def test_work_that_nobody_interrupted_leaves_no_trace() -> None:
     with Signals(lambda: None):
         pass
     assert signal.getsignal(signal.SIGTERM) == before
+
+
+async def test_one_of_the_last_moment_does_not_interrupt_what_follows_the_work() -> None:
+    """It is heard by the loop only once the work has ended: the turn was whole, and its session is being closed."""
+    interrupted: list[str] = []
+    with Signals(lambda: interrupted.append("now")):
+        signal.raise_signal(signal.SIGHUP)
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert interrupted == []
+
+
+LOADED_WHEN_IT_CAME = """
+import sys
+from nebula.cli import start
+class CtrlC:
+    def find_spec(self, name, *_):
+        if name.startswith("nebula.cli."):
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, CtrlC())
+sys.exit(start.{command}())
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["nebula", "evercontext", "vizprompt"])
+def test_one_that_comes_while_the_command_is_loaded_ends_it_without_a_traceback(command: str) -> None:
+    code = LOADED_WHEN_IT_CAME.format(command=command)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")

@@ -140,6 +140,13 @@ def test_a_session_shows_what_it_is_about_and_how_it_ended(first, last, shown):
     assert line[head:] == shown and display_width(line) <= head + 27
 
 
+@pytest.mark.parametrize("columns", [50, 57, 70, 77, 110])
+def test_a_session_stands_on_one_line_of_any_terminal_and_says_what_it_is_about(columns: int) -> None:
+    info = replace(_info(words="The tests of this project pass."), first_prompt="パーサーのテストを実行してください")
+    line = session_line(info, columns)
+    assert display_width(line) <= columns and "パー" in line and "The" in line
+
+
 @pytest.mark.parametrize("columns", [60, 79, 120])
 def test_a_session_takes_one_line_whatever_was_said(columns):
     use_language("ja")

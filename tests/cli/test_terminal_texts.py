@@ -2,6 +2,7 @@
 
 import io
 import string
+import time
 
 import pytest
 from hypothesis import given
@@ -16,7 +17,7 @@ from nebula.cli.terminal.input.typed_ahead import TypedAhead
 from nebula.cli.terminal.output.live_line import LiveLine
 from nebula.cli.terminal.output.screen import Screen
 from nebula.cli.terminal.output.width import cut, display_width, first_parts, pad, tail, wrap, wrap_parts
-from nebula.cli.vizprompt_commands.chat_session import COMMANDS
+from nebula.cli.vizprompt_commands.chat.session import COMMANDS
 from nebula.events import Retry
 from nebula.graph.tokens import estimate_tokens
 from nebula.language import Sentence, translate_to, use_language
@@ -163,6 +164,17 @@ def test_japanese_is_broken_anywhere_but_before_a_stop_or_behind_a_bracket():
 
 def test_a_word_longer_than_the_line_is_cut():
     assert wrap("see /a/very/long/path", 8) == ["see", "/a/very/", "long/pat", "h"]
+
+
+def test_a_word_as_long_as_a_book_is_broken_in_a_time_that_its_length_explains() -> None:
+    word = "カ" * 1_000_000
+    started = time.process_time()
+    lines = wrap(word, 80)
+    assert time.process_time() - started < 10 and "".join(lines) == word and set(map(len, lines)) == {40}
+
+
+def test_a_letter_that_is_wider_than_the_line_is_left_as_it_is() -> None:
+    assert wrap("ああ", 1) == ["あ", "あ"]
 
 
 @given(st.text(alphabet=WIDE + string.ascii_letters + " 、。「」"), st.integers(4, 40))

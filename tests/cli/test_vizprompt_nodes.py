@@ -199,3 +199,13 @@ def test_nodes_are_listed_and_those_in_no_flow_apart(vizprompt: Vizprompt, tmp_p
     broken = tmp_path / "project/nodes/000/000.xml"
     broken.write_text(broken.read_text("utf-8")[:-20], encoding="utf-8")
     assert "cannot be read: 1 files. vizprompt check names them." in vizprompt("search", "--text", "second").err
+
+
+def test_a_branch_is_shared_as_a_file(vizprompt: Vizprompt) -> None:
+    first = vizprompt.create("how it began", "so")
+    last = vizprompt.create("how it ended", "thus", "--parent", first)
+    vizprompt.create("beside it", "no", "--parent", first)
+    page = vizprompt("export", last, "--branch", "--format", "html")
+    assert page.code == 0 and page.out.startswith("<!doctype html>") and page.err.startswith("2 turns")
+    assert "how it began" in page.out and "how it ended" in page.out and "beside it" not in page.out
+    assert [node["prompt"] for node in vizprompt("export", last, "--format", "json").json["nodes"]] == ["how it ended"]

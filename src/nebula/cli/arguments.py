@@ -18,9 +18,6 @@ Command = Callable[[Sequence[str]], int]
 argparse._ = translate  # type: ignore[attr-defined]
 argparse.ngettext = lambda one, many, count: translate(one if count == 1 else many)  # type: ignore[attr-defined]
 
-DECLARED_WIDTH = 80
-"""Nothing is printed that wide: finding out the real one costs more than declaring all options."""
-
 
 class UsageError(NebulaError):
     """A mistake of the user; its sentence says what to do."""
@@ -34,6 +31,14 @@ class ParserMet(BaseException):
     def __init__(self, parser: Parser) -> None:
         super().__init__(parser.prog)
         self.parser = parser
+
+
+class _DeclaringFormatter(argparse.HelpFormatter):
+    """argparse makes a formatter for each option that is declared, to try its metavar. What prints help, its width
+    above all, costs more to find out than declaring all options."""
+
+    def __init__(self) -> None:
+        pass
 
 
 class Parser(argparse.ArgumentParser):
@@ -64,10 +69,7 @@ class Parser(argparse.ArgumentParser):
         )
 
     def _get_formatter(self) -> argparse.HelpFormatter:
-        """argparse makes one for each option that is declared, to try its metavar; the width is for help alone."""
-        if self._declaring:
-            return argparse.HelpFormatter(self.prog, width=DECLARED_WIDTH)
-        return super()._get_formatter()
+        return _DeclaringFormatter() if self._declaring else super()._get_formatter()
 
     def add_argument(self, *names: Any, **options: Any) -> argparse.Action:
         self._declaring = True
@@ -117,7 +119,9 @@ def allow_option(parser: argparse.ArgumentParser) -> None:
 
 
 def model_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-m", "--model", metavar="M", help=translate("model to use; provider/model says it outright"))
+    parser.add_argument(
+        "-m", "--model", metavar="M", help=translate("model to use; provider/model names the provider, too")
+    )
     parser.add_argument("--provider", choices=PROVIDERS, help=translate("provider to use"))
 
 

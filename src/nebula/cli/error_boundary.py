@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
-import gc
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -25,13 +23,10 @@ class Invocation:
 def error_boundary(prog: str, argv: Sequence[str] | None) -> Iterator[Invocation]:
     """Turns what may go wrong for a user in its block into a line on stderr. What is no NebulaError is a bug.
 
-    Without `argv` the process is there for this command alone: its words are the process's own, and what it loads is
-    not looked through for garbage time and again, least of all at its end. That was a sixth of the whole start.
+    Without `argv` its words are those of the process.
     """
     if argv is None:
         argv = sys.argv[1:]
-        gc.set_threshold(50_000, 20, 20)
-        atexit.register(gc.freeze)
     _fill_missing_streams()
     _speak_utf8()
     use_language(language_of(os.environ))  # until the settings are known; what goes wrong before speaks it too

@@ -46,7 +46,7 @@ COMMANDS = {
     "commit": Sentence("a message for what is staged, from the turns behind it; then git commits"),
     "blame": Sentence("who wrote each line of a file, and for which prompt"),
     "race": Sentence("the same task tried several times side by side"),
-    "take": Sentence("what a try of a race did, into the project"),
+    "take": Sentence("take what a try of a race did into the project"),
     "trace": Sentence("what happened in a task, and its replies played once more"),
     "kpi": Sentence("how well tasks go and what they cost"),
     "completion": Sentence("what makes bash, zsh or fish complete these commands"),
@@ -143,7 +143,11 @@ def make_parser() -> Parser:
         help=translate("what -p prints (default: text)"),
     )
     answer_options(parser)
-    flag(parser, "--partial", translate("with stream-json: also text of messages while they are written (delta)"))
+    flag(
+        parser,
+        "--partial",
+        translate("with stream-json: also what goes on (activity) and text while it is written (delta)"),
+    )
     model_options(parser)
     _permission_options(parser)
     _session_options(parser)

@@ -32,7 +32,7 @@ def print_line(text: str = "") -> None:
 
 
 def print_item(head: str, text: str) -> None:
-    """A line of a list: on a terminal broken between words, further lines under the first word of the text."""
+    """Print an item of a list: on a terminal broken between words; further lines stand under its first word."""
     item = fit_to_print(head + text)
     if sys.stdout.isatty():
         from nebula.cli.terminal.output.width import display_width, wrap
@@ -74,7 +74,7 @@ def _columns(fd: int) -> int:
 
 
 def short_path(path: str) -> str:
-    """The home directory as everybody writes it."""
+    """Return a path with `~` for the home directory."""
     home = os.path.expanduser("~")
     return "~" + path[len(home) :] if path == home or path.startswith(home + os.sep) else path
 

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from nebula.events import Approval, Event, Step, ToolResult
 from nebula.language import translate
 from nebula.stage import one_line
+from nebula.workspace.errors import WorkspaceError
+from nebula.workspace.guard.paths import normal_path
 
 _COMMANDS = frozenset({"runCommand", "run_command"})
 
@@ -53,9 +55,6 @@ class Refusals:
 
 
 def _may_be_allowed_by_name(path: str) -> bool:
-    from nebula.workspace.errors import WorkspaceError
-    from nebula.workspace.guard.paths import normal_path
-
     try:
         standing = normal_path(path).standing
     except WorkspaceError:

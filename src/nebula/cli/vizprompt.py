@@ -28,9 +28,12 @@ COMMANDS = {
     "flow": Sentence("make, list, show and rewire flows"),
     "node": Sentence("list, show, edit, mark and delete nodes"),
     "tag": Sentence("list tags, rename or merge them everywhere"),
+    "undo": Sentence("take back what the last command changed"),
+    "redo": Sentence("do again what was undone last"),
     "build": Sentence("make summaries and tags, by a model or as extracts"),
     "check": Sentence("find (and fix) what is wrong in the files"),
     "context": Sentence("a path as one text to give to any model"),
+    "export": Sentence("a part of the conversation as Markdown, HTML or JSON"),
     "chat": Sentence("talk to a model; every exchange becomes a node"),
     "serve": Sentence("the graph as a web page and over WebSocket"),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -48,3 +49,32 @@ def test_a_short_wait_is_not_shown_and_the_next_message_has_an_entry_of_its_own(
         progress.end()
     assert [each["status"] for each in sent] == ["in_progress", "completed"] * 2
     assert sent[0]["toolCallId"] != sent[2]["toolCallId"]
+
+
+def test_the_clock_runs_on_while_nothing_is_heard(clock: list[float]) -> None:
+    sent: list[Any] = []
+    progress = Progress(sent.append)
+    progress.tick()
+    progress.show(Curtain())
+    for _ in range(12):
+        clock[0] += 0.25
+        progress.tick()
+    assert [each["title"] for each in sent] == ["working · 0 s", "working · 1 s", "working · 2 s", "working · 3 s"]
+    progress.show(Curtain(doing="waiting for the model"))
+    clock[0] += 1.5
+    progress.tick()
+    assert sent[-1]["title"] == "waiting for the model · 1 s"
+    progress.end()
+    clock[0] += 5
+    progress.tick()
+    assert sent[-1]["status"] == "completed" and len({each["toolCallId"] for each in sent}) == 1
+
+
+async def test_it_ticks_by_itself_until_the_turn_ends() -> None:
+    heard = asyncio.Event()
+    progress = Progress(lambda _: heard.set())
+    async with progress.ticking():
+        progress.show(Curtain(doing="running pytest"))
+        await asyncio.wait_for(heard.wait(), 60)
+    heard.clear()
+    assert len(asyncio.all_tasks()) <= 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 
 import pytest
 
@@ -220,6 +221,26 @@ async def test_undo_and_redo(client):
         await client.ask("undo")
     assert (await client.ask("undo"))["data"] == {"done": False}
     assert (await client.ask("get_flow"))["data"]["nodes"] == []
+
+
+async def test_hits_are_counted_beside_the_event_loop(bench):
+    counting: list[int] = []
+
+    class WatchedGraph(Graph):
+        def search_nodes(self, *args, **kwargs):
+            found = super().search_nodes(*args, **kwargs)
+            count = found.count_all
+            found.count_all = lambda: counting.append(threading.get_ident()) or count()
+            return found
+
+    graph = WatchedGraph(bench.project / "data")
+    settings = Settings(root=str(bench.project))
+    running = serving_here(settings, graph, AgentTurns(settings, graph, CHAT), CHAT_MODES)
+    async with running as server, server.talk() as client:
+        await chain(client, "token one", "token two")
+        found = await client.ask("search_nodes", text="token", limit=1)
+    assert found["data"]["total"] == 2 and len(found["data"]["nodes"]) == 1
+    assert counting and threading.get_ident() not in counting
 
 
 async def test_search_and_tags(client):

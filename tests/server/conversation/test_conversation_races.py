@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import subprocess
+import sys
+
 import pytest
 
 from conversation_rig import Failed, serving, talk
+from nebula.files.digest import digest
 from scripted_model import Call, RecordedRequest, ScriptedModel, Turn
 
 
@@ -52,6 +57,38 @@ async def test_a_race_and_taking_parts_of_it(bench):
             taken = (await client.ask("take", node_id=node))["data"]
             assert (sorted(taken["paths"]), taken["conflicts"]) == (["a.txt", "z.txt"], ["b.txt"])
             assert bench.read("a.txt") == "one\na\n"
+
+
+DIES = """
+import os, sys
+from nebula.files.syscalls import Syscalls
+from nebula.workspace import open_workspace
+from nebula.workspace.contract import PathChange
+class Dying(Syscalls):
+    def mkdir(self, name, dir_fd, perm):
+        os._exit(9) if name == "stop-here" else super().mkdir(name, dir_fd, perm)
+changes = [PathChange("half.txt", None, "link:" + sys.argv[2], b"a.txt".__bytes__, None)]
+changes += [PathChange("stop-here", None, "folder:755", b"".__bytes__, None)]
+open_workspace(sys.argv[1], calls=Dying()).for_turn("another").apply_changes(changes)
+"""
+"""A process that is gone in the middle of a set."""
+
+
+async def test_taking_says_what_was_half_applied_before_it_and_is_taken_back(bench):
+    bench.write("a.txt", "one\n")
+    with ScriptedModel(script) as model, serving(bench, "nebula", **model.env()) as server:
+        async with talk(server) as client:
+            await client.ask("hello", lang="ja")
+            begun = (await client.ask("race", prompt="do it", tries=2))["data"]
+            final = await client.event("final", trace_id=begun["trace_id"])
+            words = [sys.executable, "-c", DIES, str(bench.project), digest(b"a.txt")]
+            assert (await asyncio.to_thread(subprocess.run, words, check=False)).returncode == 9
+            assert (bench.project / "half.txt").is_symlink()
+            node = final["data"]["tries"][0]["node_id"]
+            taken = (await client.ask("take", node_id=node, paths=["z.txt"]))["data"]
+            assert taken["remarks"] == ["nebula の終了時、変更が途中まで適用されていました。元に戻しました: half.txt"]
+            assert taken["paths"] == ["z.txt"] and not (bench.project / "half.txt").is_symlink()
+            assert (await client.ask("take", node_id=node, paths=["a.txt"]))["data"]["remarks"] == []
 
 
 async def test_cancel_ends_all_tries(bench):

@@ -61,6 +61,20 @@ def test_what_a_pull_brought_is_told_in_order(tmp_path: Path):
     graph.close()
 
 
+def test_a_flow_that_was_mended_between_two_looks_is_told_to_whom_it_was_not_shown(tmp_path: Path):
+    with Graph(tmp_path) as graph:
+        graph.create_node("of main")
+        second = graph.create_flow("second")
+        watch = GraphWatch(graph, Hub())
+        watch._begin()
+        watch.note_shown([second])
+        watch.look()
+        [(name, data)] = told(watch)
+        assert (name, data["name"], "problem" in data, "deleted" in data) == ("flow_updated", "main", False, False)
+        watch.look()
+        assert told(watch) == []
+
+
 def test_the_flows_of_a_node_are_known_however_long_they_are(tmp_path: Path):
     watch = GraphWatch(Graph(tmp_path), Hub())
 

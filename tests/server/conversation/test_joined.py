@@ -45,9 +45,16 @@ def test_what_an_entry_exports_is_exported_still():
 @pytest.mark.parametrize(
     "text", ["export default 1;", "export let a = 1;", 'import x from "./b.js";', 'import "./b.js";']
 )
-def test_what_is_not_understood_is_refused(text):
-    with pytest.raises(NotJoinable, match=r"a\.js"):
-        joined_script({"a.js": text, "b.js": ""}, "a.js")
+@pytest.mark.parametrize("before", ["", "\n", "f();", "if(a){f()}", "const report = exports;\n"])
+def test_what_is_not_understood_is_refused(text, before):
+    with pytest.raises(NotJoinable) as refused:
+        joined_script({"a.js": before + text, "b.js": ""}, "a.js")
+    assert str(refused.value) == f"a.js: {text}"
+
+
+@pytest.mark.parametrize("text", ['f(" export default 1")', 'reimport("./b.js")', "transport(1)", 'import("b.js")'])
+def test_what_only_looks_like_it_stays(text):
+    assert text in joined_script({"a.js": text, "b.js": ""}, "a.js")
 
 
 def test_modules_that_import_each_other_are_refused():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from nebula import __version__
 from nebula.cli.described.tree import DescribedCommand
 from nebula.language import translate
@@ -10,7 +12,7 @@ from nebula.language import translate
 def manual_page(program: DescribedCommand) -> str:
     """Return a page of section 1 in the language of `man`."""
     name = program.path[0]
-    about = " ".join(program.about.split()).split(". ")[0].rstrip(".")
+    about = re.split(r"\. |。", " ".join(program.about.split()))[0].rstrip(".")
     lines = [
         f'.TH {name.upper()} 1 "" "nebula {__version__}" "{_escape(translate("Commands"))}"',
         ".SH NAME",

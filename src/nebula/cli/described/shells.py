@@ -168,7 +168,7 @@ complete -o filenames -F _nebula_complete {names}
 """
 _ZSH = """\
 #compdef {names}
-# Completion for zsh: eval "$(nebula completion zsh)" behind compinit, or this as _nebula in a folder of $fpath.
+# Completion for zsh: eval "$(nebula completion zsh)", or this as _nebula in a folder of $fpath.
 _nebula() {{
   local at="${{words[1]:t}}" i
   local -a found
@@ -191,6 +191,7 @@ _nebula() {{
 if [[ $zsh_eval_context[-1] == loadautofunc ]]; then
   _nebula "$@"
 else
+  (( $+functions[compdef] )) || {{ autoload -Uz compinit && compinit }}
   compdef _nebula {names}
 fi
 """

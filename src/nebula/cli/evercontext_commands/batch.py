@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from nebula.agent.batch.places import TaskPlaces
 from nebula.agent.batch.ray_engine import RayEngine
-from nebula.agent.batch.reports import format_junit, format_predictions, score_models
+from nebula.agent.batch.reports import format_junit, format_predictions, score_models, with_one_name
 from nebula.agent.batch.results import Results
 from nebula.agent.batch.run import LocalEngine, run_batch
 from nebula.agent.batch.task_file import read_task_file
@@ -86,7 +86,7 @@ async def _run(tasks: list[BatchTask], results: Results, said: dict[str, Any], o
     finally:
         await asyncio.to_thread(places.close)
     view.close()
-    outcomes = [fresh.get(task.id) or done[task.id] for task in tasks]
+    outcomes = with_one_name([fresh.get(task.id) or done[task.id] for task in tasks])
     _write_reports(outcomes, results, options)
     if options.json:
         print_json(_report(outcomes, results))
@@ -171,7 +171,7 @@ def _parser() -> Parser:
     parser.add_argument(
         "--compare", nargs=2, metavar="DIR", help=translate("print what differs between two folders of results")
     )
-    flag(parser, "--again", translate("do tasks that failed once more"))
+    flag(parser, "--again", translate("run again what failed"))
     flag(parser, "--keep", translate("keep the projects as the tasks left them in work/ of the results"))
     flag(parser, "--trust", translate("let the projects' own checks run"))
     flag(parser, "--json", translate("print JSON"))

@@ -43,7 +43,8 @@ class BatchView:
         self._live.lower()
         remark = f"  {one_line(explain(outcome.remark))}" if outcome.remark else ""
         place = f"{self._done}/{self._total}  {outcome.id}"
-        print_remark(f"{place}  {status_word(outcome)}  {outcome.seconds:.1f} s{remark}")
+        took = translate("{seconds} s", seconds=f"{outcome.seconds:.1f}")
+        print_remark(f"{place}  {status_word(outcome)}  {took}{remark}")
         self._draw()
 
     def close(self) -> None:
@@ -106,4 +107,5 @@ def print_scores(scores: Sequence[ModelScore]) -> None:
 def _score_row(score: ModelScore) -> tuple[str, ...]:
     spent = Spending("", cost=score.cost, unpriced_tokens=score.unpriced_tokens)
     rates = (f"{score.passed_at_1 * 100:.1f} %", f"{score.passed_at_n * 100:.1f} %")
-    return (one_line(score.model), str(score.tasks), str(score.tries), *rates, dollars(spent), str(score.malformed))
+    name = one_line(score.model) or "–"  # none was asked: the set-up failed
+    return (name, str(score.tasks), str(score.tries), *rates, dollars(spent), str(score.malformed))

@@ -97,7 +97,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="N",
         type=number_up_to(MOST_REPEATS),
         default=1,
-        help=translate("plan so many times and compare (default: 1)"),
+        help=translate("how many times to plan, to compare the plans (default: 1)"),
     )
     parser.add_argument("-o", "--output", metavar="FILE", help=translate("write the plan to a new file"))
     flag(parser, "--json", translate("print the plans and the figure as JSON"))

@@ -28,8 +28,8 @@ from nebula.cli.arguments import (
 from nebula.cli.evercontext_commands.checks import confirmed_checks
 from nebula.cli.evercontext_commands.plan_file import read_plan_file
 from nebula.cli.evercontext_commands.task_view import TaskView
+from nebula.cli.headless.faces import chosen_face
 from nebula.cli.headless.run import interruptible
-from nebula.cli.headless.text import chosen_face
 from nebula.cli.nebula import exit_codes
 from nebula.cli.settings import open_settings, remark_on_trust
 from nebula.events import Final, Stamped
@@ -55,7 +55,8 @@ def main(argv: Sequence[str]) -> int:
     request = _request(options, settings)
     if not request.dry_run:
         settings = confirmed_checks(settings)
-    final = asyncio.run(_run(settings, request, chosen_face(options.output_format, lambda: TaskView(settings))))
+    face = chosen_face(options.output_format, lambda: TaskView(settings), "evercontext")
+    final = asyncio.run(_run(settings, request, face))
     write_last_message(options.output_last_message, final.text)
     return final.exit_code
 
@@ -133,7 +134,7 @@ def _parser() -> argparse.ArgumentParser:
         type=number_up_to(MOST_PARALLEL),
         default=1,
         metavar="N",
-        help=translate("so many steps at a time that do not depend on each other (default: one after the other)"),
+        help=translate("how many steps that do not depend on each other run at a time (default: 1)"),
     )
     flag(parser, "--trust", translate("let the project's own checks run"))
     answer_options(parser)

@@ -38,8 +38,7 @@ _MARKS = {"done": "✓", "failed": "✗", "skipped": "-", "not_run": "-"}
 
 
 class TaskView:
-    def __init__(self, settings: Settings, prog: str = "evercontext") -> None:
-        self._prog = prog
+    def __init__(self, settings: Settings) -> None:
         self._lang = settings.lang
         self._refusals = Refusals()
         self._live = live_line()
@@ -74,6 +73,7 @@ class TaskView:
 
     def plan(self, event: Plan) -> None:
         self._steps = len(event.plan["tasks"])
+        self._places.clear()  # another plan, after a step failed for good, is counted by itself
         said = translate_count(self._steps, "plan: {count} step", "plan: {count} steps")
         if event.model is not None:
             said += " · " + translate(
@@ -154,7 +154,7 @@ class TaskView:
             self._live.raise_(doing=self._doing)
 
     def _remark(self, text: str) -> None:
-        self._line(f"{self._prog}: {text}")
+        self._line(f"evercontext: {text}")
 
 
 _SHOWN: dict[type, Any] = {

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from datetime import datetime
 
-from nebula.agent.figures.gather import TracedTasks, flows_of, gather, known_projects, moment
+from nebula.agent.figures.gather import TracedTasks, flows_of, gather, known_projects
 from nebula.agent.figures.kpis import BY, figures_json, kpis, raced_models, spending
 from nebula.agent.figures.surviving import TurnLinesCount, count_lines, sum_lines, surviving_json
 from nebula.cli.arguments import Parser, UsageError, checked_root, flag
@@ -15,6 +15,7 @@ from nebula.cli.printing import print_json, print_line, print_remark
 from nebula.cli.settings import open_settings
 from nebula.language import translate, translate_count
 from nebula.stage import one_line
+from nebula.workspace.records import moment
 
 
 def run_kpi(prog: str, argv: Sequence[str]) -> int:
@@ -73,7 +74,10 @@ def _print_races(found: TracedTasks) -> None:
     if not raced:
         return
     head = (translate("model"), translate("tries"), translate("passed"), translate("taken"))
-    rows = [(one_line(each.model), f"{each.tries:,}", f"{each.passed:,}", f"{each.taken:,}") for each in raced]
+    rows = [
+        (one_line(each.model), f"{each.tries:,}", f"{each.passed:,}" if each.checked else "–", f"{each.taken:,}")
+        for each in raced
+    ]
     print_line()
     for line in table([head, *rows], align="<>>>"):
         print_line(line)
@@ -117,7 +121,7 @@ def _parser(prog: str) -> Parser:
         metavar="KIND,…",
         type=_kinds,
         default=["model"],
-        help=translate("tell tokens and cost apart by {kinds} (default: model)", kinds=", ".join(BY)),
+        help=translate("split tokens and cost by {kinds} (default: model)", kinds=", ".join(BY)),
     )
     flag(parser, "--json", translate("print JSON"))
     return parser

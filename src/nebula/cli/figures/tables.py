@@ -14,7 +14,7 @@ NOT_MEASURED = "–"
 
 
 def table(rows: Sequence[Sequence[str]], align: str = "<><") -> list[str]:
-    """One line a row. `align` has one mark a column, as in a format: `<` left, `>` right."""
+    """Return a table, one line a row. `align` has one mark a column, as in a format: `<` left, `>` right."""
     widths = [max((display_width(row[column]) for row in rows), default=0) for column in range(len(align))]
     lines = []
     for row in rows:

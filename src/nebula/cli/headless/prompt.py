@@ -55,14 +55,9 @@ def read_prompt(text: str) -> tuple[str, tuple[Attachment, ...]]:
 
 def refuse_session_command(text: str) -> None:
     """Somebody who types one wants it carried out, not talked about. Raises UsageError."""
-    if not text.startswith("/"):
+    name = _session_command(text)
+    if name in ("", "compact"):  # which makes sense alone, too
         return
-    from nebula.cli.terminal.commands.table import find
-
-    found = find(text)
-    if found is None or found[0].name == "compact":  # which makes sense alone, too
-        return
-    name = found[0].name
     raise UsageError(
         "/{name} is a command of a session; use instead: {instead}", name=name, instead=_INSTEAD.get(name, "nebula -c")
     )
@@ -71,13 +66,10 @@ def refuse_session_command(text: str) -> None:
 def expand_command(text: str, settings: Settings) -> str:
     """Return the prompt that `/name ARGUMENTS` of a Markdown file stands for, any other text as it is. Raises
     UsageError for a name that nothing has."""
-    if not text.startswith("/"):
+    if not text.startswith("/") or _session_command(text):
         return text
-    from nebula.cli.terminal.commands.table import find
     from nebula.extensions.commands import expand_typed, is_command_word
 
-    if find(text) is not None:
-        return text
     expanded = expand_typed(settings, text)
     if expanded is not None:
         return expanded
@@ -87,6 +79,16 @@ def expand_command(text: str, settings: Settings) -> str:
         "there is no command {word} (to send text that begins with a slash, put a space in front)",
         word=text.split(None, 1)[0],
     )
+
+
+def _session_command(text: str) -> str:
+    """Return the name of the session's command that a text is; empty: none. Only a slash loads them."""
+    if not text.startswith("/"):
+        return ""
+    from nebula.cli.terminal.commands.table import find
+
+    found = find(text)
+    return found[0].name if found else ""
 
 
 def read_images(paths: Sequence[str]) -> tuple[Attachment, ...]:

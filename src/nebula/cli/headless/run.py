@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING
 
 from nebula.agent.assembly import open_session
 from nebula.agent.loop import end_before_session
+from nebula.agent.recording.redactors import redactor_of
 from nebula.attachments import Attachment
 from nebula.cli.arguments import checked_root, write_last_message
+from nebula.cli.headless.faces import LateTextFace, chosen_face
 from nebula.cli.headless.prompt import expand_command, read_images, read_prompt, refuse_session_command
 from nebula.cli.headless.signals import Signals
-from nebula.cli.headless.text import TextFace, chosen_face
 from nebula.cli.printing import compacted, print_remark
 from nebula.cli.settings import open_settings, remark_on_trust, session_overrides
 from nebula.config import Settings
 from nebula.errors import EXIT_FAILED, EXIT_USAGE, NebulaError
-from nebula.events import Approval, Delta, EventStream, Final, Notice, Reader, Stamped, Task
+from nebula.events import Activity, Approval, Delta, EventStream, Final, Notice, Reader, Stamped, Task
 from nebula.graph.errors import GraphError
 from nebula.language import Sentence, explain, translate
 from nebula.memory.trace import TraceReader
-from nebula.messages.redaction import Redactor
 from nebula.tools.approval import Decision, allow_all
 from nebula.value import replace
 from nebula.workspace.state_folder import prepare_state_folder
@@ -64,7 +64,7 @@ def run_headless(options: argparse.Namespace) -> int:
 
 
 async def _run(options: argparse.Namespace, settings: Settings, prompt: str, attachments: Sequence[Attachment]) -> int:
-    show = chosen_face(options.output_format, lambda: TextFace(settings))
+    show = chosen_face(options.output_format, lambda: LateTextFace(settings))
     remark_on_trust("nebula", settings)
     session: Session | None = None
     try:
@@ -99,11 +99,23 @@ def _watchers(options: argparse.Namespace, settings: Settings, audience: Reader)
     if options.output_format == "text":
         return [audience] if sys.stderr.isatty() or settings.backstage else []
 
-    def show_delta(stamped: Stamped) -> None:
-        if isinstance(stamped.event, Delta):
-            audience(stamped)
+    if not options.partial:
+        return []
+    told: tuple[int, Sentence] | None = None
 
-    return [show_delta] if options.partial else []
+    def show_between(stamped: Stamped) -> None:
+        """Show what is being written as it comes, and what goes on where that is not what was shown last."""
+        nonlocal told
+        if isinstance(stamped.event, Activity):
+            doing = (stamped.seq, stamped.event.sentence)
+            if doing == told:
+                return
+            told = doing
+        elif not isinstance(stamped.event, Delta):
+            return
+        audience(stamped)
+
+    return [show_between]
 
 
 async def _open(options: argparse.Namespace, settings: Settings) -> Session:
@@ -141,6 +153,8 @@ async def _make_ready(session: Session, options: argparse.Namespace) -> Sequence
         session.conversation.compact()
     if options.with_files:
         await asyncio.to_thread(_take_files, session)
+    if not options.references:
+        return ()
     try:
         return await asyncio.to_thread(_find_references, session, options.references)
     except GraphError as error:
@@ -180,7 +194,7 @@ def _take_files(session: Session) -> None:
         print_remark(f"nebula: {translate('Deleted by hand, and brought back: {files}', files=deleted)}")
     if plan.passed_over:
         left = translate(", ").join(plan.passed_over)
-        print_remark(f"nebula: {translate('Changed by hand since, and left so: {files}', files=left)}")
+        print_remark(f"nebula: {translate('Changed by hand since, and left as they are: {files}', files=left)}")
     if touched := carry_out(files, plan, judge=judge_of(session.settings)):
         session.turn_ids.add(plan.group)
         print_remark(f"nebula: {translate('Put back: {files}', files=translate(', ').join(touched))}")
@@ -204,7 +218,7 @@ async def _compact(session: Session, focus: str, prompt: str, show: Callable[[St
 
 
 def _find_references(session: Session, named: Sequence[str]) -> Sequence[str]:
-    if not named or (graph := session.archive.graph) is None:  # opened only if it has to be: that takes a while
+    if (graph := session.archive.graph) is None:
         return ()
     from nebula.graph.context.references import referenced_nodes
 
@@ -273,7 +287,9 @@ def _end_before_turn(
     """Tell that there was no turn: no model, no session, a node that is unknown. Return the exit code."""
     text = options.output_format == "text"
     audience = () if text else (show,)
-    stream = EventStream("", recorders=_trace(settings), audience=audience, redactor=Redactor(settings.secrets))
+    stream = EventStream(
+        "", recorders=_trace(settings), audience=audience, redactor=redactor_of(settings, options.allow or ())
+    )
     task = Task(prompt, options.mode or "agent", settings.model, settings.provider)
     if text:
         early = "Interrupted before the model was asked."

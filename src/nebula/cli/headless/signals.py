@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import time
+from _signal import signal as set_handler  # type: ignore[import-not-found]
 from collections.abc import Callable
 
 AT_ONCE_S = 1.0
@@ -22,22 +23,25 @@ class Signals:
         self._interrupt = interrupt
         self._times = 0
         self._last = 0.0
+        self._is_over = False
         ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN  # started by nohup
         self._numbers = (signal.SIGINT, signal.SIGTERM, *(() if ignored else (signal.SIGHUP,)))
 
     def __enter__(self) -> None:
-        self._loop = asyncio.get_running_loop()
+        loop = asyncio.get_running_loop()
         for number in self._numbers:
-            self._loop.add_signal_handler(number, self._hear)
+            # `signal.signal` of Python 3.11 would put the handler before into words, asyncio's with its task.
+            set_handler(number, lambda *_: loop.call_soon_threadsafe(self._hear))
+            signal.siginterrupt(number, False)
 
     def __exit__(self, *_: object) -> None:
+        self._is_over = True  # a signal of the last moment is heard only now, and what follows the work is not it
         for number in self._numbers:
-            self._loop.remove_signal_handler(number)
-            if self._times:
-                signal.signal(number, self._hear_late)
+            default = signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
+            signal.signal(number, self._hear_late if self._times else default)
 
     def _hear(self) -> None:
-        if self._times and time.monotonic() - self._last < AT_ONCE_S:
+        if self._is_over or (self._times and time.monotonic() - self._last < AT_ONCE_S):
             return
         self._times, self._last = self._times + 1, time.monotonic()
         self._interrupt()

@@ -3,37 +3,19 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from nebula.cli.draft_lines import DraftLines
-from nebula.cli.printing import print_json, print_remark, print_words
+from nebula.cli.printing import print_remark, print_words
 from nebula.cli.refusals import Refusals
 from nebula.cli.retries import asked_again
 from nebula.config import Settings
-from nebula.events import Event, Final, Notice, Retry, Stamped
-from nebula.language import explain, translate
+from nebula.events import Event, Final, Retry, Stamped
+from nebula.language import translate
 from nebula.stage import Backstage, Close, Cue, Curtain, DraftText, Remark, Say, Stage, StageOptions
 
 if TYPE_CHECKING:
     from nebula.cli.terminal.output.live_line import LiveLine
-
-Face = Callable[[Stamped], None]
-
-
-def chosen_face(output_format: str, text_face: Callable[[], Face]) -> Face:
-    """Return what shows a turn: every event or the last one as JSON, else what `text_face` makes."""
-    if output_format == "stream-json":
-        return lambda stamped: print_json(stamped.to_json())
-    return _last_as_json if output_format == "json" else text_face()
-
-
-def _last_as_json(stamped: Stamped) -> None:
-    """Print the last event; notices go to stderr, since it does not hold them."""
-    if isinstance(stamped.event, Final):
-        print_json(stamped.to_json())
-    elif isinstance(stamped.event, Notice):
-        print_remark(f"nebula: {explain(stamped.event.sentence)}")
 
 
 def _live_line() -> LiveLine | None:

@@ -39,7 +39,9 @@ def main(argv: Sequence[str]) -> int:
         ),
     )
     root_option(parser)
-    parser.add_argument("-m", "--model", metavar="M", help=translate("model to use; provider/model says it outright"))
+    parser.add_argument(
+        "-m", "--model", metavar="M", help=translate("model to use; provider/model names the provider, too")
+    )
     flag(parser, "--yes", translate("commit without a question"))
     options = parser.parse_args(argv)
     root = checked_root(options.root)
@@ -75,7 +77,7 @@ async def _propose(settings: Settings, files: Sequence[StagedFile]) -> str:
 
 def _ask(root: str, message: str, files: int) -> int:
     print_line()
-    print_remark(translate("Commit {files} files so? (y/N, e: edit the message first): ", files=files), end="")
+    print_remark(translate("Commit {files} files with this message? (y/N, e: edit it first): ", files=files), end="")
 
     answer = sys.stdin.readline().strip()
     if answer.lower() in EDIT:

@@ -180,4 +180,4 @@ def _search_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--path-prefix", default="", metavar="P", help=translate("only paths that begin so"))
     parser.add_argument("--language", default="", metavar="L", help=translate("only files of this language"))
-    flag(parser, "--explain", translate("say why each chunk stands where it stands"))
+    flag(parser, "--explain", translate("say why each chunk is ranked where it is"))

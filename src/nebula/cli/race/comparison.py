@@ -26,7 +26,7 @@ def show_comparison(
 ) -> list[str]:
     """Return the files that tries changed and how; with `paths` those files and folders alone, and all of them."""
     width = width or shutil.get_terminal_size().columns
-    found = compare_tries({each.number: each.changes for each in tries if each.node_id}, history)
+    found = compare_tries({each.number: each.files for each in tries if each.node_id}, history)
     wanted = [each for each in found if not paths or any(_is_below(each.path, path) for path in paths)]
     lines: list[str] = []
     for each in wanted:

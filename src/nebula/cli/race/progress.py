@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final as Constant
 
 from nebula.agent.race.race import Race
 from nebula.cli.printing import print_json, print_remark
@@ -18,6 +20,8 @@ from nebula.language import explain, translate
 from nebula.llm.catalog import cost
 from nebula.stage import one_line
 from nebula.value import record
+
+_TICK_S: Constant = 1.0
 
 
 @record
@@ -31,6 +35,11 @@ class _Line:
     """In US dollars; None where a price is not known."""
     started: float = 0.0
     ended: str = ""
+    ended_at: float | None = None
+
+    @property
+    def seconds(self) -> float:
+        return (time.monotonic() if self.ended_at is None else self.ended_at) - self.started
 
 
 class RaceProgress:
@@ -59,6 +68,7 @@ class RaceProgress:
             line.cost = None if price is None or line.cost is None else line.cost + price
         elif isinstance(event, Final):
             line.ended = event.status if event.remark is None else f"{event.status}: {explain(event.remark)}"
+            line.ended_at = time.monotonic()
             if self._text and not self._live:
                 print_remark(self._format(number, line))
         self._draw()
@@ -74,8 +84,23 @@ class RaceProgress:
         if not (self._live and sys.stdin.isatty()):
             yield
             return
-        with reading_keys(race, self._show_typed):
+        with reading_keys(race, self._show_typed), self._ticking():
             yield
+
+    @contextmanager
+    def _ticking(self) -> Iterator[None]:
+        """Draw the lines again every second: a model may think for minutes without a word."""
+
+        async def draw() -> None:
+            while True:
+                await asyncio.sleep(_TICK_S)
+                self._draw()
+
+        ticking = asyncio.get_running_loop().create_task(draw())
+        try:
+            yield
+        finally:
+            ticking.cancel()
 
     def end(self) -> None:
         self._clear()
@@ -120,5 +145,5 @@ class RaceProgress:
         doing = line.ended or line.doing or translate("asking the model")
         figures = translate("{rounds} rounds · {tokens} tokens", rounds=line.rounds, tokens=f"{line.tokens:,}")
         price = "" if line.cost is None else f" · ${line.cost:.4f}"
-        seconds = time.monotonic() - line.started
-        return one_line(f"{number} {short_name(line.model)}: {doing} · {figures}{price} · {seconds:.0f} s")
+        took = translate("{seconds} s", seconds=f"{line.seconds:.0f}")
+        return one_line(f"{number} {short_name(line.model)}: {doing} · {figures}{price} · {took}")

@@ -8,6 +8,8 @@ import sys
 from typing import Any
 
 from nebula.agent.judging import judged
+from nebula.agent.places.process import HostProcess
+from nebula.agent.race import FIRST_PASSING
 from nebula.agent.race.begin import RaceWish, prepare_race
 from nebula.agent.race.judge import ask_opinion
 from nebula.agent.race.outcome import TryOutcome, first_passing
@@ -28,18 +30,16 @@ from nebula.llm.errors import ModelError
 from nebula.tools.approval import allow_all
 from nebula.workspace.errors import RefusedByHook
 
-FIRST_PASSING = "first-passing"
 
-
-async def run_race(options: argparse.Namespace, settings: Settings, wish: RaceWish) -> int:
-    """Run a race to its end; return the exit code."""
+async def run_race(options: argparse.Namespace, settings: Settings, wish: RaceWish, host: HostProcess) -> int:
+    """Run a race to its end, in the places that `host` makes; return the exit code."""
     remark_on_trust("nebula", settings)
     show = RaceProgress(options.output_format)
 
     def remark(sentence: Sentence) -> None:
         show.remark(f"nebula: {explain(sentence)}")
 
-    race = await prepare_race(settings, wish, show.hear, remark)
+    race = await prepare_race(settings, wish, show.hear, remark, host=host)
     try:
         with interruptible(settings, _ignore), show.watching(race):
             task = asyncio.current_task()
@@ -68,7 +68,7 @@ async def run_race(options: argparse.Namespace, settings: Settings, wish: RaceWi
 
 
 def _somebody_may_take(tries: list[TryOutcome]) -> bool:
-    return sys.stdin.isatty() and sys.stderr.isatty() and any(each.changes for each in tries)
+    return sys.stdin.isatty() and sys.stderr.isatty() and any(each.files for each in tries)
 
 
 def _ignore(_: Stamped) -> None:
@@ -81,9 +81,9 @@ def _print_results(race: Race, tries: list[TryOutcome]) -> None:
     for line in show_comparison(tries, race.workspace.history):
         print_line(line)
     for each in tries:
-        if each.final.remark is not None:
+        if each.final.status == "ok" and each.final.remark is not None:  # else it stands below the table
             print_remark(f"{each.number}: {explain(each.final.remark)}")
-    if any(each.changes for each in tries):
+    if any(each.files for each in tries):
         print_remark(translate("To take one of them: nebula take NODE[:PATH]…"))
 
 

@@ -14,7 +14,6 @@ from nebula.cli.race.comparison import show_comparison
 from nebula.config import Settings
 from nebula.errors import EXIT_FAILED, EXIT_OK, EXIT_POLICY, NebulaError
 from nebula.events import Approval
-from nebula.graph.values import FileState
 from nebula.language import explain, translate
 from nebula.tools.approval import Decision, agrees
 from nebula.workspace.local import LocalWorkspace
@@ -32,6 +31,8 @@ async def ask_at_terminal(question: Approval) -> Decision:
 
 def report_taken(done: TakenSet) -> None:
     """Say what was taken and what was not."""
+    for remark in done.remarks:
+        print_remark(f"nebula: {explain(remark)}")
     if not done.decision.allowed:
         print_remark(translate("nebula: Nothing was taken."))
     for each in done.applied:
@@ -40,8 +41,8 @@ def report_taken(done: TakenSet) -> None:
         paths = ", ".join(done.conflicts)
         said = translate("Left out, because it changed in the project meanwhile: {paths}.", paths=paths)
         print_remark(f"nebula: {said}")
-    for sentence in done.left_out:
-        print_remark(f"nebula: {sentence}")
+    for problem in done.left_out:
+        print_remark(f"nebula: {explain(problem)}")
     if done.decision.allowed and not done.applied and done.is_whole:
         print_line(translate("The project has all of it already."))
 
@@ -70,8 +71,7 @@ def read_wanted(tries: Mapping[int, TryOutcome], words: Sequence[str]) -> list[W
         found = tries.get(try_number)
         if found is None or found.node_id is None:
             raise CannotTake("There is no try {number} to take.", number=try_number)
-        states = tuple(FileState(each.path, each.before or "", each.after or "") for each in found.changes)
-        wanted.append(Wanted(found.node_id, states, tuple(named)))
+        wanted.append(Wanted(found.node_id, found.files, tuple(named)))
     if not wanted:
         raise CannotTake("Name a try by its number: /take 2")
     return wanted

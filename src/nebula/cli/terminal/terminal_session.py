@@ -168,7 +168,7 @@ class TerminalSession:
         return taken
 
     def mark(self) -> str:
-        """A warning beside every prompt while something goes unasked."""
+        """Return the warning beside every prompt while something is done without asking; empty where nothing is."""
         given = self.permissions
         if not given:
             return ""
@@ -179,7 +179,7 @@ class TerminalSession:
     # What it costs
 
     def measure_context(self) -> None:
-        """An estimate for the status line, from what is at hand: nothing is read for it."""
+        """Estimate the context for the status line; nothing is read for it."""
         self.context_used = self.session.tokens_at_hand()
 
     def status(self) -> str:

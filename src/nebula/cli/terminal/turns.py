@@ -28,11 +28,14 @@ async def take_turn(terminal: TerminalSession, prompt: str, attachments: Sequenc
     terminal.plan_offered = False
     terminal.left_behind = None
     terminal.forks.forget()
-    attached = [*attachments, *terminal.own_output.values()]
+    said = dict(terminal.own_output)
+    attached = [*attachments, *said.values()]
     terminal.own_output.clear()
     elsewhere = terminal.take_turn_elsewhere
     final = await (elsewhere(prompt, attached) if elsewhere else _take_turn_here(terminal, prompt, attached))
     _afterwards(terminal, final)
+    if not (final.node_id or final.text or final.files_changed):  # it came to nothing
+        terminal.own_output.update(said)
     await _look_at_graph(terminal, final)
     return final
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from nebula.cli.arguments import Parser, UsageError, repeatable
 from nebula.cli.printing import print_line
-from nebula.cli.vizprompt_commands.showing import split_tags
+from nebula.cli.vizprompt_commands.showing import split_tags, undoable
 from nebula.graph.graph import Graph
 from nebula.graph.values import DEFAULT_FLOW
 from nebula.language import translate
@@ -20,7 +20,7 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
     prompt = options.prompt if options.prompt_file is None else read_text(options.prompt_file)
     response = options.response if options.response_file is None else read_text(options.response_file)
 
-    with Graph(data_dir) as graph:
+    with Graph(data_dir) as graph, undoable(graph, prog, argv):
         node = graph.create_node(
             prompt,
             response,

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import re
-from collections.abc import Callable, Sequence
+import shlex
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from nebula.cli.arguments import Parser, UsageError
@@ -22,12 +24,28 @@ COLUMNS = 100
 
 
 def run_on_graph(parser: Parser, data_dir: str, argv: Sequence[str]) -> int:
-    """Run what the parser chose, on the graph in this folder."""
+    """Run what the parser chose, on the graph in this folder; what it changes can be undone by a later command."""
     options = parser.parse_args(argv)
     run: Callable[[Graph, argparse.Namespace], int] = options.run
 
-    with Graph(data_dir) as graph:
+    with Graph(data_dir) as graph, undoable(graph, parser.prog, argv):
         return run(graph, options)
+
+
+@contextlib.contextmanager
+def undoable(graph: Graph, prog: str, argv: Sequence[str]) -> Iterator[None]:
+    """Keep what takes back the changes made inside, under the words of the command."""
+    with graph.recording() as inverses:
+        yield
+    if not inverses:
+        return
+    from nebula.graph.kept_edits import KeptEdits
+
+    words = cut(one_line(shlex.join([prog.rpartition(" ")[2], *argv])), COLUMNS)
+    try:
+        KeptEdits(graph).keep(words, inverses)
+    except OSError as error:
+        print_remark(translate("This cannot be undone later: {reason}", reason=error.strerror or str(error)))
 
 
 def split_list(text: str | None) -> list[str]:
@@ -127,7 +145,7 @@ def find_flow(graph: Graph, wanted: str) -> Flow:
         if len(found) > 1:
             ids = ", ".join(flow.id for flow in found[:5]) + (", …" if len(found) > 5 else "")
             raise NotFound(
-                "{wanted} stands for several flows; say more of the id: {ids}", wanted=wanted, ids=ids
+                "{wanted} stands for several flows; give more of the id: {ids}", wanted=wanted, ids=ids
             ) from None
         if not found:
             raise

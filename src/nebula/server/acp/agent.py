@@ -9,6 +9,7 @@ from typing import Any
 
 from nebula import __version__
 from nebula.agent.assembly import open_session
+from nebula.agent.past.session_names import as_listed
 from nebula.config import Settings
 from nebula.language import use_language
 from nebula.memory.sessions import Sessions
@@ -82,14 +83,16 @@ class AcpAgent:
 
     async def _load(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """Open an earlier session and show its past, before the answer comes."""
-        opened = await self._reopened(params)
-        for update in await asyncio.to_thread(lambda: list(replay(opened.session, opened.calls))):
-            opened.update(update)
+        async with self._loading:
+            opened = await self._reopened(params)
+            for update in await asyncio.to_thread(lambda: list(replay(opened.session, opened.calls))):
+                opened.update(update)
         return self._introduce(opened)
 
     async def _resume(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """Open an earlier session whose past the editor has already."""
-        return self._introduce(await self._reopened(params))
+        async with self._loading:
+            return self._introduce(await self._reopened(params))
 
     def _introduce(self, opened: EditorSession) -> dict[str, Any]:
         """Return what is set in a session; once that was sent, the editor hears of its commands."""
@@ -99,13 +102,13 @@ class AcpAgent:
     async def _list(self, params: Mapping[str, Any]) -> dict[str, Any]:
         settings = self._load_settings(_folder(params))
         with Sessions(settings.memory_path) as memory:
-            found = [info for info in memory.of_project(settings.root) if info.messages]
+            found = as_listed((info for info in memory.of_project(settings.root) if info.messages), settings)
         return {
             "sessions": [
                 {
                     "sessionId": info.id,
                     "cwd": settings.root,
-                    "title": neutralise(info.last_words),
+                    "title": neutralise(info.name or info.first_prompt or info.last_words),
                     "updatedAt": (info.ended_at or info.started_at).isoformat(),
                 }
                 for info in found
@@ -113,8 +116,9 @@ class AcpAgent:
         }
 
     async def _reopened(self, params: Mapping[str, Any]) -> EditorSession:
-        async with self._loading:  # of two loads of one session the second closes what the first opened
-            opened = await self._opened(params, _text(params, "sessionId"))
+        """Open an earlier session. Call with `_loading` held, and read from the session before it is let go: of two
+        loads of one session the second closes what the first opened."""
+        opened = await self._opened(params, _text(params, "sessionId"))
         opened.options.recall_mode()
         return opened
 

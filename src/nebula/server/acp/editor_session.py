@@ -16,11 +16,12 @@ from nebula.server.acp.options import SessionOptions
 from nebula.server.acp.peer import Peer, RequestRefused, RpcError
 from nebula.server.acp.permission import agreement, chosen_option, in_fence
 from nebula.server.acp.plan_view import PlanView
+from nebula.server.acp.progress import Progress
 from nebula.server.acp.prompts import EditorPrompt
 from nebula.server.acp.questions import Question
 from nebula.server.acp.tool_calls import ToolCalls
 from nebula.server.acp.view import EditorView, message
-from nebula.stage import StageOptions
+from nebula.stage import Curtain, StageOptions
 from nebula.tools.approval import Decision, allow_all
 from nebula.workspace.wrapped.buffered import with_buffers
 
@@ -51,6 +52,7 @@ class EditorSession:
         self._in_turn = False
         """Somebody will tell what came of a call; what a command asks about ends with the answer."""
         self._view: EditorView | None = None
+        self._progress = Progress(self.update)
         self.calls = ToolCalls(self.update)
         self.plan_reader = PlanView(self.update).read
 
@@ -83,12 +85,15 @@ class EditorSession:
         self._cancelled, self._final = False, None
         work = self._work = asyncio.create_task(self.commands.prompt(prompt.text, prompt.attachments))
         try:
-            await work
+            async with self._progress.ticking():
+                self._progress.show(Curtain())
+                await work
         except asyncio.CancelledError:
             if not work.cancelled():
                 raise  # the connection ends, not this turn alone
         finally:
             self._work = None
+            self._progress.end()
             await self.options.turn_over()
         if self._cancelled or work.cancelled():
             return STOP_REASONS["interrupted"]
@@ -130,7 +135,7 @@ class EditorSession:
         session, settings = self.session, self.session.settings
         self.options.tell_changes()
         stage = StageOptions(settings.lang, settings.curtain, settings.backstage)
-        view = self._view = EditorView(stage, self.update, self.calls, settings.root)
+        view = self._view = EditorView(stage, self.update, self.calls, settings.root, self._progress)
         readers = [view.read, self.plan_reader]
         self._in_turn = True
         try:
@@ -156,7 +161,7 @@ class EditorSession:
     # Questions of a turn
 
     async def ask(self, asked: Approval) -> Decision:
-        """Put a question of the agent, in parts where the user wants that; a no is whatever is not understood."""
+        """Ask the user a question of the agent, in parts if they want that; an answer not understood is a no."""
         if asked.decision is not None:
             return await allow_all(asked)
         settings = self.session.settings
@@ -176,6 +181,7 @@ class EditorSession:
 
     async def _choose(self, call: Mapping[str, Any], options: Sequence[Mapping[str, str]]) -> str:
         """Return the id of the chosen option; empty where the question was closed, or the answer is none."""
+        self._progress.end()
         params = {"sessionId": self.session.id, "toolCall": call, "options": list(options)}
         try:
             return chosen_option(await self._peer.request("session/request_permission", params), options)

@@ -15,6 +15,7 @@ from typing import Any
 
 from nebula.errors import NebulaError
 from nebula.language import explain
+from nebula.llm.wire import from_text
 
 PARSE_ERROR, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS, INTERNAL = -32700, -32600, -32601, -32602, -32603
 CANCELLED = -32800
@@ -74,8 +75,8 @@ class Peer:
 
     def _receive(self, line: bytes) -> None:
         try:
-            message = json.loads(line, parse_constant=_refuse_constant)
-        except (ValueError, RecursionError):
+            message = from_text(line.decode())
+        except ValueError:
             self._fail(None, PARSE_ERROR, "not JSON, or nested too deeply")
             return
         if not isinstance(message, dict):
@@ -164,10 +165,6 @@ async def _read_line(lines: asyncio.StreamReader) -> bytes | None:
             too_long = True
             continue
         return None if too_long else line
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is not JSON")
 
 
 def _is_id(given: Any) -> bool:

@@ -39,6 +39,9 @@ def show_question(asked: Approval, root: str, lang: str) -> dict[str, Any]:
     if question.kind == "folders":
         title = translate("The project's environment has its interpreter where commands do not see it:")
         return {"title": title, "kind": "read", "content": [_fenced(question.text), *remarks]}
+    if question.kind == "secrets":
+        title = translate("A command that failed needs files that it cannot read:")
+        return {"title": title, "kind": "read", "content": [_fenced(question.text), *remarks]}
     if question.kind == "read":
         title = translate("Read a secret file: {path}", path=question.path)
         places = [{"path": os.path.join(root, asked.path)}]

@@ -1,13 +1,15 @@
 """What is waited for, as an editor shows it: one entry, like a tool call, whose title changes until the message comes.
 
-It appears only where the wait is long enough to be noticed.
+It appears only where the wait is long enough to be noticed, and its clock runs on while nothing else is heard.
 """
 
 from __future__ import annotations
 
-import secrets
+import asyncio
+import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from typing import Any
 
 from nebula.language import translate
@@ -15,28 +17,35 @@ from nebula.stage import Curtain
 
 NOTICED_S = 0.4
 EVERY_S = 0.5
+_TICK_S = 0.25
 
 
 class Progress:
     def __init__(self, update: Callable[[Mapping[str, Any]], None]) -> None:
         self._update = update
-        self._name = secrets.token_hex(4)
+        self._name = os.urandom(4).hex()
         self._count = 0
         self._title = ""
         self._began = self._shown = self._since = 0.0
-        self._doing = ""
+        self._cue: Curtain | None = None
 
     def show(self, cue: Curtain) -> None:
         """Show what goes on, at most twice a second."""
         moment = time.monotonic()
-        if not self._began:
+        if self._cue is None:
             self._began = moment
-        if cue.doing != self._doing:
-            self._doing, self._since = cue.doing, moment
-        if moment - self._began < NOTICED_S or moment - self._shown < EVERY_S:
+        if self._cue is None or cue.doing != self._cue.doing:
+            self._since = moment
+        self._cue = cue
+        self.tick()
+
+    def tick(self) -> None:
+        """Show how long it has taken by now, where something is waited for."""
+        moment, cue = time.monotonic(), self._cue
+        if cue is None or moment - self._began < NOTICED_S or moment - self._shown < EVERY_S:
             return
         elapsed = translate("{seconds} s", seconds=int(moment - self._since))
-        title = " · ".join(filter(None, (cue.doing, cue.amount, elapsed)))
+        title = " · ".join(filter(None, (cue.doing or translate("working"), cue.amount, elapsed)))
         if not self._title:
             self._count += 1
             self._update({"sessionUpdate": "tool_call", "kind": "think", **self._entry(title, "in_progress")})
@@ -48,8 +57,23 @@ class Progress:
         """Close the entry: what was waited for is there, or will not come."""
         if self._title:
             self._update({"sessionUpdate": "tool_call_update", **self._entry(self._title, "completed")})
-        self._title, self._doing = "", ""
+        self._title, self._cue = "", None
         self._began = self._shown = 0.0
+
+    @asynccontextmanager
+    async def ticking(self) -> AsyncIterator[None]:
+        """Keep the clock of the entry going inside this block."""
+
+        async def tick() -> None:
+            while True:
+                await asyncio.sleep(_TICK_S)
+                self.tick()
+
+        clock = asyncio.create_task(tick())
+        try:
+            yield
+        finally:
+            clock.cancel()
 
     def _entry(self, title: str, status: str) -> dict[str, Any]:
         return {"toolCallId": f"progress-{self._name}-{self._count}", "title": title, "status": status}

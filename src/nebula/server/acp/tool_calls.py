@@ -3,28 +3,13 @@
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Callable, Mapping
 from itertools import count
 from typing import Any
 
 from nebula.stage import one_line
+from nebula.tools.registry import BY_NAME
 
-KINDS = {
-    "readFile": "read",
-    "readNode": "read",
-    "whyLines": "read",
-    "useSkill": "read",
-    "list": "search",
-    "searchInDirectory": "search",
-    "searchCode": "search",
-    "writeFile": "edit",
-    "editFile": "edit",
-    "runCommand": "execute",
-    "runCheck": "execute",
-    "fetchUrl": "fetch",
-    "todo": "think",
-}
 LONGEST_TITLE = 120
 
 
@@ -33,7 +18,7 @@ def describe_call(name: str, args: Any, root: str) -> dict[str, Any]:
     given = args if isinstance(args, Mapping) else {}
     subject = next((given[key] for key in ("command", "path", "directory", "query", "url") if key in given), "")
     title = one_line(f"{name} {subject}" if isinstance(subject, str) and subject else name)
-    body: dict[str, Any] = {"title": cut_title(title), "kind": KINDS.get(name, "other")}
+    body: dict[str, Any] = {"title": cut_title(title), "kind": BY_NAME[name].kind if name in BY_NAME else "other"}
     path, line = given.get("path"), given.get("start_line")
     if isinstance(path, str) and path:
         where: dict[str, Any] = {"path": os.path.join(root, path)}
@@ -50,7 +35,7 @@ class ToolCalls:
 
     def __init__(self, update: Callable[[Mapping[str, Any]], None]) -> None:
         self._update = update
-        self._run = secrets.token_hex(4)
+        self._run = os.urandom(4).hex()
         self._count = count(1)
         self._ids: dict[str, str] = {}
         self._shown: set[str] = set()

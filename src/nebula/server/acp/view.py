@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from nebula.events import Activity, Error, Final, Message, Stamped, Step, ToolResult
+from nebula.events import Error, Final, Message, Stamped, Step, ToolResult
 from nebula.messages import ToolResultStatus
 from nebula.server.acp.progress import Progress
 from nebula.server.acp.tool_calls import ToolCalls, describe_call
-from nebula.stage import Close, Curtain, Remark, Say, Stage, StageOptions, neutralise
+from nebula.stage import Ask, Close, Curtain, Remark, Say, Stage, StageOptions, neutralise
 
 Update = Callable[[Mapping[str, Any]], None]
 
@@ -17,14 +17,14 @@ Update = Callable[[Mapping[str, Any]], None]
 class EditorView:
     """What the model says, and what the program remarks, which editors show apart. Tools only for those who ask."""
 
-    def __init__(self, options: StageOptions, update: Update, calls: ToolCalls, root: str) -> None:
+    def __init__(self, options: StageOptions, update: Update, calls: ToolCalls, root: str, progress: Progress) -> None:
         self._stage = Stage(options)
         self._backstage = options.backstage
         self._update = update
         self._calls = calls
         self._root = root
         self._spoken = False
-        self._progress = Progress(update)
+        self._progress = progress
         self.last_remark = ""
 
     def read(self, stamped: Stamped) -> None:
@@ -32,8 +32,10 @@ class EditorView:
             self._progress.end()
         self._follow_calls(stamped.event)
         for cue in self._stage.read(stamped):
-            if isinstance(cue, Curtain) and isinstance(stamped.event, Activity):
+            if isinstance(cue, Curtain):
                 self._progress.show(cue)
+            elif isinstance(cue, Ask):
+                self._progress.end()
             elif isinstance(cue, Say):
                 self._say(cue.text)
             elif isinstance(cue, Remark):

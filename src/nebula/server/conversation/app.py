@@ -53,7 +53,7 @@ def create_conversation(
     watch = GraphWatch(graph, hub)
     turns = Turns(runner, hub, watch, settings.curtain)
     commands = TypedCommands(settings, words, has_servers=runner.has_files)
-    server = ServerContext(graph, EditHistory(graph), hub, turns, runner, settings, commands, modes)
+    server = ServerContext(graph, EditHistory(graph), hub, watch, turns, runner, settings, commands, modes)
     pages = Pages()
 
     async def socket(websocket: WebSocket) -> None:

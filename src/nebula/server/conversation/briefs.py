@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from nebula.graph.flows.topology import first_turns
 from nebula.graph.graph import Graph
-from nebula.graph.values import Flow, Node
+from nebula.graph.values import Beginning, Flow, Node
 from nebula.server.conversation.protocol import encode
 
 TITLE_LENGTH = 120
@@ -58,26 +59,20 @@ def brief_flow(flow: Flow) -> dict[str, Any]:
     }
 
 
-def beginnings_of(flow: Flow) -> list[str]:
-    """Return the ids of nodes that continue none."""
-    targets = {edge.target for edge in flow.edges}
-    return [entry.id for entry in flow.entries if entry.index not in targets]
-
-
-def compact_flow(flow: Flow, tries: Mapping[str, str], begun: Mapping[str, str] = {}) -> dict[str, Any]:
-    """`begun`: when its conversations began."""
+def compact_flow(flow: Flow, begun: Mapping[str, Beginning]) -> dict[str, Any]:
+    """`begun`: how its conversations began."""
     place = {entry.index: number for number, entry in enumerate(flow.entries)}
     pairs = [
         [place[edge.source], place[edge.target]] for edge in flow.edges if edge.source in place and edge.target in place
     ]
     ids = flow.nodes
-    known = set(ids) if tries else set()
-    here = {"tries": {node_id: first for node_id, first in tries.items() if node_id in known}} if tries else {}
+    tries = {node_id: each.first_try for node_id, each in begun.items() if each.first_try}
+    here: dict[str, Any] = {"tries": tries} if tries else {}
     named = {ids[place[edge.target]]: edge.branch for edge in flow.edges if edge.branch and edge.target in place}
     here |= {"branches": named} if named else {}
     opens = {entry.id: entry.flow for entry in flow.entries if entry.flow}
     here |= {"opens": opens} if opens else {}
-    here |= {"begun": dict(begun)} if begun else {}
+    here |= {"begun": {node_id: each.timestamp for node_id, each in begun.items()}} if begun else {}
     return {"flow_id": flow.id, "name": flow.name, "ids": ids, "pairs": pairs} | here
 
 
@@ -85,16 +80,16 @@ class CompactFlows:
     """Flows in compact form, as text: worked out once for as long as a flow stays as it is."""
 
     def __init__(self) -> None:
-        self._known: dict[str, tuple[Flow, Mapping[str, str], str]] = {}
+        self._known: dict[str, tuple[Flow, str]] = {}
 
     def write(self, graph: Graph, flow_id: str) -> str:
         """Return a flow in compact form."""
-        flow, tries = graph.get_flow(flow_id), graph.list_beginnings()
+        flow = graph.get_flow(flow_id)
         known = self._known.get(flow.id)
-        if known is None or known[0] is not flow or known[1] != tries:
-            begun = graph.list_timestamps(beginnings_of(flow))
-            known = self._known[flow.id] = flow, tries, encode(compact_flow(flow, tries, begun))
-        return known[2]
+        if known is None or known[0] is not flow:
+            begun = graph.list_beginnings(first_turns(flow))
+            known = self._known[flow.id] = flow, encode(compact_flow(flow, begun))
+        return known[1]
 
 
 def seen_first(flow: Flow, near: str | None = None) -> list[str]:

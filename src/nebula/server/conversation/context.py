@@ -10,6 +10,7 @@ from nebula.config import Settings
 from nebula.graph.graph import Graph
 from nebula.graph.undo import EditHistory
 from nebula.server.conversation.briefs import CompactFlows
+from nebula.server.conversation.graph_watch import GraphWatch
 from nebula.server.conversation.hub import Hub, Subscriber
 from nebula.server.conversation.turns.turns import Runner, Turns
 from nebula.server.conversation.typed_commands import TypedCommands
@@ -27,6 +28,7 @@ class ServerContext:
     graph: Graph
     edits: EditHistory
     hub: Hub
+    watch: GraphWatch
     turns: Turns
     runner: Runner
     settings: Settings

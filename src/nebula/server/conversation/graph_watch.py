@@ -42,6 +42,8 @@ class GraphWatch:
         """What the graph reported, until somebody has the time to tell of it."""
         self._broken: dict[str, str] = {}
         """Flows that were reported and cannot be read now, with the reason."""
+        self._missed: deque[frozenset[str]] = deque()
+        """The flows that a client was shown while others could not be read, until the next look."""
         self._gone: set[str] = set()
         self._fresh: dict[str, Node] = {}
         """Nodes just made here, until their flow is looked at: they need not be read again."""
@@ -130,15 +132,24 @@ class GraphWatch:
 
     # Found by looking
 
+    def note_shown(self, flows: Iterable[Flow]) -> None:
+        """Hear that a client was shown these flows, and that others could not be read: those may be mended before the
+        next look, which would see nothing new."""
+        self._missed.append(frozenset(flow.id for flow in flows))
+
     def look(self) -> None:
         """Compares files with what was reported. Cheap where nothing changed: the graph keeps unchanged flows."""
         with self._lock:
+            changed = self._changed_nodes()  # before the flows: a node that is new in one was made, not changed
+            while self._missed:
+                for flow_id in self._told.keys() - self._missed.popleft():
+                    self._broken.setdefault(flow_id, "")
             flows = self._graph.list_flows()
             for flow in flows:
                 self._compare(flow)
             for flow_id in self._told.keys() - {flow.id for flow in flows}:
                 self._compare_by_id(flow_id)
-            for node_id in self._changed_nodes():
+            for node_id in changed:
                 node = self._read(node_id)
                 if node is not None:
                     self._tell_updated(events.NODE_UPDATED, node)
@@ -169,6 +180,7 @@ class GraphWatch:
     def _forget(self, flow_id: str) -> None:
         flow = self._told.pop(flow_id, None)
         self._members.pop(flow_id, None)
+        self._broken.pop(flow_id, None)
         if flow is not None:
             data = {"flow_id": flow_id, "name": flow.name, "deleted": True}
             self._put(events.FLOW_UPDATED, data, (flow_id, flow.name))

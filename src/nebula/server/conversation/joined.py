@@ -11,18 +11,21 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
-_IMPORT: Final = re.compile(r'(?:^|(?<=;))import\s*(?:(\{[^}]*\})|\*\s*as\s+(\w+))\s*from\s*"([^"]+)";?', re.MULTILINE)
-_LISTED: Final = re.compile(r'(?:^|(?<=[;}]))export\s*\{([^}]*)\}(?:\s*from\s*"([^"]+)")?;?', re.MULTILINE)
+# Each begins with a word and looks back from its end: it is found four times as fast as after a look back.
+_IMPORT: Final = re.compile(r'import(?<![^\n;]import)\s*(?:(\{[^}]*\})|\*\s*as\s+(\w+))\s*from\s*"([^"]+)";?')
+_LISTED: Final = re.compile(r'export(?<![^\n;}]export)\s*\{([^}]*)\}(?:\s*from\s*"([^"]+)")?;?')
 _DECLARED: Final = re.compile(
-    r"^export\s+(?=(?:async\s+)?(?:function\s*\*?|const|class)\s*([\w$]+)[\s(=<{])", re.MULTILINE
+    r"export(?<![^\n]export)\s+(?=(?:async\s+)?(?:function\s*\*?|const|class)\s*([\w$]+)[\s(=<{])"
 )
-_LEFT: Final = re.compile(r"(?:^|(?<=[;}]))(?:import\b(?!\()|export\b).{0,60}", re.MULTILINE)
-_TYPES: Final = re.compile(r"^[ \t]*/\*\*(?:(?!\*/|@license).)*\*/\n", re.MULTILINE | re.DOTALL)
+_LEFT: Final = re.compile(r"port\b(?<=(?:im|ex)port)(?<![^\n;}](?:im|ex)port)(?:(?<=export)|(?!\()).{0,60}")
+_TYPES: Final = re.compile(r"^[ \t]*/\*\*[^*@]*(?:(?!\*/|@license)[*@][^*@]*)*\*/\n", re.MULTILINE)
 """For the type checker alone: a third of what is written."""
 _REMARK: Final = re.compile(r"^[ \t]*//(?!.*@license).*\n", re.MULTILINE)
 """For who reads the source; no line of a template begins so."""
-_STYLE_REMARK: Final = re.compile(r"^[ \t]*/\*(?:(?!\*/|@license).)*\*/\n", re.MULTILINE | re.DOTALL)
-_LATER: Final = re.compile(r'\bimport\("(\.[^"]+)"\)')
+_STYLE_REMARK: Final = re.compile(r"^[ \t]*/\*[^*@]*(?:(?!\*/|@license)[*@][^*@]*)*\*/\n", re.MULTILINE)
+_INDENT: Final = re.compile(r"^[ \t]+", re.MULTILINE)
+"""Likewise; between elements of a template the end of the line is space enough."""
+_LATER: Final = re.compile(r'import(?<!\wimport)\("(\.[^"]+)"\)')
 
 
 class NotJoinable(Exception):
@@ -59,7 +62,7 @@ def joined_sheet(sheets: Mapping[str, str], first: str) -> str:
     """Return every style sheet there is, without remarks: `first` holds what the others build on, and they do not
     depend on each other."""
     whole = "\n".join([sheets[first], *(sheets[path] for path in sorted(sheets) if path != first)])
-    return _STYLE_REMARK.sub("", whole)
+    return _INDENT.sub("", _STYLE_REMARK.sub("", whole))
 
 
 def _body(text: str, path: str, module_of: Callable[[str], str]) -> str:
@@ -84,7 +87,9 @@ def _body(text: str, path: str, module_of: Callable[[str], str]) -> str:
 
     text = _DECLARED.sub(declared, _LISTED.sub(listed, _IMPORT.sub(imported, _REMARK.sub("", _TYPES.sub("", text)))))
     if left := _LEFT.search(text):
-        raise NotJoinable(f"{path}: {left[0]}")
+        raise NotJoinable(f"{path}: {text[left.start() - len('im') : left.end()]}")
+    if not path.startswith("vendor/"):
+        text = _INDENT.sub("", text)
     text = _LATER.sub(lambda found: f'import("./{_resolved(found[1], path)}")', text)
     return f"{text}\nreturn {{ {', '.join(given)} }};" if given else text
 

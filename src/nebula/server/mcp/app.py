@@ -218,7 +218,7 @@ def create_mcp_app(server: Server[Any], rules: Rules, audit: AuditLog | None = N
 
 
 def _trace_id(context: Context) -> str:
-    """The caller's, where it came by HTTP."""
+    """Return the trace id that the caller sent by HTTP; else a new one."""
     scope = getattr(context.request, "scope", {})
     return scope[PASSAGE].trace_id if PASSAGE in scope else new_trace_id()
 
@@ -253,7 +253,7 @@ def _paths_of(answer: Any) -> list[str]:
 
 
 def _path_of(uri: str) -> str:
-    """The path of a file URI; of any other URI one that no file has."""
+    """Return the path of a file URI; for any other URI a path that no file has."""
     parts = urlsplit(uri)
     return unquote(parts.path) if parts.scheme == "file" and parts.netloc in {"", "localhost"} else "/dev/null/none"
 

@@ -32,6 +32,8 @@ class Keeper:
         self._open = open_index
         self._on_change = on_change
         self._stop = threading.Event()
+        self._opening = threading.Lock()
+        """SQLite lets only one connection make a new file, and does not wait for the other one's turn."""
         self._problems: dict[str, str] = {}
         self.is_ready = False
         """Set once the index has been in step with all files."""
@@ -64,7 +66,9 @@ class Keeper:
         pause = LOOK_S
         while not self._stop.is_set():
             try:
-                with self._open() as index:
+                with self._opening:
+                    opened = self._open()
+                with opened as index:
                     work(index)
                 self._note(work.__name__, "")
                 return

@@ -16,6 +16,7 @@ from nebula.cli.printing import fit_to_print, print_json
 from nebula.cli.settings import open_settings
 from nebula.errors import EXIT_POLICY
 from nebula.language import explain, translate
+from nebula.stage import one_line
 from nebula.workspace.errors import Forbidden, MalformedRequest, PathRefused
 
 if TYPE_CHECKING:
@@ -36,17 +37,20 @@ def main(argv: Sequence[str]) -> int:
             raise UsageError("{problem}", problem=explain(problem)) from None
         except Forbidden as problem:
             raise _Refused(problem.sentence, **problem.values) from None
-        lines = text.split(content)
-        first, last = _range(options.lines, len(lines))
+        first, last = _range(options.lines, text.count_lines(content))
+        as_json = options.format == "json" or (options.json and options.format == "text")
+        if as_json and options.lines is None:
+            print_json(blame.told(path, content, options.rev))
+            return 0
         runs = cut_runs(blame.runs(path, content, options.rev), first, last)
         if options.format == "agent-trace":
             from nebula.blame.exchange.agent_trace import trace_file
 
             print_json(trace_file(root, path, runs, options.rev or "HEAD"))
-        elif options.json or options.format == "json":
+        elif as_json:
             print_json([run.to_json() for run in runs])
         else:
-            _print_lines(runs, lines, blame.short_ids(run.node_id for run in runs if run.node_id))
+            _print_lines(runs, text.split(content), blame.short_ids(run.node_id for run in runs if run.node_id))
     return 0
 
 
@@ -80,7 +84,6 @@ def _print_lines(runs: Sequence[LineRun], lines: Sequence[bytes], short: dict[st
     """Print each line behind what is told of it; the columns are as wide as what stands in them."""
     from nebula.cli.terminal.output.screen import screen_on
     from nebula.cli.terminal.output.width import cut, display_width, pad
-    from nebula.stage import one_line
 
     screen = screen_on(sys.stdout)
     rows = []

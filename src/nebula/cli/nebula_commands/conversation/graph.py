@@ -13,7 +13,7 @@ from nebula.cli.vizprompt_commands.showing import flow_lines, legend, remark_on_
 from nebula.graph.graph import Graph
 from nebula.language import Sentence, translate
 
-COMMANDS = ("flow", "node", "search", "context", "check", "build")
+COMMANDS = ("flow", "node", "tag", "undo", "redo", "search", "context", "check", "build")
 """Of those that `vizprompt` has."""
 SHARE = "share"
 SHARE_HELP = Sentence("let git keep the conversation of this project")

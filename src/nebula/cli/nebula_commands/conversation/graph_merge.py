@@ -26,7 +26,7 @@ def install_driver(root: str) -> None:
     try:
         set_merge_driver(root, DRIVER, "nebula graph", line)
     except GitFailed as problem:
-        print_remark(translate("git was not told how to merge the conversation: {problem}", problem=problem))
+        print_remark(translate("git could not be set up to merge the conversation: {problem}", problem=problem))
 
 
 def merge_file(argv: Sequence[str]) -> int:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from argparse import Namespace
 from collections.abc import Sequence
 
-from nebula.agent.race.entrants import name_entrants
+from nebula.agent.places.process import HostProcess
+from nebula.agent.race import ATTEMPT, FIRST_PASSING
 from nebula.cli.arguments import (
     Parser,
     UsageError,
@@ -20,9 +20,6 @@ from nebula.cli.arguments import (
     root_option,
     trust_option,
 )
-from nebula.cli.headless.prompt import read_prompt
-from nebula.cli.race.run import FIRST_PASSING, make_wish, run_race
-from nebula.cli.settings import open_settings, session_overrides
 from nebula.language import translate
 
 
@@ -30,11 +27,23 @@ def main(argv: Sequence[str]) -> int:
     options = _parser().parse_args(argv)
     check_allowed(options.allow)
     root = checked_root(options.root)
+    with HostProcess(ATTEMPT) as host:
+        return _run(options, root, host)
+
+
+def _run(options: Namespace, root: str, host: HostProcess) -> int:
+    import asyncio  # all of this while the other process loads what the tries need
+
+    from nebula.agent.race.entrants import name_entrants
+    from nebula.cli.headless.prompt import read_prompt
+    from nebula.cli.race.run import make_wish, run_race
+    from nebula.cli.settings import open_settings, session_overrides
+
     tries = name_entrants(options.tries, options.models.split(",") if options.models is not None else None)
     _check_take(options, len(tries))
     prompt, _ = read_prompt(options.task)
     settings = open_settings("nebula", root, session_overrides(options))
-    return asyncio.run(run_race(options, settings, make_wish(options, prompt)))
+    return asyncio.run(run_race(options, settings, make_wish(options, prompt), host))
 
 
 def _check_take(options: Namespace, tries: int) -> None:

@@ -83,4 +83,4 @@ async def _take(settings: Settings, wanted: Sequence[Wanted], allow: Sequence[st
 
 def taken_json(done: TakenSet) -> dict[str, object]:
     files = [{"path": each.path, "added": each.added, "removed": each.removed} for each in done.applied]
-    return {"applied": files, "conflicts": list(done.conflicts), "left_out": list(done.left_out)}
+    return {"applied": files, "conflicts": list(done.conflicts), "left_out": list(map(str, done.left_out))}

@@ -73,7 +73,7 @@ def _token(options: argparse.Namespace, settings: Settings) -> str:
 
 def check_door(options: argparse.Namespace, token: str) -> None:
     if options.no_token and options.token:
-        raise UsageError("--token and --no-token cannot both be meant")
+        raise UsageError("--token and --no-token cannot be used together")
     refuse_open_door(options.host, token)
 
 

@@ -20,7 +20,7 @@ def main(argv: Sequence[str]) -> int:
         examples=(
             "echo 'eval \"$(nebula completion bash)\"' >> ~/.bashrc",
             "echo 'eval \"$(nebula completion zsh)\"' >> ~/.zshrc",
-            "nebula completion fish > ~/.config/fish/completions/nebula.fish",
+            "nebula completion fish | tee ~/.config/fish/completions/{nebula,evercontext,vizprompt}.fish > /dev/null",
         ),
     )
     parser.add_argument("shell", choices=_SHELLS, metavar="SHELL", help=translate("bash, zsh or fish"))

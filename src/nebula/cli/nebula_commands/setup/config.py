@@ -94,7 +94,7 @@ def _settable(name: str) -> str:
 
 
 def _set(settings: Settings, name: str, text: str) -> None:
-    """The text is what people type: a word, a number, true, a list with commas, or JSON."""
+    """Save a setting from what people type: a word, a number, true, a list with commas, or JSON."""
     problem: ConfigError | None = None
     for candidate in _readings(text):
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-_FILES = "/undo takes back files, /fork goes back in the talk."
+_FILES = "/undo takes back files, /fork goes back in the conversation."
 _CONFIG = "`nebula config` shows and changes the settings."
 _RULES = "AGENTS.md is read with every turn: /init writes it, `# remember …` adds a line."
 _EXPORT = "The conversation is text already: .nebula/log.txt."

@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from nebula.agent import undo as journal
+from nebula.agent.commits.committed import commits_with
 from nebula.agent.judging import Judge, judge_of
 from nebula.agent.recording.node_files import changed_by, described
 from nebula.cli.terminal.commands.command import SessionCommand
@@ -35,7 +36,7 @@ async def undo(terminal: TerminalSession, _: str = "") -> None:
         _nothing_left_of(terminal, plan)
         return
     await preview(terminal, plan)
-    if not plan.conflicts and not terminal.session.made(plan.group):
+    if not plan.conflicts and not all(map(terminal.session.made, plan.turns)):
         terminal.screen.line(
             translate("The last change was not made by this session: {files}", files=_in(plan)), "yellow"
         )
@@ -44,6 +45,7 @@ async def undo(terminal: TerminalSession, _: str = "") -> None:
     touched = await asyncio.to_thread(journal.carry_out, workspace, plan, terminal.session.id, _judge(terminal))
     terminal.forks.files_undone()
     terminal.screen.line(translate("Taken back: {files}", files=named(touched)))
+    await _tell_of_commits(terminal, plan)
     terminal.screen.line(translate("/redo does it again."), "dim")
 
 
@@ -63,7 +65,21 @@ async def redo(terminal: TerminalSession, _: str = "") -> None:
     if touched:
         terminal.screen.line(translate("Done again: {files}", files=named(touched)))
     else:
-        terminal.screen.line(translate("The files are so already; there was nothing to do again."))
+        terminal.screen.line(translate("The files are like that already; there was nothing to redo."))
+
+
+async def _tell_of_commits(terminal: TerminalSession, plan: FilePlan) -> None:
+    project = terminal.session.project
+    history = journal.journal_of(project.workspace)
+    for commit, paths in (await asyncio.to_thread(commits_with, project.root, history, plan)).items():
+        terminal.screen.line(
+            translate(
+                "Commit {commit} still has it ({files}): only the files in the work tree went back.",
+                commit=commit,
+                files=named(paths),
+            ),
+            "yellow",
+        )
 
 
 def _judge(terminal: TerminalSession) -> Judge | None:
@@ -147,7 +163,7 @@ async def preview(terminal: TerminalSession, plan: FilePlan) -> None:
         )
     if plan.passed_over:
         terminal.screen.line(
-            translate("Changed by hand since, and left so: {files}", files=named(plan.passed_over)), "yellow"
+            translate("Changed by hand since, and left as they are: {files}", files=named(plan.passed_over)), "yellow"
         )
 
 

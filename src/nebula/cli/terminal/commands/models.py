@@ -38,7 +38,7 @@ async def model(terminal: TerminalSession, argument: str) -> None:
 
 
 async def _ask_for_model(terminal: TerminalSession, listed: Listed, offered: list[ModelInfo]) -> str | None:
-    """A number of the list, or a name; None keeps the model."""
+    """Return the model that the user chose, by its number in the list or by name; None keeps the model."""
     for provider, models in listed:
         if isinstance(models, ModelError) and provider != "ollama":  # no Ollama running is nothing to report
             terminal.screen.line(f"{provider}: {explain(models)}", "yellow")

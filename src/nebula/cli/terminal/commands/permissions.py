@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 _REVOKE = ("revoke", "ask", "reset")
 _ABOUT = {
     "write": Sentence("files that are written"),
+    "ignored": Sentence("what commands leave in files that git ignores"),
     "call": Sentence("a tool of an MCP server, as it was described"),
     "network": Sentence("commands that use the network"),
+    "secret": Sentence("a secret file that commands may read"),
     "rule": Sentence("every ordinary write and every call of a tool"),
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from nebula.agent.past.session_names import find_by_name, name_session, with_names
+from nebula.agent.past.session_names import as_listed, find_by_name, name_session
 from nebula.cli.terminal.commands.command import SessionCommand
 from nebula.cli.terminal.dialogs.session_choice import choose_session, listed_session
 from nebula.cli.terminal.input.contract import EndOfInput, Interrupted
@@ -89,7 +89,7 @@ def _others(terminal: TerminalSession, *, all_of_them: bool = False) -> list[Ses
     memory = terminal.session.memory
     found = memory.of_project(terminal.settings.root) if memory else []
     others = (info for info in found if info.messages and (all_of_them or info.id != terminal.session.id))
-    return with_names(others, terminal.settings)
+    return as_listed(others, terminal.settings)
 
 
 async def name(terminal: TerminalSession, argument: str) -> None:

@@ -214,6 +214,11 @@ def _what_is_allowed(question: Approval) -> str:
         return translate(
             "From now on commands of this session get the network without asking. /permissions takes it back."
         )
+    if question.ignored:
+        return translate(
+            "From now on what commands leave in files that git ignores is kept without asking. "
+            "/permissions takes it back."
+        )
     return translate("From now on every write of this session is allowed without asking. /permissions takes it back.")
 
 
@@ -224,7 +229,7 @@ def _is_slip(decision: Decision) -> bool:
 
 
 def pattern_for(path: str) -> str:
-    """Files of the same kind; a file without an ending stands for itself."""
+    """Return a pattern for files of the same kind: `*.py` for `src/a.py`; one without an ending is its own pattern."""
     name = path.rsplit("/", 1)[-1]
     stem, dot, ending = name.rpartition(".")
     return f"*.{escape(ending)}" if stem and dot and ending else escape(path)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from nebula.cli.terminal.dialogs.one_by_one import choose_one_by_one
 from nebula.cli.terminal.output.diff_view import fits_half, show_diff
+from nebula.events.approval import TAKE
 from nebula.language import Sentence, explain, translate, translate_count
 from nebula.tools.approval import Decision
 
@@ -42,7 +43,11 @@ class ChangeSetDialog:
 
     def introduce(self) -> None:
         screen, changes = self._terminal.screen, self._shown.changes
-        if changes:
+        is_taken = self._shown.tool == TAKE
+        if is_taken:
+            said = "1 file changes if you take this:", "{count} files change if you take this:"
+            screen.line(translate_count(len(changes), *said), "bold")
+        elif changes:
             screen.line(
                 translate_count(
                     len(changes),
@@ -55,7 +60,7 @@ class ChangeSetDialog:
             screen.line(translate("A command wants to do more than change files:"), "bold")
         else:
             screen.line(translate("A command changes no file that git tracks, but this:"), "bold")
-        show_lines(screen, self._shown.text, "$ ", COMMAND_LINES)
+        show_lines(screen, self._shown.text, "" if is_taken else "$ ", COMMAND_LINES)
         at_once = fits_half(screen, [each.diff or each.path for each in changes])
         if not at_once or len(changes) > 1:  # else its one line stands above the difference
             for change in changes[:LISTED]:
@@ -73,7 +78,8 @@ class ChangeSetDialog:
         if len(self._shown.changes) > 1:
             keys.append(translate("f choose file by file"))
         if not self._shown.once:
-            keys.append(translate("a yes to all in this session"))
+            reach = translate("a yes to all that git ignores in this session") if self._shown.ignored else ""
+            keys.append(reach or translate("a yes to all in this session"))
         self._terminal.screen.parts([*keys, translate("or say why not")], "dim")
 
     def show(self) -> None:
@@ -142,6 +148,13 @@ class CallDialog:
             line(translate("The project's environment has its interpreter where commands do not see it:"), "bold")
             show_lines(self._screen, shown.text)
             line(translate("y let commands read it, from now on · n no, and do not ask again"), "dim")
+            return
+        if shown.kind == "secrets":
+            line(translate("A command that failed needs files that it cannot read:"), "bold")
+            show_lines(self._screen, shown.text)
+            for remark in shown.remarks:
+                line(str(remark), "yellow")
+            line(translate("y show them, in this session · n no · or say why not"), "dim")
             return
         if shown.kind == "read":
             line(translate("Read a secret file: {path}", path=shown.path), "bold")

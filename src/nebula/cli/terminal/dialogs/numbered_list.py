@@ -21,7 +21,8 @@ async def choose(
     *,
     free_text: bool = False,
 ) -> int | str | None:
-    """A place in a numbered list, or with `free_text` what else was typed; None for Enter, Ctrl-C and the end."""
+    """Return the chosen number of a list, or with `free_text` what else was typed; None for Enter, Ctrl-C and the end
+    of input."""
     for number, name in enumerate(names, 1):
         terminal.screen.line(f"{'*' if number - 1 == current else ' '}{number:3}  {name}")
     try:

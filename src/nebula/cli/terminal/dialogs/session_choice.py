@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from nebula.agent.past.session_names import with_names
+from nebula.agent.past.session_names import as_listed
 from nebula.cli.terminal.output.width import cut, display_width, pad
 from nebula.language import Sentence, explain, translate
 from nebula.llm.catalog import short_name
@@ -24,8 +24,13 @@ _STATUS = {
     "active": Sentence("active"),
     "completed": Sentence("completed"),
     "failed": Sentence("failed"),
+    "refused": Sentence("refused"),
+    "interrupted": Sentence("cut short"),
 }
 MENTIONED = 3
+MODEL_WIDTH = 18
+ABOUT_WIDTH = 10
+"""Columns that the first and the last words need at least."""
 
 
 @value
@@ -42,7 +47,7 @@ def spoken_sessions(settings: Settings) -> list[SessionInfo]:
     if not os.path.exists(settings.memory_path):
         return []
     with Sessions(settings.memory_path) as memory:
-        return with_names((info for info in memory.of_project(settings.root) if info.messages), settings)
+        return as_listed((info for info in memory.of_project(settings.root) if info.messages), settings)
 
 
 def mention_sessions(sessions: Sequence[SessionInfo], screen: Screen) -> None:
@@ -95,17 +100,20 @@ def read_choice(answer: str, sessions: Sequence[SessionInfo]) -> Choice | None:
 
 
 def listed_session(info: SessionInfo, columns: int) -> str:
-    """Id, time and what it is about, on one line; behind that the last words, where there is room."""
-    said = one_line(" · ".join(filter(None, (info.name, info.first_prompt, info.last_words))))
+    """Id, time and what it is about, on one line; behind that the last words, where there is room. That it did not end
+    well stands before them."""
+    status = explain(_STATUS[info.status]) if info.status in ("failed", "refused", "interrupted") else ""
+    said = one_line(" · ".join(filter(None, (status, info.name, info.first_prompt, info.last_words))))
     return cut(f"{info.id}  {info.started_at:%Y-%m-%d %H:%M}  {said or translate('(nothing said yet)')}", columns)
 
 
 def session_line(info: SessionInfo, columns: int) -> str:
     """Time, status, model, name or first prompt, and last words on one line of the terminal."""
     status = pad(explain(_STATUS[info.status]), len("completed"))
-    model = pad(cut(one_line(short_name(info.model)), 18), 18)
-    head = f"{info.started_at:%Y-%m-%d %H:%M}  {status}  {model}  "
-    return head + _begun_and_ended(info, max(10, columns - display_width(head)))
+    head = f"{info.started_at:%Y-%m-%d %H:%M}  {status}  "
+    if columns - display_width(head) >= MODEL_WIDTH + 2 + ABOUT_WIDTH:  # what it is about says more than its model
+        head += pad(cut(one_line(short_name(info.model)), MODEL_WIDTH), MODEL_WIDTH) + "  "
+    return head + _begun_and_ended(info, max(ABOUT_WIDTH, columns - display_width(head)))
 
 
 def _begun_and_ended(info: SessionInfo, columns: int) -> str:

@@ -36,7 +36,7 @@ class NodeNames:
         self._looked = float("-inf")
 
     def matching(self, pattern: str, limit: int = 8) -> list[NodeName]:
-        """The newest first: those whose id begins so, or whose prompt has these letters."""
+        """Return the nodes whose id begins with these letters, or whose prompt holds them, newest first."""
         self._look()
         wanted = pattern.lower()
         found = (each for each in self._nodes if each.id.startswith(wanted) or wanted in each.prompt.lower())

@@ -19,6 +19,10 @@ from nebula.language import Sentence, translate, translate_count
 
 FOLD_LINES = 6
 FOLD_CHARACTERS = 1_000
+_WHOLE_PATH = (
+    r"(?:^|(?<=[\s(（「、。]))['\"]?~?/(?:\\.|[^\s\\'\"])+?(?:" + "|".join(map(re.escape, ENDINGS)) + r")(?![\w/.])"
+)
+"""A path from the root or the home, at the beginning of a word, that ends as an image does."""
 
 
 class Pastes:
@@ -75,17 +79,17 @@ class Pastes:
     def tokens(self, prompt: str) -> list[int]:
         """Count the tokens of each large paste and image whose mark stands in a prompt."""
         large = [_tokens(text) for mark, text in self._folded.items() if is_large(text) and mark in prompt]
-        return large + [TOKENS_PER_IMAGE for mark in (*self._images, *self._copied) if mark in prompt]
+        images = [mark for mark in (*self._images, *self._copied) if mark in prompt]
+        return large + [TOKENS_PER_IMAGE for _ in (*images, *typed_images(prompt))]
 
     def attachments(self, prompt: str) -> tuple[list[Attachment], list[Sentence]]:
-        """Return what the marks in a prompt stand for, and what is wrong with an image."""
+        """Return what the marks and the paths of images in a prompt stand for, and what is wrong with an image."""
         large = {mark: text for mark, text in self._folded.items() if is_large(text)}
         found = [Attachment.of_text(mark, "paste", text) for mark, text in large.items() if mark in prompt]
         found += [image for mark, image in self._copied.items() if mark in prompt]
         problems = []
-        for mark, path in self._images.items():
-            if mark not in prompt:
-                continue
+        pasted = [path for mark, path in self._images.items() if mark in prompt]
+        for path in dict.fromkeys((*pasted, *typed_images(prompt))):
             try:
                 found.append(image_from_file(path))
             except BadImage as problem:
@@ -107,6 +111,13 @@ def image_path(pasted: str) -> str:
     text = text.removeprefix("file://") if not text.startswith("file:///") else unquote(text.removeprefix("file://"))
     path = os.path.expanduser(re.sub(r"\\(.)", r"\1", text.strip("'\"")))
     return path if os.path.isabs(path) and os.path.isfile(path) else ""
+
+
+def typed_images(prompt: str) -> list[str]:
+    """The images that a prompt names by their whole paths. With an `@` in front they are found as all files are."""
+    if not any(ending in prompt.lower() for ending in ENDINGS):
+        return []
+    return [path for word in re.findall(_WHOLE_PATH, prompt, re.IGNORECASE) if (path := image_path(word))]
 
 
 def _replaced(prompt: str, texts: dict[str, str]) -> str:

@@ -126,7 +126,7 @@ class Screen:
 
 
 def screen_on(out: TextIO, *others: TextIO) -> Screen:
-    """One that is redrawn and styled where all of these are terminals that obey cursor movement."""
+    """Return a screen on `out`: redrawn and styled where `out` and `others` are terminals that obey cursor movement."""
     terminals = all(stream.isatty() for stream in (out, *others))
     capable = terminals and os.environ.get("TERM", "") not in ("", "dumb", "unknown")
     return Screen(out, capable, colour=capable and not os.environ.get("NO_COLOR"))

@@ -21,6 +21,8 @@ _PIECES = re.compile(rf"\s+|[{re.escape(_NEVER_LAST)}]*(?:{_WORD})[{re.escape(_N
 
 Between any two a line may end.
 """
+_LOOK_AHEAD = 8
+"""Characters for each column that are looked at for one line: more than that many marks on one letter are no text."""
 
 
 def display_width(text: str) -> int:
@@ -62,7 +64,7 @@ def tail(text: str, columns: int) -> str:
     """The end of the text: what somebody is typing right now."""
     if display_width(text) <= columns:
         return text
-    kept = list(text)
+    kept = list(text[-columns * _LOOK_AHEAD :])
     while kept and display_width("".join(kept)) > columns - 1:
         del kept[0]
     return ELLIPSIS + "".join(kept)
@@ -110,9 +112,12 @@ def wrap(line: str, columns: int, hang: int = 0) -> list[str]:
         if now.strip():
             lines.append(now.rstrip())
             now = indent
-        now += piece.lstrip()
-        while display_width(now) > columns:  # one word that is longer than a line, such as a path
-            part = _beginning(now, columns)
+        word, at, ahead = piece.lstrip(), 0, columns * _LOOK_AHEAD
+        while display_width(now + word[at : at + ahead]) > columns:  # longer than a line, such as a path
+            part = _beginning(now + word[at : at + ahead], columns)
+            if len(part) <= len(now):  # not even one letter fits
+                break
             lines.append(part)
-            now = indent + now[len(part) :]
+            at, now = at + len(part) - len(now), indent
+        now += word[at:]
     return [*lines, now.rstrip()] if now.strip() else lines

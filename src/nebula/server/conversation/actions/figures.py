@@ -5,12 +5,13 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from nebula.agent.figures.gather import flows_of, gather, known_projects, moment
+from nebula.agent.figures.gather import flows_of, gather, known_projects
 from nebula.agent.figures.kpis import figures_json
 from nebula.config import Settings
 from nebula.language import Sentence
 from nebula.server.conversation.context import Client, ServerContext, in_thread
 from nebula.server.conversation.protocol import ActionError, ActionResult
+from nebula.workspace.records import moment
 
 
 async def get_figures(

@@ -22,6 +22,8 @@ async def list_flows(server: ServerContext, _: Client) -> ActionResult:
     """`unreadable` names the files of flows that are there but cannot be read."""
     flows = await in_thread(server.graph.list_flows)
     broken = await in_thread(server.graph.unreadable_flows)
+    if broken:
+        server.watch.note_shown(flows)
     unreadable = [{"path": problem.path, "problem": problem.message} for problem in broken]
     return ActionResult(
         {"flows": [{"flow_id": flow.id} | brief_flow(flow) for flow in flows], "unreadable": unreadable}

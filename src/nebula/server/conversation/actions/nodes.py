@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from nebula.graph.errors import BadFile, NotFound
 from nebula.graph.ids import sort_key
 from nebula.graph.summaries.build import BuildReport
 from nebula.graph.summaries.build import build as build_summaries
@@ -54,11 +53,11 @@ async def create_node(
 
 
 async def get_node(server: ServerContext, _: Client, *, node_id: str) -> ActionResult:
-    """`beside`: the tries of a first prompt, oldest first, where there are several."""
+    """`beside`: the tries of a first prompt, oldest first, where there are several and they were read by now."""
 
     def read() -> dict[str, Any]:
         node = server.graph.get_node(node_id)
-        tries = server.graph.list_tries(node)
+        tries = server.graph.list_tries(node, wait=False)
         return node_json(node) | ({"beside": tries} if len(tries) > 1 else {})
 
     return ActionResult(await in_thread(read))
@@ -85,15 +84,8 @@ async def first_nodes(
 
 
 def _briefs(server: ServerContext, node_ids: list[str]) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
-    for node_id in node_ids:
-        try:
-            found.append(brief_node(server.graph.get_node(node_id)))
-        except NotFound:
-            continue
-        except BadFile as problem:
-            found.append({"id": node_id, "problem": str(problem)})
-    return found
+    found = server.graph.get_nodes(node_ids).items()
+    return [brief_node(each) if isinstance(each, Node) else {"id": i, "problem": str(each)} for i, each in found]
 
 
 async def update_node(

@@ -15,6 +15,7 @@ from nebula.agent.race.take import Wanted, take_tries
 from nebula.agent.recording.turn_archive import TurnArchive
 from nebula.agent.undo import NoJournalHere
 from nebula.events import new_trace_id
+from nebula.language import explain_to
 from nebula.server.conversation.actions.context_preview import place_of
 from nebula.server.conversation.actions.declared import Numbers, Texts
 from nebula.server.conversation.context import Client, ServerContext, in_thread
@@ -75,7 +76,7 @@ async def compare_tries(server: ServerContext, _: Client, *, node_ids: Texts) ->
 
 async def take(
     server: ServerContext,
-    _: Client,
+    client: Client,
     *,
     node_id: str,
     paths: Texts | None = None,
@@ -88,8 +89,11 @@ async def take(
     wanted = Wanted(node.id, tuple(node.files), tuple(paths or ()), tuple(hunks or ()))
     done = await take_tries([wanted], _files(server), judged(allow_all, server.settings), server.settings)
     changed = [each.path for each in done.applied]
-    left_out = {"conflicts": list(done.conflicts), "left_out": list(done.left_out)}
-    return ActionResult({"node_id": node.id, "paths": changed, "changed": changed} | left_out)
+    say = partial(explain_to, client.lang)
+    told = {"left_out": [*map(say, done.left_out)], "remarks": [*map(say, done.remarks)]}
+    return ActionResult(
+        {"node_id": node.id, "paths": changed, "changed": changed, "conflicts": list(done.conflicts)} | told
+    )
 
 
 async def _ask_judge(

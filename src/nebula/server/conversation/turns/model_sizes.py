@@ -45,7 +45,8 @@ class ModelSizes:
         self._known: dict[str, SizedModel] = {}
 
     async def of(self, wanted: str = "") -> SizedModel:
-        """The one by this name, else the configured one; where it cannot be reached, what one of that name takes."""
+        """Return the model of this name, else the configured one; where it cannot be reached, with what a model of that
+        name usually takes."""
         if wanted not in self._known:
             try:
                 chosen = await self._choose_model(wanted)

@@ -58,7 +58,7 @@ class Races:
         """Return what somebody who comes later has to know of the races that run."""
         return [
             {"trace_id": each.trace_id, "trace_ids": list(order.trace_ids), "models": list(order.models)}
-            | {"prompt": order.prompt, "parents": list(order.parents)}
+            | {"prompt": order.prompt, "parents": list(order.parents), "flow_id": each.race.flow}
             for each in self._running.values()
             for order in [each.race.order]
         ]

@@ -126,7 +126,7 @@ async def _choose_turn(terminal: TerminalSession) -> str | None:
 
 
 async def _tell_of_files(terminal: TerminalSession) -> None:
-    """The talk went back; the files may go with it."""
+    """Say which files are not as the turn that the conversation went back to left them."""
     leaf = terminal.session.conversation.leaf
     node = await asyncio.to_thread(terminal.session.archive.find, leaf) if leaf else None
     terminal.left_behind = None

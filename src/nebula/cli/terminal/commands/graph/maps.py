@@ -10,7 +10,7 @@ from nebula.cli.terminal.commands.command import SessionCommand
 from nebula.cli.terminal.output.width import cut
 from nebula.graph.errors import GraphError
 from nebula.graph.flows.chain_map import draw_map
-from nebula.graph.flows.topology import Topology
+from nebula.graph.flows.topology import Topology, first_turns
 from nebula.language import explain, translate
 from nebula.stage import one_line
 from nebula.value import replace
@@ -91,13 +91,15 @@ def _branches(indent: str, nodes: Sequence[int]) -> list[tuple[str, str, int]]:
 def _tries_of(graph: Graph, flow: Flow) -> dict[int, int]:
     """Return, for each further try of a first prompt in the flow, the number that stands for all of them."""
     index_of = {entry.id: entry.index for entry in flow.entries}
-    firsts = {index_of[each]: first for each, first in graph.list_beginnings().items() if each in index_of}
+    begun = graph.list_beginnings(first_turns(flow))
+    firsts = {index_of[each]: begun[each].first_try for each in begun if begun[each].first_try}
     numbers = {first: index_of.get(first, -place) for place, first in enumerate(dict.fromkeys(firsts.values()), 1)}
     return {index: numbers[first] for index, first in firsts.items()}
 
 
 def _flow(terminal: TerminalSession, *, everything: bool) -> tuple[Graph, Flow] | None:
-    """The part of the graph that this talk belongs to; all of it where the talk has not begun."""
+    """Return the graph and the part of its flow that this conversation belongs to; all of the flow where it has not
+    begun."""
     graph = terminal.session.archive.graph
     try:
         flow = graph.get_flow() if graph is not None else None
@@ -134,7 +136,8 @@ def connected_part(flow: Flow, node_id: str, tries: Mapping[int, int] = {}) -> F
 
 
 def _labels(terminal: TerminalSession, graph: Graph, flow: Flow) -> dict[int, tuple[str, str]]:
-    """A star where the next prompt continues; the shortest id that commands accept, and the prompt."""
+    """Return for each node a mark (a star where the next prompt continues) and its label: the shortest id that commands
+    accept, and the prompt."""
     here = terminal.session.conversation.leaf
     newest = flow.entries[-NAMED:]
     short = graph.shortest_unique_ids(entry.id for entry in newest)

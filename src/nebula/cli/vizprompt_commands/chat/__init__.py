@@ -12,7 +12,7 @@ from nebula.agent.session import CHAT
 from nebula.cli.arguments import Parser, UsageError, reference_option, repeatable
 from nebula.cli.settings import open_settings
 from nebula.cli.vizprompt_commands.build import provider_options
-from nebula.cli.vizprompt_commands.chat_session import Chat
+from nebula.cli.vizprompt_commands.chat.session import Chat
 from nebula.cli.vizprompt_commands.create_node import read_text
 from nebula.graph.context.references import referenced_nodes
 from nebula.graph.errors import GraphError

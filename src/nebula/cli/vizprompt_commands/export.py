@@ -1,0 +1,74 @@
+"""vizprompt export: a part of the conversation as Markdown, HTML or JSON, to read and to give away."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from nebula.cli.arguments import Parser, flag
+from nebula.cli.printing import fit_to_print, print_json, print_remark
+from nebula.cli.settings import open_settings
+from nebula.errors import EXIT_OK
+from nebula.exchange.export.excerpt import choose_excerpt, redact_excerpt
+from nebula.exchange.export.markdown import write_markdown
+from nebula.exchange.export.page import write_page
+from nebula.graph.graph import Graph
+from nebula.language import translate, translate_count
+from nebula.messages.redaction import Redactor
+
+if TYPE_CHECKING:
+    from nebula.config.settings import Settings
+
+
+def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
+    options = export_parser(prog).parse_args(argv)
+    return print_part(data_dir, options, open_settings("vizprompt"))
+
+
+def print_part(data_dir: str, options: argparse.Namespace, settings: Settings) -> int:
+    with Graph(data_dir) as graph:
+        chosen = choose_excerpt(graph, options.part, branch=options.branch)
+    excerpt, marks = redact_excerpt(chosen, Redactor(settings.secrets))
+    if options.format == "json":
+        print_json(excerpt.to_json())
+    elif options.format == "html":
+        sys.stdout.write(fit_to_print(write_page(excerpt, settings.lang)))
+    else:
+        sys.stdout.write(fit_to_print(write_markdown(excerpt)))
+    sys.stdout.flush()
+    turns = len(excerpt.nodes)
+    print_remark(translate("{turns} turns; marked as [redacted]: {marks}", turns=turns, marks=marks))
+    if excerpt.unreadable:
+        count = len(excerpt.unreadable)
+        print_remark(
+            translate_count(
+                count,
+                "Left out, because it cannot be read: {count} turn",
+                "Left out, because they cannot be read: {count} turns",
+            )
+        )
+    return EXIT_OK
+
+
+def export_parser(prog: str) -> Parser:
+    parser = Parser(
+        prog,
+        translate("A part of the conversation, for people and programs without nebula."),
+        about=translate(
+            "Printed to standard output. What looks like a key is marked and counted; look through it all the same\n"
+            "before you give it away."
+        ),
+        examples=(
+            f"{prog} main > conversation.md",
+            f"{prog} main --format html > conversation.html",
+            f"{prog} 0198f3 --branch --format json",
+        ),
+    )
+    parser.add_argument("part", metavar="FLOW|NODE", help=translate("a flow by name or id, or a node by its id"))
+    parser.add_argument(
+        "--format", choices=("markdown", "html", "json"), default="markdown", help=translate("what is printed")
+    )
+    flag(parser, "--branch", translate("with NODE: all turns that lead to it, too"))
+    return parser
