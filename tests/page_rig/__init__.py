@@ -112,11 +112,23 @@ async def make(client, title, *parents):
     ]
 
 
+AT_REST = """async (words) => {
+  let seen = null;
+  for (let still = 0; still < 8; still++) {
+    await new Promise(requestAnimationFrame);
+    const now = window.wordsSeen.get(words);
+    if (String(now) !== String(seen)) still = 0;
+    seen = now;
+  }
+  return seen;
+}"""
+"""Where words were drawn, the same in some frames one after the other."""
+
+
 async def spot(page, words, right=0):
-    """Where words stand in the picture, on the screen: `right` pixels into them."""
-    await page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    """Where words stand in the picture, on the screen, once it is at rest: `right` pixels into them."""
     await until(page, f"window.wordsSeen.has({words!r})")
-    x, y = await page.evaluate("(words) => window.wordsSeen.get(words)", words)
+    x, y = await page.evaluate(AT_REST, words)
     box = await page.locator("#graph .picture").bounding_box()
     return box["x"] + x + right, box["y"] + y - 4
 

@@ -34,6 +34,15 @@ const CHANGES = [
   ["choices", { choices: {} }, "choices"],
   ["models", { models: ["m"], current: "m" }, "models current"],
   ["files", { files: {} }, "files"],
+  ["commands", { commands: [{}] }, "commands"],
+  ["alive", { nodeId: "a", files: ["x"] }, "alive"],
+  ["lines", { lines: {} }, "lines"],
+  ["found", { found: {} }, "found"],
+  ["counted", { counted: {} }, "counted"],
+  ["outside", { outside: {} }, "outside"],
+  ["racing", { racing: {} }, "racing"],
+  ["tried", { tried: {} }, "tried"],
+  ["race_begun", { begun: { trace_id: "r", trace_ids: ["a"], models: ["m"], prompt: "p" } }, "race"],
   ["compared", { compared: {} }, "compared"],
   ["figures", { figures: {} }, "figures"],
   ["sending", { prompt: "p", from: [] }, "sending"],
@@ -73,6 +82,18 @@ for (const [kind, details, named] of CHANGES)
       `${changed}`,
     );
   });
+
+test("a race that is over is put aside, one under way stays, and a try of it is watched where the race is", () => {
+  const begun = { trace_id: "r", trace_ids: ["x"], models: ["m"], prompt: "p" };
+  const racing = reduce(FULL, { kind: "race_begun", begun });
+  assert.equal(reduce(racing, { kind: "race_aside" }), racing);
+  const over = { ...racing, race: { ...racing.race, isOver: true } };
+  assert.deepEqual(reduce(over, { kind: "race_aside" }), { ...over, race: null });
+  assert.deepEqual(reduce(racing, { kind: "watch", traceId: "x" }), {
+    ...racing,
+    view: { ...racing.view, dialog: "race" },
+  });
+});
 
 test("a change of the view keeps the rest of the view", () => {
   const next = reduce(FULL, { kind: "view", to: { tab: "graph" } });

@@ -1,13 +1,34 @@
-// Days between conversations of the outline, and their names.
+// The order of conversations in the outline, the days between them, and their names.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { nameOfDay, withDays } from "../../src/nebula/web/outline/days.js";
+import { nameOfDay, newestFirst, withDays } from "../../src/nebula/web/outline/days.js";
+import { withLive } from "../../src/nebula/web/outline/live_rows.js";
 import { rowsOf, topologyOf } from "../../src/nebula/web/state/topology.js";
 
 const rows = rowsOf(topologyOf({ nodes: ["a", "b", "c", "d"], connections: [{ source: "a", target: "b" }] }));
 const shown = (begun) => withDays(rows, begun).map((row) => row.day ?? row.id);
+
+test("the newest conversation is on top, its turns in order, and tries stay beside what they try", () => {
+  const ids = (/** @type {{ id: string }[]} */ found) => found.map((row) => row.id).join("");
+  assert.equal(ids(newestFirst(rows)), "dcab");
+  const raced = topologyOf({ nodes: ["a", "b", "c"], connections: [], tries: { c: "b" } });
+  assert.equal(ids(newestFirst(rowsOf(raced))), "bca");
+  assert.equal(ids(newestFirst([])), "");
+  assert.equal(ids(newestFirst([{ ...rows[0], kind: "try" }, rows[2]])), "ca");
+});
+
+test("a turn at work that begins a conversation is on top, another below the one that it continues", () => {
+  const live = (/** @type {string} */ id, /** @type {string[]} */ parents) => ({
+    id,
+    parents,
+    prompt: "",
+    kind: "working",
+  });
+  const found = withLive(newestFirst(rows), [live("x", []), live("y", ["a"])]);
+  assert.equal(found.map((row) => row.id).join(""), "xdcayb");
+});
 
 test("each day has a line before its first conversation", () => {
   const begun = { a: "2026-01-02T09:00:00", c: "2026-01-02T18:00:00", d: "2026-01-05T08:00:00" };

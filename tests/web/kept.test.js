@@ -72,6 +72,16 @@ test("a node that comes or goes leaves the rest of its flow", () => {
   assert.deepEqual(tell(FULL, "node_deleted", { node_id: "b" }).flow.connections, []);
 });
 
+test("a beginning joins the days and the tries that there are, and a later turn does not", () => {
+  const old = { ...FULL, flow: { ...FLOW, tries: { c: "a" }, begun: { a: "2026-01-01" } } };
+  const node = { id: "x", timestamp: "2026-02-02" };
+  const first = tell(old, "node_created", { node_id: "x", flow_id: "f1", parents: [], node, beginning: "a" });
+  assert.deepEqual(first.flow.tries, { c: "a", x: "a" });
+  assert.deepEqual(first.flow.begun, { a: "2026-01-01", x: "2026-02-02" });
+  const later = tell(old, "node_created", { node_id: "x", flow_id: "f1", parents: [{ source: "d" }], node });
+  assert.deepEqual([later.flow.tries, later.flow.begun], [old.flow.tries, old.flow.begun]);
+});
+
 test("turns are chosen together and one by one", () => {
   assert.deepEqual(reduce(FULL, { kind: "merge", id: "b" }).merging, ["c", "a", "b"]);
   const less = reduce({ ...FULL, turn: null }, { kind: "toggle", id: "d" });

@@ -10,6 +10,7 @@ import { routeOf } from "../../src/nebula/web/graph/layout/routes.js";
 import { tidyTree } from "../../src/nebula/web/graph/layout/tree.js";
 import { fitted, holds } from "../../src/nebula/web/graph/layout/viewport.js";
 import { grown, topologyOf } from "../../src/nebula/web/state/topology.js";
+import { packed } from "../../src/nebula/web/graph/layout/packing.js";
 
 // A flow that grows at random, as conversations do: lines, branches, merges of near and far, new beginnings.
 function* growing(count, seed) {
@@ -156,6 +157,23 @@ test("a line that goes on goes straight down, and a new conversation begins besi
   assert.equal(at("new").y, 0);
 });
 
+test("tries stand side by side below what they continue, however crowded it is there", () => {
+  const line = (name) => ["a", "b", "c", "d", "e"].map((letter) => `${name}${letter}`);
+  const connections = ["one", "two"].flatMap((name) =>
+    line(name)
+      .slice(1)
+      .map((target, at) => ({ source: line(name)[at], target })),
+  );
+  let topology = topologyOf({ nodes: [...line("one"), ...line("two"), "asked"], connections });
+  let layout = layoutOf(topology);
+  for (const node of ["first", "second", "third", "fourth"]) {
+    topology = grown(topology, [node], [{ source: "asked", target: node }]);
+    layout = extended(layout, topology);
+  }
+  const rows = topology.children[topology.index.get("asked")].map((place) => layout.row[place]);
+  assert.deepEqual(new Set(rows), new Set([layout.row[topology.index.get("asked")] + 1]));
+});
+
 test("many conversations have about the shape of the panel, the newest first", () => {
   const nodes = Array.from({ length: 120 }, (_, number) => `n${number}`);
   const connections = nodes
@@ -246,4 +264,22 @@ test("tries of one beginning stand beside each other, in one conversation", () =
   layout = extended(layout, topology);
   assert.deepEqual([layout.regions.length, layout.row[3]], [1, 0]);
   assertApart(layout, topology.order);
+});
+
+test("each conversation stands as high as it can, and of several such places in the leftmost", () => {
+  const extents = Array.from({ length: 150 }, (_, number) => ({
+    width: 68 * (1 + ((number * 7) % 9)),
+    rows: 1 + ((number * 5) % 11),
+  }));
+  const corners = packed(extents, { rowHeight: 116, shape: 0.7 });
+  const width = Math.max(...corners.map(({ left }, number) => left + extents[number].width)) / 68;
+  const filled = new Array(width).fill(0);
+  extents.forEach((each, number) => {
+    const columns = each.width / 68;
+    const depths = Array.from({ length: width - columns + 1 }, (_, at) => Math.max(...filled.slice(at, at + columns)));
+    const row = Math.min(...depths);
+    assert.deepEqual(corners[number], { left: 68 * depths.indexOf(row), row });
+    filled.fill(row + each.rows + (number ? 0 : 8), depths.indexOf(row), depths.indexOf(row) + columns);
+  });
+  assert.deepEqual(packed([{ width: 5000, rows: 90 }], { rowHeight: 116, shape: 0.7 }), [{ left: 0, row: 0 }]);
 });

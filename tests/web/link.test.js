@@ -65,7 +65,7 @@ function opened(context, token = "", ahead = []) {
   const heard = { statuses: [], events: [], ready: [] };
   const link = new Link(
     "ws://host/ws",
-    token,
+    () => token,
     {
       onstatus: (status) => heard.statuses.push(status),
       onevents: (events) => heard.events.push(events.map((each) => each.name)),
@@ -198,6 +198,7 @@ test("an answer that was asked ahead is not kept over a break of the line", asyn
   const { link } = opened(context, "", [{ action: "get_flow", data: {} }]);
   const [socket] = Socket.all;
   socket.open();
+  await socket.answer("get_flow", { ids: ["old"] });
   socket.close();
   await assert.rejects(link.ask("get_flow"), { code: "lost" });
 });

@@ -9,7 +9,7 @@ import { createEdits } from "../../src/nebula/web/graph/edits.js";
 import { AGAIN_MS, createSearching } from "../../src/nebula/web/outline/searching.js";
 import { createAsking } from "../../src/nebula/web/server/asking.js";
 import { createLoading } from "../../src/nebula/web/server/loading.js";
-import { turnHere } from "../../src/nebula/web/state/here.js";
+import { canSend, turnHere } from "../../src/nebula/web/state/here.js";
 import { reduce } from "../../src/nebula/web/state/reduce.js";
 import { EMPTY } from "../../src/nebula/web/state/state.js";
 
@@ -61,6 +61,39 @@ test("what is heard while the flow is on its way makes the page ask again", asyn
   assert.equal(store.state.briefs.get("a")?.title, "A");
 });
 
+test("a prompt is not sent before it is known what it continues, or that nobody can say", async (context) => {
+  for (const failure of [null, { code: "io_error", message: "no" }]) {
+    const { store, asking, last, answer } = scripted(context);
+    const loading = createLoading(store, asking);
+    const done = loading.chooseFlow("f");
+    assert.equal(canSend(store.state), false);
+    if (failure) last("get_flow").reject(failure);
+    else await answer(last("get_flow"), FLOW);
+    await answer(last("first_nodes"), { nodes: [] });
+    await done;
+    assert.equal(canSend(store.state), true);
+    context.mock.timers.reset();
+  }
+});
+
+test("a flow that is heard of while the list is on its way stays in it", async (context) => {
+  const { store, asking, last, answer } = scripted(context);
+  store.change("flows", { flows: [{ id: "m", name: "main" }] });
+  createLoading(store, asking).refresh();
+  const older = last("list_flows");
+  const data = { flow_id: "m", name: "main", node_count: 1 };
+  store.change("events", { events: [{ name: "flow_updated", data }], now: 0 });
+  await answer(older, { flows: [{ id: "s", name: "second" }] });
+  assert.notEqual(last("list_flows"), older);
+  await answer(last("list_flows"), {
+    flows: [
+      { id: "m", name: "main" },
+      { id: "s", name: "second" },
+    ],
+  });
+  assert.equal(store.state.flows.map((each) => each.name).join(), "main,second");
+});
+
 test("the answer for a flow that was left changes nothing", async (context) => {
   const { store, asking, asked, answer } = scripted(context);
   const loading = createLoading(store, asking);
@@ -98,7 +131,10 @@ test("titles and turns are asked for once while they are on their way", async (c
   await answer(last("get_node"), { id: "a", prompt: "p", response: "r", tags: [] });
   assert.equal(store.state.bodies.get("a")?.prompt, "p");
   loading.bodies(["a"]);
-  assert.equal(asked.length, 4);
+  assert.equal(asked.length, 3, "it is known");
+  store.change("body", { node: { id: "a", prompt: "p", response: "r", tags: [], isOutdated: true } });
+  loading.bodies(["a"]);
+  assert.equal(asked.length, 4, "and has changed since");
 });
 
 test("a late answer does not take the place of a newer search", async (context) => {
@@ -160,6 +196,19 @@ test("several turns are deleted in one step and brought back in one", async (con
   asking.takeUp(offer);
   await answer(last("undo"), { done: true });
   assert.deepEqual([store.state.notice, store.state.offer, asked.length], ["undone ", null, 2]);
+});
+
+test("whatever is changed offers to take it back", async (context) => {
+  const { store, asking, asked, answer } = scripted(context);
+  const edits = createEdits(store, asking);
+  edits.tag("a", ["x"]);
+  edits.renameFlow("other");
+  edits.createFlow("new");
+  for (const question of asked) {
+    await answer(question, {});
+    assert.notEqual(store.state.offer, null, question.action);
+    store.change("notice", { text: "" });
+  }
 });
 
 test("what failed is said and offers nothing; a broken line says so itself", async (context) => {

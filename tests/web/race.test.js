@@ -3,6 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { liveTurns } from "../../src/nebula/web/graph/live.js";
+import { withLive } from "../../src/nebula/web/outline/live_rows.js";
 import { reduce } from "../../src/nebula/web/state/reduce.js";
 import { EMPTY } from "../../src/nebula/web/state/state.js";
 
@@ -45,6 +47,34 @@ test("a try ends alone, the race with what became of all", () => {
   assert.equal(hear(started, { type: "notice", trace_id: "r", seq: 1, message: "m" }).race.remarks[0], "m");
 });
 
+test("what a try said and did stays where its end says nothing of it, and else is what the end says", () => {
+  const at = hear(
+    started,
+    ...Array.from({ length: 40 }, (_, seq) => ({ type: "step", try: 1, trace_id: "a", seq, name: `step${seq}` })),
+    { type: "message", try: 1, trace_id: "a", seq: 41, text: "so far", usage: {} },
+  );
+  assert.deepEqual([at.race.tries[0].did.length, at.race.tries[0].did.at(-1)], [30, "step39"], "the newest");
+  const end = { type: "final", try: 1, trace_id: "a", seq: 42, status: "ok" };
+  const [silent] = hear(at, end).race.tries;
+  assert.deepEqual([silent.said, silent.model, silent.rounds], ["so far", "m", 1]);
+  assert.deepEqual(
+    [silent.nodeId, silent.verified, silent.files, silent.cost, silent.seconds],
+    [null, null, [], null, null],
+  );
+  const told = {
+    text: "Done.",
+    model: "k",
+    node_id: "a",
+    verified: false,
+    files_changed: ["x"],
+    cost: 0,
+    duration_s: 2,
+  };
+  const [spoke] = hear(at, { ...end, ...told, rounds: 0 }).race.tries;
+  assert.deepEqual([spoke.said, spoke.model, spoke.rounds], ["Done.", "k", 0]);
+  assert.deepEqual([spoke.nodeId, spoke.verified, spoke.files, spoke.cost, spoke.seconds], ["a", false, ["x"], 0, 2]);
+});
+
 test("one try is stopped, or all", () => {
   const stop = (traceId) => reduce(started, { kind: "race_stopping", traceId }).race.tries.map((each) => each.stopping);
   assert.deepEqual(
@@ -73,4 +103,31 @@ test("a race that goes on is found again, one that is gone is not, one that is o
   assert.equal(reduce(over, { kind: "race_aside" }).race, null);
   const other = reduce({ ...over, tried: { ids: [], tries: [], files: [] } }, { kind: "choose_flow", flowId: "x" });
   assert.deepEqual([other.race, other.tried?.ids], [over.race, []]);
+});
+
+test("the tries at work stand side by side below what they continue, in their flow alone", () => {
+  const begun = { ...BEGUN, parents: ["x"], flow_id: "main" };
+  const state = reduce(EMPTY, { kind: "race_begun", begun });
+  const shown = liveTurns(state).map(({ id, kind, number, parents }) => [id, kind, number, parents]);
+  assert.deepEqual(shown, [
+    ["a", "working", 1, ["x"]],
+    ["b", "working", 2, ["x"]],
+  ]);
+  const row = { id: "x", level: 1, kind: "start", from: null, merges: [], branches: 0, holds: false, folded: false };
+  const order = (rows) => withLive(rows, liveTurns(state)).map(({ id }) => id);
+  assert.deepEqual(
+    [order([row]), order([])],
+    [
+      ["x", "a", "b"],
+      ["a", "b"],
+    ],
+  );
+  const one = hear(state, { type: "final", try: 1, trace_id: "a", seq: 3, status: "ok", node_id: "a" });
+  assert.deepEqual(
+    liveTurns(one).map(({ id }) => id),
+    ["b"],
+  );
+  assert.deepEqual(liveTurns({ ...state, flowId: "other", flow: { ...state.flow, id: "o", name: "other" } }), []);
+  assert.deepEqual(liveTurns(hear(one, { type: "final", trace_id: "r", seq: 1, tries: [] })), []);
+  assert.equal(reduce(state, { kind: "watch", traceId: "b" }).view.dialog, "race");
 });

@@ -41,8 +41,17 @@ async def open_palette(page):
     await expect(page.locator("#palette-list li").first).to_be_visible()
 
 
+def by_key(key):
+    async def opened(page):
+        await page.locator("#transcript").focus()
+        await page.keyboard.press(key)
+
+    return opened
+
+
 SHEETS = (
     open_help,
+    *map(by_key, ("l", "E", "N", "w")),
     open_palette,
     lambda page: page.locator("#figures").click(),
     lambda page: page.locator(".selected .files-of").click(),

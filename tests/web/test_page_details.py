@@ -27,7 +27,7 @@ async def test_escape_ends_a_search_and_gives_the_view_back(bench):
             for number in range(80):
                 await make(client, f"{'word' if number == 3 else 'turn'} {number}")
         async with browsing(server, viewport=WIDE) as page:
-            await expect(page.locator(ROWS).first).to_contain_text("turn 0")
+            await expect(page.locator(ROWS).first).to_contain_text("turn 79")  # the newest
             await page.evaluate(f"{SCROLLED} = 1200")
             await expect(await row(page, "turn 40")).to_be_visible()
             before = await page.evaluate(SCROLLED)
@@ -122,7 +122,7 @@ async def test_one_turn_is_counted_as_one(bench):
                 await send(page, prompt)
                 await expect(page.locator("#transcript .selected .response")).to_contain_text(answer)
                 await page.get_by_role("button", name="Context").click()
-                await expect(page.locator(".preview b")).to_contain_text(f"of the past, {count}")
+                await expect(page.locator(".preview > p").first).to_contain_text(f"of the past, {count}")
                 await page.locator(".preview").get_by_role("button", name="Close").click()
 
 
@@ -158,7 +158,7 @@ async def test_backstage_reads_like_a_list_not_like_json(bench):
             await page.click("#toggle-backstage")
             drawer = page.locator("#backstage")
             await expect(drawer.locator("details:not(.field) > summary")).to_have_text(
-                ["readFile", "readFile → Success", "editFile", "editFile → Success"]
+                ["readFilea.txtSuccess", "editFilea.txtSuccess"]  # a row a call: which, with what, and how it ended
             )
             for step in await drawer.locator("details:not(.field) > summary").all():
                 await step.click()

@@ -40,9 +40,13 @@ async def test_each_line_has_its_turn_in_the_margin_one_click_away(bench):
             await page.locator(".selected").get_by_role("button", name="Who wrote the lines of a.txt").click()
             runs = page.locator("#dialog .run")
             await expect(runs).to_have_count(4)
-            await expect(runs.locator("p")).to_have_text(["write it", "change it", "write it", "you"])
+            await expect(runs.locator("p > :first-child")).to_have_text(["write it", "change it", "write it", "you"])
             await expect(runs.locator("code")).to_have_text([*SECOND.splitlines(), "by hand"])
             assert await runs.nth(2).locator("ol").get_attribute("start") == "3"
+            hues = [await run.evaluate("(run) => getComputedStyle(run.querySelector('ol')).borderLeftColor") for run in await runs.all()]  # fmt: skip
+            assert hues[0] == hues[2] and len(set(hues)) == 3, hues  # one for each turn, and one for what none wrote
+            authors = page.locator("#dialog .authors li")
+            await expect(authors).to_have_text(["write it2 lines", "change it1 line", "you1 line"])
             await runs.first.get_by_role("button", name="write it").click()
             await expect(page.locator("#dialog")).to_be_hidden()
             await expect(page.locator("#transcript .selected")).to_contain_text("First.")
@@ -54,6 +58,18 @@ async def test_each_line_has_its_turn_in_the_margin_one_click_away(bench):
             await page.keyboard.press("Escape")
             await page.locator(".selected .files-of").click()
             await expect(page.locator("#dialog .alive")).to_have_text("2 of 3 lines live.")
+
+
+async def test_a_file_has_the_colours_of_its_language_and_numbers_that_are_not_copied(bench):
+    code = [Turn("", [Call("writeFile", {"path": "a.py", "content": "def one():\n    return 1\n"})]), Turn("First.")]
+    with ScriptedModel(code) as model, serving(bench, "nebula", **model.env()) as server:
+        async with browsing(server, viewport=WIDE) as page:
+            await send(page, "write it")
+            await page.locator(".question .primary").click()
+            await answered(page, "First.")
+            await page.locator(".selected .changed .lines-of").click()
+            await expect(page.locator("#dialog .run .hl-keyword")).to_have_text(["def", "return"])
+            await expect(page.locator("#dialog .run ol")).to_have_text("def one():    return 1", use_inner_text=False)
 
 
 async def test_a_file_that_is_gone_is_told_and_opens_nothing(bench):
@@ -73,4 +89,5 @@ async def test_the_margin_speaks_japanese(bench):
             bench.write("a.txt", f"{SECOND}by hand\n")
             await page.locator(".selected .changed .lines-of").click()
             await expect(page.locator("#dialog .run p").last).to_have_text("あなた")
-            await expect(page.locator("#dialog-title")).to_have_text("a.txt の行")
+            await expect(page.locator("#dialog-title")).to_have_text("a.txt")
+            await expect(page.locator("#dialog .authors li").first).to_have_text("write it2 行")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from playwright.async_api import expect
 
 from conversation_rig import serving, talk
 from nebula.graph.graph import Graph
 from nebula.graph.values import Utterance
-from page_rig import WIDE, branched, browsing, make, row, until
+from page_rig import PATIENCE_MS, WIDE, branched, browsing, make, row, until
 from page_rig.axe import AXE, FIND, LOOKS
 
 pytestmark = pytest.mark.slow
@@ -112,6 +114,20 @@ async def test_an_archived_flow_leaves_the_list_and_comes_back(bench):
                 await expect(flows).to_have_text(["main", "old", "older"])
 
 
+async def test_who_deletes_a_flow_goes_on_in_one_that_is_not_put_away(bench):
+    with serving(bench, "vizprompt") as server:
+        async with talk(server) as client:
+            await branched(client)
+            await client.ask("create_flow", name="old")
+            await client.ask("create_flow", name="older")
+            await client.ask("update_flow", flow_id="old", archived=True)
+            async with browsing(server, viewport=WIDE) as page:
+                await expect(page.locator("#flows option")).to_have_text(["main", "older"])
+                await command(page, "Delete this flow")
+                await page.get_by_role("button", name="Yes", exact=True).click()
+                await expect(page.locator("#flows option:checked")).to_have_text("older")
+
+
 async def test_a_tag_gets_another_name_everywhere(bench):
     with serving(bench, "vizprompt") as server:
         async with talk(server) as client:
@@ -175,12 +191,46 @@ async def test_days_stand_between_conversations_and_the_keys_pass_them(bench):
     with serving(bench, "vizprompt") as server:
         async with browsing(server, viewport=WIDE) as page:
             await expect(page.locator("#outline .day")).to_have_count(2)
-            await expect(page.locator("#outline .day").first).to_contain_text("Jan 2")
-            await (await row(page, "day 02")).click()
+            await expect(page.locator("#outline .day").first).to_contain_text("Jan 5")
+            await (await row(page, "bold")).click()
             await page.keyboard.press("ArrowDown")
-            await expect(page.locator('[aria-selected="true"] .title')).to_have_text("begun on day 05")
-            await page.keyboard.press("Home")
             await expect(page.locator('[aria-selected="true"] .title')).to_have_text("begun on day 02")
+            await page.keyboard.press("Home")
+            await expect(page.locator('[aria-selected="true"] .title')).to_have_text("begun on day 05")
+
+
+@pytest.mark.parametrize("touch", [False, True], ids=["pointer", "touch"])
+async def test_a_menu_beside_the_turn_has_what_else_can_be_done_with_it(bench, touch):
+    """Without the palette, whose keys a phone has not; that one is in the settings."""
+    size = {"viewport": {"width": 390, "height": 844}, "has_touch": True} if touch else {"viewport": WIDE}
+    with serving(bench, "vizprompt") as server:
+        async with talk(server) as client:
+            await make(client, "two", await make(client, "one"))
+        async with browsing(server, **size) as page:
+            press = (lambda found: found.tap()) if touch else (lambda found: found.click())
+            await press(page.locator(".first-view li button"))
+            turn, menu = page.locator("#transcript .selected"), page.locator("#turn-menu")
+            more = turn.get_by_role("button", name="More")
+            await press(more)
+            await expect(menu.get_by_role("button")).to_have_count(9)  # one flow alone: nowhere to move it
+            await page.evaluate(AXE)
+            assert await page.evaluate(FIND) == []
+            box = await menu.bounding_box()
+            assert box["x"] >= 0 and box["y"] >= 0
+            assert box["x"] + box["width"] <= size["viewport"]["width"]
+            await press(menu.get_by_role("button", name="Pin this turn"))
+            await expect(menu).to_be_hidden()
+            async with talk(server) as client, asyncio.timeout(PATIENCE_MS / 1000):
+                while not (pinned := (await client.ask("search_nodes", text="", pinned=True))["data"]["nodes"]):  # noqa: ASYNC110
+                    await asyncio.sleep(0.02)
+            assert [node["prompt"] for node in pinned] == ["two"]
+            await more.press("Enter")
+            await menu.get_by_role("button", name="Write a note").press("Enter")
+            await expect(page.locator("#dialog textarea")).to_be_visible()
+            await page.keyboard.press("Escape")
+            await press(page.locator("#settings"))
+            await press(page.locator("#commands"))
+            await expect(page.get_by_role("combobox", name="Find a turn")).to_be_focused()
 
 
 @pytest.mark.parametrize("look", LOOKS)

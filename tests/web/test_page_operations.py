@@ -84,3 +84,56 @@ async def test_a_flow_is_counted_and_deleted_and_a_branch_shared(bench):
                 await page.locator("#outline .tree").focus()
                 await page.keyboard.press("Control+z")
                 await expect(await row(page, "three")).to_be_visible()
+
+
+async def test_two_turns_are_connected_by_keys_or_the_menu_alone(bench):
+    """What a line drawn in the graph does, for those who cannot draw one."""
+    with serving(bench, "vizprompt") as server:
+        async with talk(server) as client, browsing(server, viewport=WIDE) as page:
+            first, second, side = await branched(client)
+
+            async def pairs():
+                flow = (await client.ask("get_flow"))["data"]
+                return {(each["source"], each["target"]) for each in flow["connections"]}
+
+            await (await row(page, "side")).click()
+            await expect(page.locator("#transcript .selected")).to_contain_text("answer to side")
+            await page.locator("#outline .tree").focus()
+            await page.keyboard.press("l")
+            offered = page.locator("#palette-list li")
+            await expect(offered.locator(".label")).to_have_text(
+                ["three", "two"]
+            )  # neither itself nor what it comes from
+            await page.keyboard.type("tw")
+            await expect(offered).to_have_count(1)
+            await page.keyboard.press("Enter")
+            await expect(page.locator("#banner")).to_contain_text("Connected")
+            assert await pairs() >= {(first, second), (side, second)}
+            await page.keyboard.press("Control+z")
+            await expect(page.locator("#banner")).to_contain_text("Undone")
+            assert (side, second) not in await pairs()
+            await page.locator("#transcript .selected [popovertarget=turn-menu]").click()
+            await page.get_by_role("button", name="Connect this turn to another").click()
+            await offered.filter(has_text="two").click()
+            await expect(page.locator("#banner")).to_contain_text("Connected")
+            assert (side, second) in await pairs()
+
+
+async def test_a_turn_opens_a_flow_that_is_there_and_none_any_more(bench):
+    with serving(bench, "vizprompt") as server:
+        async with talk(server) as client:
+            await branched(client)
+            await client.ask("create_flow", name="research")
+            async with browsing(server, viewport=WIDE) as page:
+                await (await row(page, "two")).click()
+                opens = (await row(page, "two")).locator(".marks .icon")
+                await expect(opens).to_have_count(0)
+                for name, count in (("research", 1), ("None any more", 0)):
+                    await command(page, "Let this turn open a flow")
+                    await page.locator("#palette-list li", has_text=name).click()
+                    await expect(opens).to_have_count(count)
+                await page.locator("#outline .tree").focus()
+                await page.keyboard.press("Control+z")
+                await expect(opens).to_have_count(1)
+                await page.keyboard.press("o")
+                await expect(page.locator("#flows option:checked")).to_have_text("research")

@@ -63,6 +63,7 @@ async def test_a_failure_is_red_until_it_is_tried_again(bench):
             await send(page, "this fails")
             await expect(page.locator("#graph .live.failed")).to_contain_text("this fails")
             await expect(page.locator("#outline .live.failed")).to_be_visible()
+            await expect(page.locator("#transcript .remark.failed")).to_contain_text("400")
             await send(page, "this fails")
             await answered(page, "better")
             await expect(page.locator("#graph .live")).to_have_count(0)
@@ -101,6 +102,87 @@ async def test_fit_shows_every_conversation_with_its_title(bench):
             await until(page, "[...window.wordsSeen.keys()].some((words) => words.startsWith('subject 149'))")
 
 
+COVERED = """() => { const { x, y } = document.querySelector("#graph .picture").getBoundingClientRect();
+    return [...window.wordsSeen].filter(([, at]) => !document.elementFromPoint(x + at[0] + 2, y + at[1])?.matches(".picture"))
+        .map(([words]) => words); }"""
+TREES = ("ash", "birch", "cedar", "elm", "fir", "hazel", "larch", "maple", "oak", "pine", "rowan", "yew")
+
+
+async def several(client) -> None:
+    """Conversations with a few turns each."""
+    for tree in TREES:
+        first = await make(client, f"{tree} subject")
+        second = await make(client, f"{tree} more", first)
+        await make(client, f"{tree} most", second)
+        await client.ask("create_node", prompt=f"{tree} beside", parents=[first], model="big")
+        await client.ask("create_node", prompt=f"{tree} apart", parents=[first], model="small")
+
+
+async def test_from_afar_every_conversation_has_its_title(bench):
+    with serving(bench, "vizprompt") as server:
+        async with talk(server) as client:
+            await several(client)
+        async with browsing(server, viewport=WIDE) as page:
+            await (await row(page, "yew most")).click()
+            await page.keyboard.press("f")
+            for tree in TREES:
+                await until(page, f"[...window.wordsSeen.keys()].some((words) => words.startsWith('{tree} s'))")
+            assert await page.evaluate(COVERED) == []
+
+
+async def test_neither_legend_nor_buttons_lie_over_what_a_fit_shows(bench):
+    with serving(bench, "vizprompt") as server:
+        async with talk(server) as client:
+            node = []
+            for number in range(9):
+                sent = {"prompt": f"turn {number}", "model": f"a model with a long name {number % 3}", "parents": node}
+                node = [(await client.ask("create_node", **sent))["node_id"]]
+        async with browsing(server, viewport=WIDE) as page:
+            await (await row(page, "turn 8")).click()
+            await page.keyboard.press("f")
+            await expect(page.locator("#graph .legend")).to_be_visible()
+            await spot(page, "turn 0")
+            await spot(page, "turn 8")
+            assert await page.evaluate(COVERED) == []
+
+
+async def test_at_first_the_conversation_of_the_chosen_turn_is_in_sight(bench):
+    with serving(bench, "vizprompt") as server:
+        async with talk(server) as client:
+            await several(client)
+        async with browsing(server, viewport=WIDE) as page:
+            await page.fill("#search", "hazel most")
+            await (await row(page, "hazel most")).first.click()
+            await page.fill("#search", "")
+            panel = await page.locator("#graph .picture").bounding_box()
+            for title in ("hazel subject", "hazel more", "hazel most", "hazel beside", "hazel apart"):
+                x, y = await spot(page, title)
+                assert panel["x"] < x < panel["x"] + panel["width"] - 40 and panel["y"] < y, title
+
+
+async def test_what_a_card_offers_is_in_the_panel_and_has_its_whole_title(bench):
+    long = "a question that is far too long for the two lines that a card has for the title of its turn, even near by"
+    with serving(bench, "vizprompt") as server:
+        async with talk(server) as client:
+            first = node = await make(client, "one")
+            for number in range(6):
+                node = await make(client, f"turn {number}", node)
+            await make(client, long, node)
+            await make(client, "side", first)
+        async with browsing(server, viewport=WIDE) as page:
+            await (await row(page, "side")).click()
+            x, y = await spot(page, "turn 5", 10)
+            await page.mouse.move(x, y)
+            await expect(page.locator("#graph .hovered b")).to_have_text("turn 5")
+            below = await page.evaluate(f"[...window.wordsSeen].find(([words]) => words.startsWith({long[:12]!r}))[1]")
+            panel = await page.locator("#graph .picture").bounding_box()
+            await page.mouse.move(panel["x"] + below[0] + 10, panel["y"] + below[1] - 4)
+            hovered = page.locator("#graph .hovered")
+            await expect(hovered.locator("b")).to_have_text(long)
+            box = await hovered.bounding_box()
+            assert panel["y"] <= box["y"] and box["y"] + box["height"] <= panel["y"] + panel["height"]
+
+
 async def test_where_there_is_little_room_the_graph_is_a_rail(bench):
     with serving(bench, "vizprompt") as server:
         async with talk(server) as client:
@@ -110,6 +192,11 @@ async def test_where_there_is_little_room_the_graph_is_a_rail(bench):
             graph = page.locator("#graph")
             assert (await graph.bounding_box())["width"] == 56
             await expect(graph.locator(".minimap")).to_be_visible()
+            await page.locator("#transcript").focus()
+            await page.keyboard.press("f")  # to fit it into the rail would help nobody
+            await until(page, "document.getElementById('graph').clientWidth > 500")
+            await page.keyboard.press("g")
+            await until(page, "document.getElementById('graph').clientWidth === 56")
             await graph.locator(".minimap").click()
             await expect(graph.get_by_role("button", name="Fit everything")).to_be_visible()
             assert (await graph.bounding_box())["width"] > 500

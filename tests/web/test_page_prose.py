@@ -1,4 +1,4 @@
-"""What models write, as it is read: formulas, tables, task lists, very long answers with code; diagrams as their source."""
+"""What models write, as it is read: formulas, tables, task lists, very long answers with code; diagrams."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from playwright.async_api import expect
 
 from conversation_rig import serving, talk
 from page_rig import WIDE, browsing, row
+from page_rig.axe import AXE, FIND
 
 pytestmark = pytest.mark.slow
 
@@ -72,6 +73,89 @@ async def test_tables_keep_words_whole_and_tasks_have_boxes(bench):
                         return range.getClientRects().length > 1; }).map(([word]) => word); })"""
             )
             assert broken == []
+
+
+DIAGRAMS = """```mermaid
+flowchart LR
+  ask[Ask <b>now</b>] --> known{Known?}
+  known -->|yes| answer(Answer)
+  known -- no --> ask
+```
+
+```mermaid
+sequenceDiagram
+  Client->>Server: ask
+  Server-->>Client: answer
+```
+
+```mermaid
+gantt
+  title no
+```
+"""
+
+
+CODE = """
+```html
+<script>const x = 1;</script>
+```
+
+```docker
+FROM debian
+```
+
+```constructor
+return 1
+```
+"""
+
+
+async def test_a_language_is_loaded_with_the_first_code_in_it_and_those_inside_it(bench):
+    with serving(bench, "vizprompt") as server:
+        async with talk(server) as client:
+            await client.ask("create_node", prompt="plain", response="```python\nx = 1\n```")
+            await client.ask("create_node", prompt="mixed", response=CODE)
+        async with browsing(server, viewport=WIDE) as page:
+            loaded: list[str] = []
+            page.on("request", lambda request: loaded.append(request.url.rpartition("/highlight/")[2]))
+            answer = page.locator("#transcript .selected .response")
+            await (await row(page, "plain")).click()
+            await expect(answer.locator(".hl-number")).to_have_text("1")
+            assert {name for name in loaded if "languages/" in name} == {"languages/python.js"}
+            await (await row(page, "mixed")).click()
+            await expect(answer.locator(".hl-keyword")).to_have_text(["const", "FROM"])
+            await expect(answer.locator("pre").last).to_have_text("return 1\n")
+
+
+async def test_a_diagram_is_drawn_when_it_is_asked_for_and_its_source_comes_back(bench):
+    with serving(bench, "vizprompt") as server:
+        async with talk(server) as client:
+            await client.ask("create_node", prompt="plain", response="```python\nx = 1\n```")
+            await client.ask("create_node", prompt="asked", response=DIAGRAMS)
+        async with browsing(server, viewport=WIDE) as page:
+            loaded: list[str] = []
+            page.on("request", lambda request: loaded.append(request.url))
+            answer = page.locator("#transcript .selected .response")
+            await (await row(page, "plain")).click()
+            await expect(answer.locator(".hl-number")).to_be_visible()
+            assert not [url for url in loaded if "diagram" in url]  # nobody pays for what they do not use
+            await (await row(page, "asked")).click()
+            blocks, buttons = answer.locator(".code"), answer.get_by_role("button", name="Draw")
+            await expect(buttons).to_have_count(2)  # a kind that is not known has none
+            await expect(answer.locator(".drawing")).to_have_count(0)
+            await buttons.first.click()
+            drawing = blocks.first.locator(".drawing")
+            await expect(drawing.locator("text")).to_have_text(["Ask <b>now</b>", "Known?", "Answer", "yes", "no"])
+            await expect(drawing.locator(".head")).to_have_count(3)
+            spots = [await drawing.locator(".box").nth(at).bounding_box() for at in range(3)]
+            assert spots[0]["x"] + spots[0]["width"] < spots[1]["x"] < spots[2]["x"]
+            await blocks.first.get_by_role("button", name="Source").press("Enter")
+            await expect(blocks.first.locator("pre")).to_contain_text("flowchart LR")
+            await expect(drawing).to_have_count(0)
+            await buttons.last.click()
+            await expect(blocks.nth(1).locator(".drawing text")).to_have_text(["Client", "Server", "ask", "answer"])
+            await page.evaluate(AXE)
+            assert await page.evaluate(FIND) == []
 
 
 async def test_a_very_long_answer_keeps_its_code_and_a_diagram_its_source(bench):

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import itertools
 import re
-from pathlib import Path
 
 import pytest
 from playwright.async_api import expect
 
 from conversation_rig import serving, talk
-from page_rig import WIDE, browsing
+from page_rig import WIDE, agree, branched, browsing, row, send
+from page_rig.axe import AXE, FIND, LOOKS
 from scripted_model import Call, RecordedRequest, ScriptedModel, Turn
 
 pytestmark = pytest.mark.slow
 
-AXE = (Path(__file__).parents[2] / "node_modules/axe-core/axe.min.js").read_text(encoding="utf-8")
-FIND = """async () => (await axe.run("#dialog")).violations.map((each) => `${each.id}: ${each.nodes.map((node) => node.html)}`)"""
 START = "".join(f"line {number}\n" for number in range(1, 21))
 
 
@@ -47,19 +45,25 @@ async def test_models_are_raced_compared_and_taken_by_file_and_whole(bench):
             await start_by_keys(page, "do it")
             sheet = page.locator("#dialog")
             await expect(sheet.get_by_label("Task")).to_have_value("do it")
-            for name in ("gpt-4.1-nano", "gpt-4.1-mini"):
-                await sheet.locator("fieldset").get_by_label(name).check()
-            await sheet.get_by_role("button", name="Start").click()
+            await sheet.get_by_role("button", name="Another try").click()
+            for number in (4, 3):
+                await sheet.get_by_role("button", name=f"Without try {number}").click()
+            await expect(sheet.get_by_role("button", name="Without try 2")).to_have_count(0)  # one alone is no race
+            await sheet.get_by_label("Model of try 2").select_option("openai/gpt-4.1-mini")
+            await sheet.get_by_role("button", name="Start 2 tries").click()
             await expect(sheet.get_by_role("button", name="Take try 2")).to_be_visible()
             await expect(page.locator("#prompt")).to_have_value("")
-            results = sheet.get_by_role("region", name="Results").get_by_role("row")
-            await expect(results).to_have_count(3)
-            await expect(results.nth(2)).to_contain_text("gpt-4.1-mini")
+            lane = sheet.locator(".tries > li")
+            await expect(lane).to_have_count(2)
+            await expect(lane.nth(1)).to_contain_text(
+                re.compile("gpt-4.1-mini.*done.*2 files.*\\+2.*−1.*2 rounds", re.DOTALL)
+            )
             await expect(sheet.locator("summary", has_text="a.txt")).to_contain_text("1 | 2")
             await expect(sheet.locator("summary", has_text="b.txt")).to_contain_text("all alike")
             await expect(sheet.locator("summary", has_text="c.txt")).to_contain_text("only try 1")
             third = sheet.get_by_role("region", name="a.txt").locator("tbody tr", has_text="line 3")
-            await expect(third.locator("td")).to_have_text(["3", "  line 3", "- line 3"])
+            await expect(third.locator("td")).to_have_text(["3", "line 3", "line 3"])
+            await expect(third.locator(".removed")).to_have_count(1)
             assert bench.read("a.txt") == START
             await sheet.get_by_role("button", name="Take c.txt of try 1").click()
             await expect(sheet.locator("[role=status]")).to_contain_text("Taken: c.txt")
@@ -89,8 +93,8 @@ async def test_one_try_is_stopped_then_all_and_the_page_may_be_closed_meanwhile(
         async with browsing(server, viewport=WIDE) as page:
             await start_by_keys(page, "do it")
             sheet = page.locator("#dialog")
-            await sheet.get_by_role("button", name="Start").click()
-            lines = sheet.locator(".tries li")
+            await sheet.get_by_role("button", name="Start 3 tries").click()
+            lines = sheet.locator(".tries > li")
             await expect(lines.filter(has_text="sleep 60")).to_have_count(3)
             await sheet.get_by_role("button", name="Stop try 2").click()
             await expect(lines.nth(1)).to_contain_text("stopped")
@@ -99,8 +103,34 @@ async def test_one_try_is_stopped_then_all_and_the_page_may_be_closed_meanwhile(
             await expect(page.locator("#race")).to_contain_text("of 3 tries done")
             await page.locator("#race").click()
             await sheet.get_by_role("button", name="Stop all").click()
-            cells = sheet.locator("table.results tbody td:nth-child(3)")
-            await expect(cells).to_have_text(["stopped"] * 3)
+            await expect(lines.locator(".ended")).to_have_text(["stopped"] * 3)
+
+
+async def test_tries_at_work_stand_in_graph_and_outline_and_lead_to_the_race(bench):
+    sleeps = Turn("", [Call("runCommand", {"command": "sleep 60"})])
+    with ScriptedModel(lambda _: sleeps) as model, serving(bench, "nebula", **model.env()) as server:
+        async with talk(server) as client:
+            await branched(client)
+        async with browsing(server, viewport=WIDE) as page:
+            await (await row(page, "three")).click()
+            await start_by_keys(page, "do it")
+            sheet = page.locator("#dialog")
+            await sheet.get_by_role("button", name="Start 3 tries").click()
+            await expect(sheet.locator(".tries > li", has_text="sleep 60")).to_have_count(3)
+            await page.keyboard.press("Escape")
+            cards = page.locator("#graph .live.working")
+            await expect(cards.locator(".title")).to_have_text([f"Try {number} · do it" for number in (1, 2, 3)])
+            await page.reload()  # the server tells of it whoever comes later
+            rows = page.locator("#outline .live.working")
+            await expect(rows).to_have_count(3)
+            await page.emulate_media(reduced_motion="reduce")
+            await cards.nth(1).click()
+            await sheet.get_by_role("button", name="Stop try 2").click()
+            await expect(cards).to_have_count(2)
+            await expect(rows).to_have_count(2)
+            await sheet.get_by_role("button", name="Stop all").click()
+            await expect(cards).to_have_count(0)
+            await expect(rows).to_have_count(0)
 
 
 async def test_tries_stand_side_by_side_while_one_of_them_still_works(bench):
@@ -117,7 +147,7 @@ async def test_tries_stand_side_by_side_while_one_of_them_still_works(bench):
         async with browsing(server, viewport=WIDE) as page:
             await start_by_keys(page, "do it")
             sheet = page.locator("#dialog")
-            await sheet.get_by_role("button", name="Start").click()
+            await sheet.get_by_role("button", name="Start 3 tries").click()
             lane = sheet.locator(".tries > li")
             await expect(lane.filter(has_text="It took a long way.")).to_contain_text("done")
             await expect(lane.filter(has_text="It took a short way.")).to_contain_text("done")
@@ -135,14 +165,36 @@ async def test_tries_stand_side_by_side_while_one_of_them_still_works(bench):
             await expect(sheet.get_by_role("button", name=re.compile("^Take try"))).to_have_count(2)
 
 
-async def test_a_race_in_japanese_passes_the_access_check(bench):
+async def test_what_a_delegate_did_is_asked_about_as_its_work_and_not_as_a_command(bench):
+    def answers(request: RecordedRequest) -> Turn:
+        own = "a part" in str([each for each in request.json["messages"] if each["role"] == "user"])
+        if request.json["messages"][-1]["role"] == "tool":
+            return Turn("Written." if own else "All is done.")
+        if own:
+            return Turn("", [Call("writeFile", {"path": "b.txt", "content": "two\n"})])
+        return Turn("", [Call("delegate", {"task": "a part", "read_only": False})])
+
+    with ScriptedModel(answers) as model, serving(bench, "nebula", **model.env()) as server:
+        async with browsing(server, viewport=WIDE) as page:
+            await send(page, "The whole")
+            await expect(page.locator(".question h2")).to_have_text("1 file changes if you take this. Apply?")
+            await agree(page)
+            await expect(page.locator("#transcript")).to_contain_text("All is done.")
+    assert bench.read("b.txt") == "two\n"
+
+
+@pytest.mark.parametrize("look", LOOKS)
+async def test_a_race_passes_the_access_check_before_and_after(bench, look):
     bench.write("a.txt", START)
     with ScriptedModel(writes) as model, serving(bench, "nebula", **model.env()) as server:
-        async with browsing(server, locale="ja-JP", viewport=WIDE) as page:
-            await start_by_keys(page, "やって")
+        async with browsing(server, **LOOKS[look]) as page:
+            await page.fill("#prompt", "do it")
+            await page.locator("#race").click()
             sheet = page.locator("#dialog")
+            await expect(sheet.locator("form.race .primary")).to_be_visible()
             await check_access(page)
-            await sheet.get_by_role("button", name="始める").click()
-            await expect(sheet.get_by_role("button", name="試行 3 を取り込む")).to_be_visible()
-            await expect(sheet.locator("summary", has_text="a.txt")).to_contain_text("すべて同じ")
+            await sheet.locator("form.race .primary").click()
+            await expect(sheet.locator(".tries .primary")).to_have_count(3)
+            words = "すべて同じ" if look == "japanese" else "all alike"
+            await expect(sheet.locator("summary", has_text="a.txt")).to_contain_text(words)
             await check_access(page)

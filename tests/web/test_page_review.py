@@ -131,7 +131,7 @@ async def test_the_palette_finds_files_and_what_was_used_last(bench):
             await page.keyboard.type("limits")
             await expect(rows.filter(has_text="File")).to_contain_text(["src/limits.py", "docs/limits.md"])
             await rows.filter(has_text="src/limits.py").click()
-            await expect(page.locator("#dialog-title")).to_have_text("Lines of src/limits.py")
+            await expect(page.locator("#dialog-title")).to_have_text("src/limits.py")
             await page.keyboard.press("Escape")
             await page.keyboard.press("Control+k")
             await page.keyboard.type("backstage")

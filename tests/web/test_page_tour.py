@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from playwright.async_api import expect
 
-from conversation_rig import serving
-from page_rig import agree, answered, browsing, row
+from conversation_rig import serving, talk
+from page_rig import agree, answered, branched, browsing, row
 from scripted_model import Call, ScriptedModel, Turn
 
 pytestmark = pytest.mark.slow
@@ -169,6 +169,24 @@ async def test_five_things_in_three_actions_each(bench, tmp_path, locale):
             await expect(page.locator("#banner")).to_contain_text(words["taken"])
             reader.done()
             assert bench.read("parser.py") == ROWS
+
+
+async def test_a_merge_takes_three_actions_by_what_is_seen_alone(bench, tmp_path):
+    """Without a key that one has to know: the button at the prompt, the other turn, the words."""
+    with ScriptedModel([Turn("both")]) as model, serving(bench, "nebula", **model.env()) as server:
+        async with talk(server) as client:
+            await branched(client)
+        async with browsing(server, viewport={"width": 1280, "height": 760}) as page:
+            reader = Reader(page, tmp_path)
+            await (await row(page, "three")).click()
+            await reader.click(page.get_by_role("button", name="Merge with"))
+            await expect(page.locator("#composer")).to_contain_text("Now choose the other turn")
+            await reader.click(await row(page, "side"))
+            await expect(page.locator("#prompt")).to_be_focused()
+            await reader.write("bring them together")
+            reader.done()
+            await answered(page, "both")
+            await expect(page.locator(".selected .merged")).to_be_visible()
 
 
 @pytest.mark.parametrize(("ending", "folder"), [(".md", ""), (".ja.md", "ja/")])

@@ -58,6 +58,11 @@ def test_every_file_that_the_page_names_is_in_the_wheel(wheel):
             folder = PurePosixPath(name).parent
             wanted |= {_normal(folder / found) for found in IMPORT.findall(wheel[name].decode())}
     assert {WEB + "vendor/markdown-it/markdown-it.js", WEB + "vendor/highlight/highlight.js"} <= looked_at
+    named = set(re.findall(r':"([a-z-]+)"', wheel[WEB + "vendor/highlight/languages.js"].decode()))
+    loaded = {
+        name.removeprefix(f"{WEB}vendor/highlight/languages/") for name in wheel if "/highlight/languages/" in name
+    }
+    assert {f"{name}.js" for name in named} == loaded and len(loaded) > 40
 
 
 def test_what_is_there_at_first_is_asked_for_at_once(wheel, tmp_path):
@@ -110,10 +115,10 @@ def test_all_that_is_served_of_the_page_weighs_little(wheel, tmp_path):
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_bytes(content)
     pages = Pages(str(tmp_path))
-    later = [name for name, _ in pages.files() if name.startswith(("vendor/markdown-it", "vendor/highlight"))]
+    later = [f"vendor/{name}.js" for name in ("markdown-it/markdown-it", "highlight/highlight", "highlight/languages")]
     served = [content for name, content in pages.files() if name in {INDEX, SCRIPT, LINE, STYLE, *later}]
     first = sum(len(gzip.compress(content, 9)) for content in served)
-    assert first <= 220 * 1024
+    assert len(served) == 7 and first <= 205 * 1024
 
 
 def _normal(path: PurePosixPath) -> str:

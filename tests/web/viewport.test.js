@@ -8,6 +8,7 @@ import { createPace } from "../../src/nebula/web/app/pace.js";
 import { fencesOf, isLong, pieces } from "../../src/nebula/web/lib/plain.js";
 import {
   centred,
+  filled,
   fitted,
   holds,
   inSight,
@@ -41,6 +42,19 @@ test("a fit leaves room for what stands above it", () => {
   const view = fitted(BOX, SIZE, 1, 50);
   const heights = [0, 1000].map((y) => Math.round(toScreen(view, { x: 500, y }).y));
   assert.deepEqual(heights, [50, 200]);
+});
+
+test("and for what stands below it", () => {
+  const view = fitted(BOX, SIZE, 1, 50, 50);
+  const heights = [0, 1000].map((y) => Math.round(toScreen(view, { x: 500, y }).y));
+  assert.deepEqual(heights, [50, 150]);
+});
+
+test("no more blank space is shown than there must be", () => {
+  assert.deepEqual(filled({ x: -300, y: 990, scale: 1 }, SIZE, BOX), { x: 0, y: 800, scale: 1 });
+  assert.deepEqual(filled({ x: 300, y: 400, scale: 1 }, SIZE, BOX), { x: 300, y: 400, scale: 1 });
+  const low = filled({ x: 0, y: 0, scale: 1 }, SIZE, { ...BOX, bottom: 100 });
+  assert.deepEqual(low, { x: 0, y: -50, scale: 1 }); // what is lower than the view is in its middle
 });
 
 test("a fit shows everything, in the middle, never larger than life", () => {

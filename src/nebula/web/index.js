@@ -17,7 +17,7 @@ import { createRemembering } from "./app/remembering.js";
 import { createStore } from "./app/store.js";
 import { createTooltip } from "./app/tooltip.js";
 import { createBackstage } from "./backstage/backstage.js";
-import { commandFor, inGroup } from "./commands.js";
+import { commandFor, inGroup, possible } from "./commands.js";
 import { createComposing } from "./composer/actions.js";
 import { createComposer } from "./composer/composer.js";
 import { composerKeys } from "./composer/keys.js";
@@ -31,6 +31,7 @@ import { createHandles } from "./graph/handles.js";
 import { flowKeys, pictureKeys } from "./graph/keys.js";
 import { createHeader } from "./header/header.js";
 import { isTyping, onNextFrame } from "./lib/dom.js";
+import { timeOfDay } from "./lib/time.js";
 import { speaker } from "./lib/words.js";
 import { link, listen, place as first } from "./line.js";
 import { outlineKeys } from "./outline/keys.js";
@@ -90,7 +91,9 @@ const graph = createGraph(
   say(),
 );
 const stage = createStage(find("stage"), choosing);
-const reading = { turns, edits, files, choosing };
+const operations = () =>
+  possible(commands, store.state).map(({ name, run }) => ({ name, act: () => run(store.state) }));
+const reading = { turns, edits, files, choosing, operations };
 const transcript = createTranscript(find("transcript"), reading, loading, selectors, stage.working);
 const composer = createComposer(
   find("composer"),
@@ -194,6 +197,7 @@ const remembering = createRemembering(createAddress(), pace);
 store.subscribe(draw);
 // While the first titles are on their way: what is worked out of the flow is at hand when they are there.
 store.subscribe((state) => begun || (selectors.rows(state), selectors.layout(state)));
+timeOfDay("", store.state.view.lang); // the first clock of a language takes 3 ms: while the answers are on their way
 store.subscribe(remembering.keep);
 // While it is open, the preview says what would be sent now.
 const inputsChanged = different();

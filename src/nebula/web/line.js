@@ -8,11 +8,6 @@ import { language, takeToken, theme } from "./app/preferences.js";
 /** @import { Listener } from "./server/link.js" */
 
 export const place = readPlace(location.search);
-// How it looks is decided before anything is painted: a page for the dark does not flash.
-const root = document.documentElement;
-root.lang = language();
-root.dataset.theme = theme();
-
 /** @type {Listener | null} */
 let listener = null;
 /** @type {((to: Listener) => void)[]} What came before anybody listened. */
@@ -20,9 +15,11 @@ const unheard = [];
 /** @param {(to: Listener) => void} tell */
 const hand = (tell) => (listener ? tell(listener) : unheard.push(tell));
 
+// First of all: what the browser remembers is fetched, and waited for, while the line is being opened.
+let token = "";
 export const link = new Link(
   `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws`,
-  takeToken(),
+  () => token,
   {
     onstatus: (status) => hand((to) => to.onstatus(status)),
     onevents: (events) => hand((to) => to.onevents(events)),
@@ -30,6 +27,12 @@ export const link = new Link(
   },
   questionsAt(place.flow ?? FIRST_FLOW, place.node),
 );
+
+token = takeToken();
+// How it looks is decided before anything is painted: a page for the dark does not flash.
+const root = document.documentElement;
+root.lang = language();
+root.dataset.theme = theme();
 
 /** @param {Listener} to */
 export function listen(to) {

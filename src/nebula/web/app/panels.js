@@ -20,8 +20,15 @@ export function createPanels(main, { look }, store) {
     const most = main.clientWidth - LEAST_ELSEWHERE;
     look({ panels: { ...store.state.view.panels, [name]: Math.round(Math.max(LEAST, Math.min(most, to))) } });
   };
+  // Once it is laid out: asking for a width while the page is being drawn would lay it out once more.
+  const measured = new ResizeObserver((entries) => {
+    for (const { target } of entries)
+      for (const edge of edges)
+        if (edge.dataset.panel === target.id) edge.setAttribute("aria-valuenow", String(Math.round(width(target.id))));
+  });
   for (const edge of edges) {
     const name = edge.dataset.panel ?? "";
+    measured.observe(/** @type {HTMLElement} */ (document.getElementById(name)));
     const way = edge.dataset.grows === "right" ? 1 : -1;
     edge.addEventListener("pointerdown", (event) => {
       edge.setPointerCapture(event.pointerId);
@@ -48,11 +55,10 @@ export function createPanels(main, { look }, store) {
       const shown = { outline: true, graph, backstage: drawer };
       for (const edge of edges) {
         const name = edge.dataset.panel ?? "";
-        if (panels[name]) main.style.setProperty(`--${name}-width`, `${panels[name]}px`);
+        if (panels[name]) main.style.setProperty(`--${name}-width`, `minmax(0, ${panels[name]}px)`);
         else main.style.removeProperty(`--${name}-width`);
         edge.tabIndex = shown[name] ? 0 : -1;
         edge.setAttribute("aria-label", say("resize", { panel: say(name) }));
-        edge.setAttribute("aria-valuenow", String(Math.round(panels[name] ?? width(name))));
       }
     },
   };

@@ -1,14 +1,15 @@
 // The drawer for those who want to see the tools: of the turn at work here, or of the chosen one, out of its node.
 
-import { iconButton } from "../lib/icon.js";
+import { icon, iconButton } from "../lib/icon.js";
 import { guard, html, nothing, render } from "../lib/lit.js";
 import { turnHere } from "../state/here.js";
 import { isOver } from "../state/turn.js";
-import { fieldsOf, roundsOf } from "./tool_log.js";
+import { callsOf, fieldsOf, roundsOf } from "./tool_log.js";
 
 /** @import { Looking } from "../app/looking.js" */
 /** @import { Part } from "../app/drawing.js" */
 /** @import { Say } from "../lib/words.js" */
+/** @import { ToolCall } from "./tool_log.js" */
 
 const MOST_LINES = 12; // longer ones are folded
 
@@ -27,18 +28,24 @@ export function createBackstage(root, { look }) {
       render(
         html`<div class="bar"><h2>${say("backstage")}</h2>${iconButton("x", say("close"), close)}</div>
           ${title ? html`<h3>${title}</h3>` : nothing}
-          ${entries.length ? entries.map((each) => entry(each, say)) : html`<p class="nothing">${say(live ? "empty_backstage" : "no_tools")}</p>`}`,
+          ${entries.length ? callsOf(entries).map((each) => entry(each, say)) : html`<p class="nothing">${say(live ? "empty_backstage" : "no_tools")}</p>`}`,
         root,
       );
     },
   };
 }
 
-/** @param {{ title: string, text: string }} entry @param {Say} say */
-function entry({ title, text }, say) {
-  if (!text) return html`<p class="step">${title}</p>`;
-  const fields = guard([text, say], () => fieldsOf(text).map((each) => field(each, say)));
-  return html`<details><summary>${title}</summary>${fields}</details>`;
+/** @param {ToolCall} call @param {Say} say */
+function entry({ title, text, status, result }, say) {
+  if (!text && !result) return html`<p class="step">${title}</p>`;
+  const fields = (/** @type {string} */ told) => (told ? fieldsOf(told).map((each) => field(each, say)) : nothing);
+  const about = fieldsOf(text).find(({ name, lines }) => name && !lines)?.text ?? "";
+  const sign = status && icon(status === "Success" ? "check" : "circle-alert");
+  return guard(
+    [title, text, status, result, say],
+    () =>
+      html`<details class=${status}><summary><b>${title}</b><span>${about}</span><span class="hidden">${status}</span>${sign}</summary>${fields(text)}${fields(result)}</details>`,
+  );
 }
 
 /** @param {ReturnType<typeof fieldsOf>[number]} field @param {Say} say */

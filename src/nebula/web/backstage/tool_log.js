@@ -77,6 +77,22 @@ function entriesOf(text) {
   });
 }
 
+/** @typedef {Entry & { status: string, result: string }} ToolCall `status`: empty while it is at work. */
+
+// Each call with what came of it, which is told later as an entry of its own.
+/** @param {Entry[]} entries @returns {ToolCall[]} */
+export function callsOf(entries) {
+  /** @type {ToolCall[]} */
+  const calls = [];
+  for (const { title, text } of entries) {
+    const [, name, status] = /^(.+) → (\w+)$/.exec(title) ?? [];
+    const call = calls.find((each) => each.title === name && !each.status);
+    if (call) Object.assign(call, { status, result: text });
+    else calls.push({ title, text, status: "", result: "" });
+  }
+  return calls;
+}
+
 // What a tool was given, or answered, for people: by name, text as text. What is no object stands as it is.
 /** @param {string} text @returns {{ name: string, text: string, lines: number }[]} `lines` is 0 where it goes behind the name. */
 export function fieldsOf(text) {

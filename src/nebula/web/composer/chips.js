@@ -24,6 +24,7 @@ import { continuing, steerable } from "../state/here.js";
  * @property {TurnActions} turns
  * @property {Loading} loading
  * @property {() => void} start
+ * @property {() => void} [write] Goes to the prompt once there is something to merge.
  */
 
 /** @param {State} state @param {Say} say @param {ChipActions} actions */
@@ -68,13 +69,19 @@ function path(state, say, { choosing, composing, turns, start }, title) {
 
 // What can be done with several turns at once.
 /** @param {State} state @param {Say} say @param {ChipActions} actions */
-function several(state, say, { choosing, files, looking }) {
+function several(state, say, { choosing, files, looking, write }) {
   const from = continuing(state);
   const { selected, merging } = state;
   if (steerable(state) || selected === null) return nothing;
   if (from.length < 2 && merging.length) return html`<span class="hint" role="status">${say("merge_now")}</span>`;
+  // Who points at the other turn next wants to write then. Keys go on from turn to turn.
+  const merge = (/** @type {MouseEvent} */ event) => {
+    choosing.merge(selected);
+    const then = () => requestAnimationFrame(() => requestAnimationFrame(() => write?.()));
+    if (event.detail) setTimeout(() => window.addEventListener("click", then, { once: true }));
+  };
   if (from.length < 2)
-    return html`<button type="button" class="quiet small" data-tip=${say("merge_hint")} @click=${() => choosing.merge(selected)}>${icon("git-merge")}${say("merge")}</button>`;
+    return html`<button type="button" class="quiet small" data-tip=${say("merge_hint")} @click=${merge}>${icon("git-merge")}${say("merge")}</button>`;
   const compare = html`<button type="button" class="quiet small" @click=${() => files.compare(from)}>${icon("columns-2")}${say("compare")}</button>`;
   return html`<span class="several" role="group" aria-label=${say("chosen", { count: from.length })}>
     ${from.length === 2 ? compare : nothing}

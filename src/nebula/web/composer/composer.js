@@ -5,7 +5,7 @@ import { draft, keepDraft } from "../app/preferences.js";
 import { valueOf } from "../lib/dom.js";
 import { icon, iconButton } from "../lib/icon.js";
 import { html, nothing, render } from "../lib/lit.js";
-import { continuing, isBusy, steerable, turnHere } from "../state/here.js";
+import { canSend, continuing, isBusy, steerable, turnHere } from "../state/here.js";
 import { fits, read } from "./attachments.js";
 import { chips } from "./chips.js";
 import { namedModels } from "./composing.js";
@@ -70,6 +70,8 @@ export function createComposer(form, actions, store) {
       keepDraft("");
     });
 
+  const write = () => form.querySelector(".several") && box().focus();
+
   /** @param {State} state @param {Say} words */
   function draw(state, words) {
     say = words;
@@ -77,7 +79,7 @@ export function createComposer(form, actions, store) {
     const active = state.commands.length && isThere ? slash.active() : null; // those that come later are drawn, too
     render(
       html`${preview(state, words, composing, actions.loading)}
-        <div class="chips ${isPlain(state) ? "plainly" : ""}">${chips(state, words, actions)}</div>
+        <div class="chips ${isPlain(state) ? "plainly" : ""}">${chips(state, words, { ...actions, write })}</div>
         <div class="box">
           ${isThere ? slash.draw(words) : nothing}
           <textarea rows="1" id="prompt" placeholder=${words(steerable(state) ? "prompt_steer" : "prompt")} aria-label=${words("prompt")} aria-autocomplete="list" aria-controls=${active ? "slash-list" : nothing} aria-activedescendant=${active ?? nothing} @input=${oninput} @keydown=${onkeydown}></textarea>
@@ -144,7 +146,7 @@ function controls(state, say, { composing: actions, looking, turns }, attach, pr
       ${namedModels(state.models, state.current, composing.model).map(model)}
     </select>
     ${state.project.root ? raceButton(state, say, race) : nothing}
-    <button type="button" class="quiet" ?disabled=${state.status !== "open"} data-tip=${say("preview_hint")} aria-expanded=${state.preview ? "true" : "false"} @click=${look}>${say("preview")}</button></div>
+    <button type="button" class="quiet" ?disabled=${state.status !== "open"} data-tip=${say("preview_hint")} aria-expanded=${state.preview ? "true" : "false"} @click=${look}>${icon("eye")}<span class="word">${say("preview")}</span></button></div>
     <div class="sends">${stop(state, say, turns)} ${submit(state, say)}</div>`;
 }
 
@@ -165,16 +167,19 @@ function stop(state, say, turns) {
 function raceButton({ race, status }, say, show) {
   const count = race?.tries.length ?? 0;
   const done = race?.tries.filter((each) => each.status).length ?? 0;
-  const words = race && !race.isOver ? say("race_done", { done, count }) : say("race");
-  return html`<button type="button" class="quiet" id="race" data-tip=${say("cmd_race")} ?disabled=${status !== "open"} @click=${show}>${words}</button>`;
+  const words =
+    race && !race.isOver
+      ? html`<span class="hidden">${say("race_done", { done, count })}</span><span class="counting" aria-hidden="true">${done}/${count}</span>`
+      : html`<span class="word">${say("race")}</span>`;
+  return html`<button type="button" class="quiet" id="race" data-tip=${say("cmd_race")} ?disabled=${status !== "open"} @click=${show}>${icon("flag")}${words}</button>`;
 }
 
 // While a turn is at work here, what is typed goes into it.
 /** @param {State} state @param {Say} say */
 function submit(state, say) {
   const act = steerable(state) ? "steer" : "send";
-  const waits = act === "send" && (isBusy(state) || state.sending !== null);
-  return html`<button type="submit" class="primary" data-act=${act} aria-label=${say(act)} data-tip=${say(`${act}_hint`)} ?disabled=${state.status !== "open" || waits}>${icon("arrow-up")}</button>`;
+  const isReady = act === "send" ? canSend(state) : state.status === "open";
+  return html`<button type="submit" class="primary" data-act=${act} aria-label=${say(act)} data-tip=${say(`${act}_hint`)} ?disabled=${!isReady}>${icon("arrow-up")}</button>`;
 }
 
 // Files go along; turns dragged here from outline or graph are shown to the model beside the path.

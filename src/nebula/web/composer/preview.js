@@ -16,11 +16,11 @@ export function preview({ preview: found, briefs, composing: { without } }, say,
   loading.briefs([...found.parts.map((part) => part.node_id), ...without].filter((id) => id && !briefs.has(id)));
   const left = found.left_out.length ? ` ${say("left_out", { count: found.left_out.length })}` : "";
   const gone = (/** @type {string} */ id) =>
-    html`<p class="part gone"><s>${title(id)}</s> <button type="button" class="quiet small" aria-label=${say("take_in_title", { title: title(id) })} @click=${() => composing.takeIn(id)}>${say("take_in")}</button></p>`;
+    html`<p class="part gone"><s>${title(id)}</s>${iconButton("plus", say("take_in_title", { title: title(id) }), () => composing.takeIn(id))}</p>`;
   const attached = (/** @type {Preview["attached"][number]} */ { name, kind, tokens }) =>
     html`<p class="part">${name} · ${say(kind === "image" ? "form_image" : "form_attached")} · ${short(tokens)}</p>`;
   return html`<section class="preview" aria-label=${say("preview")}>
-    <p><b>${total(found, say)}</b>${left}${iconButton("x", say("close"), composing.closePreview)}</p>
+    <p class="hint">${total(found, say)}${left}${iconButton("x", say("close"), composing.closePreview)}</p>
     ${found.parts.map((part) => shown(part, part.node_id ? title(part.node_id) : "", say, composing))}
     ${found.attached.map(attached)}
     ${without.map(gone)}
@@ -37,6 +37,6 @@ function total(found, say) {
 
 /** @param {Preview["parts"][number]} part @param {string} name @param {Say} say @param {Pick<ComposingActions, "leaveOut">} composing */
 function shown(part, name, say, { leaveOut }) {
-  return html`<div class="part beside"><details><summary>${name} · ${say(`form_${part.form}`)} · ${short(part.tokens)}</summary><pre tabindex="0">${part.text}</pre></details>
-    <button type="button" class="quiet small" aria-label=${say("leave_out_title", { title: name })} @click=${() => leaveOut(part.node_id)}>${say("leave_out")}</button></div>`;
+  return html`<div class="part beside"><details><summary><span>${name}</span><small>${say(`form_${part.form}`)} · ${short(part.tokens)}</small></summary><pre tabindex="0">${part.text}</pre></details>
+    ${iconButton("x", say("leave_out_title", { title: name }), () => leaveOut(part.node_id))}</div>`;
 }

@@ -5,7 +5,7 @@ import { comparing } from "../files/compare.js";
 import { files } from "../files/files.js";
 import { fileLines } from "../files/lines.js";
 import { figures } from "../figures/figures.js";
-import { nestBranch, noteTurn, renameTag, turnsOutside } from "../graph/mark_sheets.js";
+import { linkFlow, linkTurn, nestBranch, noteTurn, renameTag, turnsOutside } from "../graph/mark_sheets.js";
 import { deleteFlow, editTurn, flowFigures, moveBranch, nameBranch } from "../graph/sheets.js";
 import { nothing, render } from "../lib/lit.js";
 import { racing } from "../race/race.js";
@@ -40,7 +40,7 @@ import { building, deleting, naming } from "./questions.js";
  * @property {Selectors} selectors
  * @property {Command[]} commands
  */
-/** @typedef {{ text: string, active: number, what: "cost" | "tokens" | "tasks", compared: Compared | null, picked: string }} Kept */
+/** @typedef {{ text: string, active: number, what: "cost" | "tokens" | "tasks", compared: Compared | null, picked: string, entrants: string[] }} Kept `entrants`: the model of each try, empty for the configured one. */
 /**
  * @typedef {object} Sheet
  * @property {State} state
@@ -64,6 +64,8 @@ const SHEETS = {
   files,
   help,
   lines: fileLines,
+  link_flow: linkFlow,
+  link_turn: linkTurn,
   move_branch: moveBranch,
   name_branch: nameBranch,
   nest_branch: nestBranch,
@@ -79,10 +81,12 @@ const SHEETS = {
 /** @param {HTMLDialogElement} root @param {SheetActions} actions @param {{ readonly state: State }} store @param {() => void} drawNow */
 export function createDialogs(root, actions, store, drawNow) {
   /** @returns {Kept} */
-  const fresh = () => ({ text: "", active: 0, what: "cost", compared: null, picked: "" });
+  const fresh = () => ({ text: "", active: 0, what: "cost", compared: null, picked: "", entrants: ["", "", ""] });
   const view = { shown: "", kept: fresh() };
   const shut = () => actions.looking.look({ dialog: "" });
-  root.addEventListener("close", () => root.open || shut()); // another may be open by then
+  // Told late: another may be open by then, or is to be drawn.
+  root.addEventListener("close", () => root.open || store.state.view.dialog !== view.shown || shut());
+  root.addEventListener("cancel", ({ target }) => target === root && shut()); // "close" is told late: the next key is the page's
   const close = () => root.close();
   const run = (/** @type {Command} */ command) => {
     root.close();
@@ -101,8 +105,12 @@ export function createDialogs(root, actions, store, drawNow) {
     const redraw = () => draw(store.state, say); // another sheet may be open by then
     const sheet = { state, say, actions, close, redraw, run, kept: view.kept };
     render(dialog ? SHEETS[dialog](sheet) : nothing, root);
-    if (opens && !root.open) root.showModal();
-    else if (!dialog && root.open) root.close();
+    if (opens && !root.open) {
+      root.showModal();
+      // Not the way out, which comes first: the field to write into, else the sheet as a whole, which keys scroll.
+      const field = /** @type {HTMLElement | null} */ (root.querySelector("textarea, input[type=text]"));
+      if (root.querySelector(".bar")) (field ?? root).focus();
+    } else if (!dialog && root.open) root.close();
   }
   return { draw };
 }

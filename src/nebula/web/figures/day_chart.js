@@ -10,6 +10,8 @@ import { shownAmount } from "./measures.js";
 
 const [HEIGHT, LEFT, BOTTOM, TOP] = [200, 76, 24, 10];
 const [WIDEST, NARROWEST, AROUND, NAME] = [1280, 300, 64, 110];
+/** @type {Intl.DateTimeFormatOptions} */
+const SHORT = { month: "numeric", day: "numeric" };
 const GAP = 0.24;
 
 /** @param {Spending[]} entries @param {"cost" | "tokens" | "tasks"} what @param {number} days @param {Say} say */
@@ -51,7 +53,7 @@ function bar({ day, share, isUnpriced, entry }, step, place, told) {
 /** @param {Column[]} columns @param {number} place @param {number} width */
 function dayName(columns, place, width) {
   const step = (width - LEFT) / columns.length;
-  return svg`<text x=${LEFT + step * (place + 0.5)} y=${HEIGHT - 6} text-anchor="middle">${columns[place].day.slice(5)}</text>`;
+  return svg`<text x=${LEFT + step * (place + 0.5)} y=${HEIGHT - 6} text-anchor="middle">${new Date(`${columns[place].day}T12:00`).toLocaleDateString(document.documentElement.lang, SHORT)}</text>`;
 }
 
 /** @param {Column[]} columns @param {(column: Column) => string} told @param {Say} say */

@@ -26,7 +26,7 @@ export function figures({ state, say, actions, close, kept, redraw }) {
     html`<button type="button" aria-pressed=${pressed(found.days === days)} @click=${() => actions.figures.showFigures(days)}>${days ? say("last_days", { days }) : say("all_time")}</button>`;
   const kind = (/** @type {"cost" | "tokens" | "tasks"} */ each) =>
     html`<button type="button" aria-pressed=${pressed(kept.what === each)} @click=${choose(each)}>${say(each)}</button>`;
-  const more = html`<span class="choices">${PERIODS.map(period)} </span><span class="choices">${WHATS.map(kind)}</span>`;
+  const more = html`<span class="segments">${PERIODS.map(period)}</span><span class="segments">${WHATS.map(kind)}</span>`;
   return html`${bar(say("figures"), say, close, more)}
     <p class="hint">${say("figures_of", { tasks: found.tasks, projects: found.projects.length })}</p>
     ${measured(measures(found), say)}

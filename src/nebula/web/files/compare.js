@@ -23,7 +23,7 @@ export function comparing(sheet) {
   if (!state.compared) return nothing;
   const { ids, files } = state.compared;
   const { loading, selectors } = actions;
-  loading.bodies(ids.filter((id) => !state.bodies.has(id)));
+  loading.bodies(ids);
   const parting = partingOf(selectors.topology(state), ids[0], ids[1]);
   loading.briefs([...ids, ...parting.ways.flat()].filter((id) => !state.briefs.has(id)));
   const common = parting.common ? say("parts_at", { title: titleOf(state, parting.common) }) : say("parts_nowhere");

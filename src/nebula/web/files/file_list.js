@@ -13,10 +13,10 @@ const FEW = 4;
 
 /** @param {FileDifference[]} found @param {Say} say @param {State["project"]} project @param {((path: string) => void) | null} look */
 export function fileList(found, say, project, look = null) {
-  const one = (/** @type {FileDifference} */ file) => html`<div class="beside"><details ?open=${found.length < FEW}>
+  const one = (/** @type {FileDifference} */ file) => html`<div class="one"><details ?open=${found.length < FEW}>
     <summary>${icon("file-diff")}${pathOf(file.path)}${counts(file)}${file.conflict ? html` <span class="conflict">${file.conflict}</span>` : nothing}</summary>
     ${file.diff ? diffOf(file.diff, say, { path: file.path }) : nothing}
-  </details>${look ? linesButton(file.path, say, look) : nothing}${openLink(project, file.path, say)}</div>`;
+  </details><span class="links">${look ? linesButton(file.path, say, look) : nothing}${openLink(project, file.path, say)}</span></div>`;
   return html`<div class="files">${found.map(one)}</div>`;
 }
 

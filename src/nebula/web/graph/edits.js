@@ -6,44 +6,28 @@
 /** @type {Edit["undo"]} */
 const undone = { done: "undone", steps: [{ action: "undo", data: {} }] };
 
-/** @param {string} flowId @param {string} source @param {string} target @returns {Edit} */
-export const connecting = (flowId, source, target) => ({
-  steps: [{ action: "connect_nodes", data: { source_id: source, target_id: target, flow_id: flowId } }],
-  done: "connected",
-  undo: undone,
-});
-
-/** @param {string} flowId @param {string} source @param {string} target @returns {Edit} */
-export const disconnecting = (flowId, source, target) => ({
-  steps: [{ action: "disconnect_nodes", data: { source_id: source, target_id: target, flow_id: flowId } }],
-  done: "disconnected",
-  undo: undone,
-});
-
-/** @param {string[]} ids @returns {Edit} */
-export const deleting = (ids) => ({
-  steps: [{ action: "delete_nodes", data: { node_ids: ids } }],
-  done: "deleted",
-  undo: undone,
-});
-
-/** @param {string} id @param {string[]} tags @returns {Edit} */
-export const tagging = (id, tags) => ({
-  steps: [{ action: "update_node", data: { node_id: id, tags } }],
-  done: "tagged",
-});
-
-/** @param {string} flowId @param {string} name @returns {Edit} */
-export const renaming = (flowId, name) => ({
-  steps: [{ action: "update_flow", data: { flow_id: flowId, name } }],
-  done: "renamed",
-});
-
 /** @param {string} action @param {Record<string, any>} data @param {string} done @returns {Edit} */
 const undoable = (action, data, done) => ({ steps: [{ action, data }], done, undo: undone });
 
+/** @param {string} flowId @param {string} source @param {string} target @returns {Edit} */
+export const connecting = (flowId, source, target) =>
+  undoable("connect_nodes", { source_id: source, target_id: target, flow_id: flowId }, "connected");
+
+/** @param {string} flowId @param {string} source @param {string} target @returns {Edit} */
+export const disconnecting = (flowId, source, target) =>
+  undoable("disconnect_nodes", { source_id: source, target_id: target, flow_id: flowId }, "disconnected");
+
+/** @param {string[]} ids @returns {Edit} */
+export const deleting = (ids) => undoable("delete_nodes", { node_ids: ids }, "deleted");
+
+/** @param {string} id @param {string[]} tags @returns {Edit} */
+export const tagging = (id, tags) => undoable("update_node", { node_id: id, tags }, "tagged");
+
+/** @param {string} flowId @param {string} name @returns {Edit} */
+export const renaming = (flowId, name) => undoable("update_flow", { flow_id: flowId, name }, "renamed");
+
 /** @param {string} name @returns {Edit} */
-export const makingFlow = (name) => ({ steps: [{ action: "create_flow", data: { name } }], done: "flow_made" });
+export const makingFlow = (name) => undoable("create_flow", { name }, "flow_made");
 
 /** @param {Store} store @param {Asking} asking */
 export function createEdits(store, asking) {
@@ -84,6 +68,11 @@ export function createEdits(store, asking) {
     /** @param {string} id @param {string} name */
     nestBranch: (id, name) =>
       asking.carryOut(undoable("nest_branch", { node_id: id, name, flow_id: flowId() }, "nested")),
+    /** @param {string} id @param {string} to The flow that it opens from now on; empty for none. */
+    linkFlow: (id, to) =>
+      asking.carryOut(
+        undoable("link_flow", { node_id: id, to, flow_id: flowId() }, to ? "flow_linked" : "flow_unlinked"),
+      ),
     /** @param {string} tag @param {string} name */
     renameTag: (tag, name) => asking.carryOut(undoable("rename_tag", { tag, name }, "tag_renamed")),
     /** @param {string} id */

@@ -74,6 +74,8 @@ export function createGraph(root, actions, store, words) {
   let view = null;
   /** @type {string | null | undefined} The turn that was brought into sight last. */
   let placed;
+  /** @type {Viewport | null} What nobody but us chose: it may be another for another conversation. */
+  let ours = null;
   /** @type {Link | null} */
   let link = null;
   /** @type {number | null} */
@@ -91,11 +93,15 @@ export function createGraph(root, actions, store, words) {
   /** @param {number} factor @param {Point | null} at */
   const zoom = (factor, at = null) =>
     look((now) => (at ? zoomed(viewport(now), factor, at) : zoomedByKey(now, viewport(now), factor)));
-  // After the frame that is on its way: a run that was just opened counts with all its turns. Who asks for everything sees
-  // it arranged anew.
+  // After the frame that is on its way: the panel may just have been opened, and a run that was counts with all its turns.
+  // Who asks for everything sees it arranged anew.
   const fit = () => {
-    looking.look({ arranged: store.state.view.arranged + 1, shape: shapeOf(size) });
-    requestAnimationFrame(() => look(everything));
+    if (isRail()) return buttons.widen(); // all of it is in sight there already: it is meant to be read
+    requestAnimationFrame(() => {
+      measure();
+      looking.look({ arranged: store.state.view.arranged + 1, shape: shapeOf(size) });
+      requestAnimationFrame(() => look(everything));
+    });
   };
   const buttons = {
     fit,
@@ -166,7 +172,7 @@ export function createGraph(root, actions, store, words) {
           };
     return [
       drawLive(now.live, scene.viewport, say, choosing.watch),
-      drawHovered(shown, size.width, say, handles, () => clearTimeout(leaving), leave),
+      drawHovered(shown, size, say, handles, () => clearTimeout(leaving), leave),
     ];
   }
   /** @param {number | null} under */
@@ -223,7 +229,9 @@ export function createGraph(root, actions, store, words) {
   const measure = () => (size = { width: canvas.clientWidth, height: canvas.clientHeight });
   // Asking for the size while other parts are being drawn would lay out the page once more.
   new ResizeObserver(() => {
+    const { width, height } = size;
     measure();
+    if (size.width === width && size.height === height) return;
     if (view) place(Object.assign(view, { size }));
     repaint();
   }).observe(canvas);
@@ -236,9 +244,11 @@ export function createGraph(root, actions, store, words) {
     const wanted = state.turn && now.live.some((turn) => turn.id === state.turn) ? state.turn : state.selected;
     const moved = placed !== wanted;
     placed = wanted;
-    const seen = moved ? bringIntoSight(now, viewport(now)) : viewport(now);
-    const following = state.view.viewport === null && isReadable(now);
-    if (seen === state.view.viewport || !state.flow.nodes.length || following) return;
+    const before = state.view.viewport;
+    const following = before === null && isReadable(now);
+    const seen = moved ? bringIntoSight(now, viewport(now), before === ours) : viewport(now);
+    if (seen === before || !state.flow.nodes.length || following) return;
+    ours = seen;
     looking.look({ viewport: seen });
     now.state = store.state;
   }
@@ -259,9 +269,10 @@ export function createGraph(root, actions, store, words) {
       view = { state, say, topology, layout, path, hits, live, size, colouring: colouring(state.briefs, by) };
       place(view);
       const { viewport: seen, theme, folding, wide } = view.state.view;
-      const { selected, merging, briefs, flow, flows } = state;
+      const { selected, merging, briefs, flow } = state;
+      const named = flow.opens ? state.flows : null; // of those that its cards name
       if (
-        painted(say, layout, path, hits, selected, merging, briefs, seen, theme, live, by, folding, wide, flow, flows)
+        painted(say, layout, path, hits, selected, merging, briefs, seen, theme, live, by, folding, wide, flow, named)
       )
         repaint();
     },

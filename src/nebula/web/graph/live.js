@@ -1,10 +1,12 @@
 // Turns that are no nodes yet, or never became one: at work, waiting for an answer to a question, failed. Each stands where
 // its node will stand.
 
+import { concerns } from "../state/events.js";
 import { turnsOfFlow } from "../state/here.js";
 import { isOver } from "../state/turn.js";
 import { shownFor, slotFor } from "./layout/placing.js";
 
+/** @import { Say } from "../lib/words.js" */
 /** @import { State } from "../state/state.js" */
 /** @import { Topology } from "../state/topology.js" */
 /** @import { Turn } from "../state/turn.js" */
@@ -17,6 +19,7 @@ import { shownFor, slotFor } from "./layout/placing.js";
  * @property {string} prompt
  * @property {string} doing
  * @property {string[]} parents
+ * @property {number} [number] Of a try in a race.
  */
 /** @typedef {Live & { x: number, row: number, above: number }} Placed */
 
@@ -25,10 +28,21 @@ const ENDED_WELL = new Set(["ok", "cancelled"]);
 /** @param {State} state @returns {Live[]} */
 export function liveTurns(state) {
   const turns = [...turnsOfFlow(state).values()];
-  return turns.flatMap((turn) => {
+  const shown = turns.flatMap((turn) => {
     const kind = kindOf(turn, turns, state);
     return kind ? [{ id: turn.traceId, kind, prompt: turn.prompt, doing: turn.doing, parents: turn.parents }] : [];
   });
+  return [...shown, ...triesAtWork(state)];
+}
+
+// The tries of a race stand side by side below what all of them continue.
+/** @param {State} state @returns {Live[]} */
+function triesAtWork(state) {
+  const { race } = state;
+  if (!race || race.isOver || !concerns(state, { flow_id: race.flowId })) return [];
+  const { prompt, parents } = race;
+  const working = race.tries.filter((each) => !each.status && !state.briefs.has(each.traceId));
+  return working.map(({ traceId: id, doing, number }) => ({ id, kind: "working", prompt, doing, parents, number }));
 }
 
 // A failure is shown until the same is tried again.
@@ -39,6 +53,11 @@ function kindOf(turn, turns, state) {
   const from = turn.parents.join();
   const later = turns.slice(turns.indexOf(turn) + 1).some((other) => other.parents.join() === from);
   return later ? null : "failed";
+}
+
+/** @param {Live} live @param {Say} say */
+export function titleOf({ prompt, number }, say) {
+  return number ? `${say("race_try")} ${number} · ${prompt}` : prompt;
 }
 
 /** @param {Live[]} live @param {Layout} layout @param {Topology} topology @returns {Placed[]} */

@@ -1,10 +1,12 @@
-// What is asked before a turn is annotated, a branch folded into a flow of its own or a tag renamed; and turns in no flow.
+// What is asked before a turn is annotated or connected to another, a branch folded into a flow of its own or a tag renamed; and turns in no flow.
 
 import { bar } from "../dialogs/bar.js";
+import { picker, turnChoices, wanted } from "../dialogs/picker.js";
 import { fieldOf } from "../lib/dom.js";
 import { iconButton } from "../lib/icon.js";
 import { html } from "../lib/lit.js";
 import { timeOf } from "../lib/time.js";
+import { wouldCircle } from "../state/topology.js";
 
 /** @import { Sheet } from "../dialogs/dialogs.js" */
 
@@ -39,6 +41,54 @@ export function nestBranch({ state, say, actions: { edits }, close }) {
       <input name="name" type="text" autocomplete="off" required aria-label=${say("flow_name")}>
       <button type="submit" class="primary">${say("save")}</button>
     </form>`;
+}
+
+// Which turn shall follow from the chosen one as well: one that would make a circle, or does so already, is not offered.
+/** @param {Sheet} sheet */
+export function linkTurn(sheet) {
+  const { state, say, actions, close } = sheet;
+  const from = state.selected ?? "";
+  const shape = actions.selectors.topology(state);
+  const following = new Set(shape.children[shape.index.get(from) ?? -1]?.map((place) => shape.ids[place]));
+  const fits = (/** @type {string} */ id) => id !== from && !following.has(id) && !wouldCircle(shape, from, id);
+  const take = (/** @type {string} */ id) => {
+    close();
+    actions.edits.connect(from, id);
+  };
+  return html`${bar(say("cmd_link"), say, close)}
+    <p class="hint">${say("link_about", { title: state.briefs.get(from)?.title || say("untitled") })}</p>
+    ${picker(sheet, say("cmd_link"), say("link_hint"), turnChoices(sheet, take, fits))}`;
+}
+
+// Which flow the chosen turn opens: one that is there already.
+/** @param {Sheet} sheet */
+export function linkFlow(sheet) {
+  const { state, say, actions, close, kept } = sheet;
+  const id = state.selected ?? "";
+  const now = state.flow.opens?.[id] ?? "";
+  const take = (/** @type {string} */ to) => () => {
+    close();
+    actions.edits.linkFlow(id, to);
+  };
+  const others = state.flows.filter((flow) => flow.id !== state.flow.id && flow.id !== now);
+  const none = {
+    id: "flow-none",
+    sign: /** @type {const} */ ("x"),
+    label: say("link_no_flow"),
+    kind: "",
+    act: take(""),
+  };
+  const rows = others
+    .filter(({ name }) => name.toLowerCase().includes(wanted(kept.text)))
+    .map((flow) => ({
+      id: `flow-${flow.id}`,
+      sign: /** @type {const} */ ("workflow"),
+      label: flow.name,
+      kind: say("flow"),
+      act: take(flow.id),
+    }));
+  return html`${bar(say("cmd_link_flow"), say, close)}
+    ${picker(sheet, say("cmd_link_flow"), say("link_flow_hint"), now ? [none, ...rows] : rows)}`;
 }
 
 /** @param {Sheet} sheet */

@@ -72,7 +72,8 @@ export function nameBranch({ state, say, actions: { edits, choosing }, close }) 
 export function deleteFlow({ state, say, actions: { edits, loading }, close }) {
   const agree = async () => {
     close();
-    const next = state.flows.find((flow) => flow.id !== state.flow.id)?.id ?? "main";
+    const others = state.flows.filter((flow) => flow.id !== state.flow.id);
+    const next = (others.find((flow) => !flow.archived) ?? others[0])?.id ?? "main";
     if (await edits.deleteFlow()) loading.chooseFlow(next);
   };
   return html`<h2 id="dialog-title">${say("cmd_delete_flow")}</h2>

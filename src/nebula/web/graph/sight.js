@@ -1,18 +1,20 @@
-// What of the picture is in sight: everything while that can be read, else the chosen turn; nobody gets lost.
+// What of the picture is in sight: everything while that can be read, else the chosen turn with its conversation; nobody
+// gets lost.
 
-import { boundsOf, boxAt, boxOf, detailAt, pointOf, ROW } from "./layout/geometry.js";
+import { boundsOf, boxAt, boxOf, boxOfRegion, detailAt, ROW } from "./layout/geometry.js";
 import { shownFor } from "./layout/placing.js";
-import { centred, fitted, holds, zoomed } from "./layout/viewport.js";
+import { centred, filled, fitted, holds, panned, zoomed } from "./layout/viewport.js";
 
 /** @import { State } from "../state/state.js" */
 /** @import { Topology } from "../state/topology.js" */
 /** @import { Layout } from "./layout/layout.js" */
-/** @import { Box, Size, Viewport } from "./layout/viewport.js" */
+/** @import { Box, Point, Size, Viewport } from "./layout/viewport.js" */
 /** @import { Placed } from "./live.js" */
 /** @typedef {{ layout: Layout, topology: Topology, state: State, size: Size, live: Placed[] }} Sight */
+/** @typedef {{ card: Box, region: number }} Aim A card, and in which conversation it is, if in one. */
 
-const READING = 0.9;
-const CONTROLS = 48; // pixels that the buttons above the picture take
+const [NEAREST, FURTHEST] = [0.9, 0.55]; // how a conversation is first seen
+const [ABOVE, BELOW] = [48, 58]; // pixels that the buttons above the picture take, and the legend below it
 
 // Where everything is, turns at work included.
 /** @param {Sight} view @returns {Box} */
@@ -30,16 +32,17 @@ export function whole({ layout, live }) {
 
 /** @param {Sight} view */
 export function everything(view) {
-  return fitted(whole(view), view.size, 1, CONTROLS);
+  return fitted(whole(view), view.size, 1, ABOVE, BELOW);
 }
 
-// At first everything, if its titles can be read then; else the chosen turn, or the newest.
+// At first everything, if its titles can be read then; else the conversation of the chosen turn, or of the newest.
 /** @param {Sight} view */
 export function begin(view) {
-  const { layout, topology, state, size } = view;
+  const { layout, topology, size } = view;
   if (isReadable(view) || !topology.ids.length) return everything(view);
-  const place = topology.index.get(state.selected ?? "") ?? topology.ids.length - 1;
-  return centred({ x: 0, y: 0, scale: READING }, size, pointOf(layout, place));
+  const aim = chosen(view) ?? aimAt(layout, topology.ids.length - 1);
+  const { scale } = aim.region < 0 ? { scale: NEAREST } : fitted(homeOf(layout, aim), size, NEAREST, ABOVE, BELOW);
+  return around(view, { x: 0, y: 0, scale: Math.max(FURTHEST, scale) }, aim);
 }
 
 /** @param {Sight} view */
@@ -51,23 +54,53 @@ export function isReadable(view) {
 /** @param {Sight} view @param {Viewport} viewport @param {number} factor */
 export function zoomedByKey(view, viewport, factor) {
   const { size } = view;
-  const box = chosenBox(view);
+  const aim = chosen(view);
   const next = zoomed(viewport, factor, { x: size.width / 2, y: size.height / 2 });
-  return box && holds(viewport, size, box) ? bringIntoSight(view, next) : next;
+  return aim && isSeen(view, viewport, aim.card) ? bringIntoSight(view, next) : next;
 }
 
-/** @param {Sight} view @param {Viewport} viewport */
-export function bringIntoSight(view, viewport) {
-  const box = chosenBox(view);
-  if (!box || holds(viewport, view.size, box)) return viewport;
-  return centred(viewport, view.size, { x: (box.left + box.right) / 2, y: (box.top + box.bottom) / 2 });
+// As near as it was, or, where that is `free`, so that its conversation can be seen.
+/** @param {Sight} view @param {Viewport} viewport @param {boolean} free */
+export function bringIntoSight(view, viewport, free = false) {
+  const aim = chosen(view);
+  if (!aim || isSeen(view, viewport, aim.card)) return viewport;
+  return free ? begin(view) : around(view, viewport, aim);
 }
 
-// Of the turn at work before the reader, else of the chosen one.
-/** @param {Sight} view @returns {Box | null} */
-function chosenBox({ layout, topology, state, live }) {
+// Neither outside nor behind what lies over the picture.
+/** @param {Sight} view @param {Viewport} viewport @param {Box} card */
+function isSeen({ size }, viewport, card) {
+  return holds(panned(viewport, 0, ABOVE), between(size), card);
+}
+
+/** @param {Size} size @returns {Size} */
+const between = ({ width, height }) => ({ width, height: Math.max(1, height - ABOVE - BELOW) });
+
+// With the card in the middle, or its conversation where that can be seen whole, and no more blank space than there must be.
+/** @param {Sight} view @param {Viewport} viewport @param {Aim} aim */
+function around(view, viewport, aim) {
+  const room = between(view.size);
+  const seen = (/** @type {Box} */ box) => filled(centred(viewport, room, middleOf(box)), room, whole(view));
+  const home = seen(homeOf(view.layout, aim));
+  return panned(holds(home, room, aim.card) ? home : seen(aim.card), 0, -ABOVE);
+}
+
+/** @param {Layout} layout @param {Aim} aim */
+function homeOf({ regions }, { card, region }) {
+  return region < 0 ? card : boxOfRegion(regions[region]);
+}
+
+/** @param {Box} box @returns {Point} */
+const middleOf = ({ left, right, top, bottom }) => ({ x: (left + right) / 2, y: (top + bottom) / 2 });
+
+// The turn at work before the reader, else the chosen one.
+/** @param {Sight} view @returns {Aim | null} */
+function chosen({ layout, topology, state, live }) {
   const atWork = live.find((turn) => turn.id === state.turn);
-  if (atWork) return boxAt({ x: atWork.x, y: atWork.row * ROW });
+  if (atWork) return { card: boxAt({ x: atWork.x, y: atWork.row * ROW }), region: layout.region[atWork.above] ?? -1 };
   const place = topology.index.get(state.selected ?? "");
-  return place === undefined ? null : boxOf(layout, shownFor(layout, place));
+  return place === undefined ? null : aimAt(layout, place);
 }
+
+/** @param {Layout} layout @param {number} place @returns {Aim} */
+const aimAt = (layout, place) => ({ card: boxOf(layout, shownFor(layout, place)), region: layout.region[place] });

@@ -28,15 +28,16 @@ export function settingsMenu(view, say, { look, chooseTheme, chooseLanguage, tog
   const language = (/** @type {string[]} */ [code, name]) =>
     html`<button type="button" id=${`language-${code}`} lang=${code} aria-pressed=${pressed(view.lang === code)} @click=${() => chooseLanguage(code)}>${name}</button>`;
   const notify = html`<button type="button" class="quiet" id="notify" aria-pressed=${pressed(view.notify)} @click=${toggleNotify}>${icon(view.notify ? "bell" : "bell-off")}${say("notify")}</button>`;
-  const keys = (/** @type {Event} */ event) => {
+  const opens = (/** @type {"help" | "palette"} */ dialog) => (/** @type {Event} */ event) => {
     closeMenu(event);
-    look({ dialog: "help" });
+    look({ dialog });
   };
   return html`<div class="menu" id="settings-menu" popover>
     <div class="choice" role="group" aria-label=${say("look")}><span>${say("look")}</span><span class="segments">${LOOKS.map(theme)}</span></div>
     <div class="choice" role="group" aria-label=${say("language_name")}><span>${say("language_name")}</span><span class="segments">${LANGUAGES.map(language)}</span></div>
     ${canNotify() ? notify : nothing}
-    <button type="button" class="quiet" id="help" @click=${keys}>${icon("keyboard")}${say("help")}<kbd>?</kbd></button>
+    <button type="button" class="quiet" id="commands" @click=${opens("palette")}>${icon("search")}${say("cmd_palette")}<kbd>ctrl+k</kbd></button>
+    <button type="button" class="quiet" id="help" @click=${opens("help")}>${icon("keyboard")}${say("help")}<kbd>?</kbd></button>
   </div>`;
 }
 

@@ -41,7 +41,9 @@ export function onNextFrame(draw) {
 
 /** @param {EventTarget | null} target */
 export function isTyping(target) {
-  return target instanceof HTMLElement && (target.matches("input, textarea, select") || target.isContentEditable);
+  return (
+    target instanceof HTMLElement && (target.matches("input, textarea, select, option") || target.isContentEditable)
+  );
 }
 
 // What stands in the field that an event is about.

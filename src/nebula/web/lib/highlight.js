@@ -1,29 +1,55 @@
-// Colours in code: highlight.js says which part is what, and elements are made of that.
+// Colours in code: highlight.js says which part is what, and elements are made of that. A language is loaded with the first
+// code in it, with those that may stand inside it.
 
 import { element } from "./dom.js";
 
 const LONGEST = 50_000;
 
-/** @type {Promise<any> | null} */
-let loading = null;
+/** @type {Promise<void> | null} */
+let beginning = null;
 /** @type {any} */
 let ready = null;
+/** @type {typeof import("../vendor/highlight/languages.js")} */
+let languages;
+/** @type {Map<string, Promise<void>>} */
+const loading = new Map();
 
 /** @typedef {{ text: string, kind: string }} Piece Of a line; `kind` are the classes that give it its colour. */
 
-export function loadColours() {
-  loading ??= import("../vendor/highlight/highlight.js").then(({ default: found }) => {
-    found.configure({ __emitter: Emitter });
-    ready = found;
-  });
-  return loading;
+/** @param {string[]} names Of languages, as people write them. */
+export async function loadColours(names) {
+  beginning ??= begin();
+  await beginning;
+  await Promise.all(names.map(loadLanguage));
+}
+
+async function begin() {
+  const [{ default: found }, known] = await Promise.all([
+    import("../vendor/highlight/highlight.js"),
+    import("../vendor/highlight/languages.js"),
+  ]);
+  found.configure({ __emitter: Emitter });
+  [ready, languages] = [found, known];
+}
+
+/** @param {string} written @returns {Promise<void>} */
+function loadLanguage(written) {
+  const name = languages.NAMES[written.toLowerCase()];
+  if (typeof name !== "string") return Promise.resolve();
+  const known = loading.get(name);
+  if (known) return known;
+  const grammar = languages.load(name).then((found) => ready.registerLanguage(name, found.default));
+  loading.set(name, grammar); // before its inner ones, some of which may hold it in turn
+  const whole = Promise.all([grammar, ...(languages.INNER[name] ?? []).map(loadLanguage)]).then(() => {});
+  loading.set(name, whole);
+  return whole;
 }
 
 /** @param {HTMLElement} body @param {string} text @param {string} language */
 export function highlight(body, text, language) {
   if (text.length > LONGEST) return;
-  if (ready) colour(body, text, language);
-  else loadColours().then(() => colour(body, text, language));
+  if (ready?.getLanguage(language)) colour(body, text, language);
+  else loadColours([language]).then(() => colour(body, text, language));
 }
 
 /**
@@ -32,7 +58,7 @@ export function highlight(body, text, language) {
  */
 export async function colouredLines(text, language) {
   if (!language || text.length > LONGEST) return null;
-  await loadColours();
+  await loadColours([language]);
   if (!ready.getLanguage(language)) return null;
   /** @type {Piece[][]} */
   const lines = [[]];

@@ -35,9 +35,10 @@ export function hunksOf(diff) {
   return found;
 }
 
-// From where to where the changed lines of a hunk are, as the file will be.
+// From where to where the changed lines of a hunk are, as the file will be; of one that goes away, as it was.
 /** @param {Hunk} hunk @returns {{ from: number, to: number }} */
-export function changedLines({ now, lines }) {
+export function changedLines({ old, now, lines }) {
+  if (!now) return { from: old, to: old + lines.filter(({ kind }) => kind === "removed").length - 1 };
   let at = now;
   let [from, to] = [0, 0];
   for (const { kind } of lines) {

@@ -11,7 +11,7 @@ const SAFE = new Set(["http:", "https:", "mailto:"]);
 const ANSWERS_OWN = 2; // the heading "Answer"
 const TAGS = new Set("p blockquote ul ol li em strong s a table thead tbody tr th td".split(" "));
 
-/** @typedef {{ copy: string, copied: string, done?: string, todo?: string, open?: string, link?: (word: string) => string | null }} Labels `link`: the address of a word that is a path. */
+/** @typedef {{ copy: string, copied: string, done?: string, todo?: string, open?: string, draw?: string, source?: string, link?: (word: string) => string | null }} Labels `link`: the address of a word that is a path. */
 /** @typedef {{ type: string, tag: string, nesting: number, content: string, markup: string, info: string, children: Token[] | null, attrGet: (name: string) => string | null }} Token */
 
 /** @type {{ parse: (text: string, environment: object) => Token[] } | null} */
@@ -45,8 +45,14 @@ export async function blocksOf(text, labels) {
   if (isLong(text)) return fencesOf(text).map((part) => longPart(part, labels));
   if (!parser) await load();
   const tokens = parser?.parse(text, {}) ?? [];
-  if (tokens.some((token) => token.type === "fence")) await loadColours();
+  const fences = tokens.filter((token) => token.type === "fence");
+  if (fences.length) await loadColours(fences.map(languageOf));
   return /** @type {HTMLElement[]} */ ([...built(tokens, labels).children]);
+}
+
+/** @param {Token} fence */
+function languageOf({ info }) {
+  return info.trim().split(/\s/)[0];
 }
 
 /** @param {ReturnType<typeof fencesOf>[number]} part @param {Labels} labels */
@@ -131,7 +137,7 @@ function leaf(token, labels) {
       return [built(token.children ?? [], labels)];
     case "fence":
     case "code_block":
-      return [code(token.content, token.info.trim().split(/\s/)[0], labels)];
+      return [code(token.content, languageOf(token), labels)];
     case "code_inline":
       return [inlineCode(token.content, labels)];
     case "formula":
@@ -168,12 +174,29 @@ function code(text, language, labels) {
   if (language && !isLong(text)) highlight(body, text, language);
   const button = element("button", { type: "button", class: "copy", "data-copy": "" }, labels.copy);
   button.addEventListener("click", () => copied(button, text, labels));
-  return element(
-    "div",
-    { class: "code" },
-    element("div", { class: "about" }, element("span", {}, language), button),
-    element("pre", { tabindex: "0", "aria-label": language || null }, body),
-  );
+  const source = element("pre", { tabindex: "0", "aria-label": language || null }, body);
+  const about = element("div", { class: "about" }, element("span", {}, language), button);
+  if (language === "mermaid" && labels.draw) offerDrawing(about, text, source, labels);
+  return element("div", { class: "code" }, about, source);
+}
+
+// A diagram is drawn when it is asked for; whoever asks again has the source back. What draws comes with the first one.
+/** @param {HTMLElement} about @param {string} text @param {HTMLElement} source @param {Labels} labels */
+async function offerDrawing(about, text, source, labels) {
+  const { drawingOf } = await import("./diagram/draw.js");
+  const draw = drawingOf(text);
+  if (!draw) return;
+  /** @type {HTMLElement | null} */
+  let drawn = null;
+  const button = element("button", { type: "button", class: "copy draw" }, labels.draw);
+  button.addEventListener("click", () => {
+    drawn ??= element("figure", { class: "drawing", tabindex: "0", "aria-label": text }, draw());
+    const shown = drawn.isConnected;
+    if (shown) drawn.replaceWith(source);
+    else source.replaceWith(drawn);
+    button.textContent = (shown ? labels.draw : labels.source) ?? "";
+  });
+  about.lastElementChild?.before(button);
 }
 
 /** @param {HTMLElement} button @param {string} text @param {Labels} labels */

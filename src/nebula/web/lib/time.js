@@ -4,7 +4,7 @@
 export function timeOf(timestamp, lang, now = Date.now()) {
   const at = new Date(timestamp);
   if (new Date(now).toDateString() === at.toDateString())
-    return at.toLocaleTimeString(lang, { hour: "2-digit", minute: "2-digit" });
+    return at.toLocaleTimeString(lang, { hour: "numeric", minute: "2-digit" });
   const sameYear = new Date(now).getFullYear() === at.getFullYear();
   return at.toLocaleDateString(lang, { month: "short", day: "numeric", ...(sameYear ? {} : { year: "numeric" }) });
 }

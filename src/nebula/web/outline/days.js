@@ -2,6 +2,20 @@
 
 /** @import { Row } from "../state/topology.js" */
 
+// The newest conversation on top, as in any list of them; the turns of one, and tries made side by side, stay in order.
+/** @param {Row[]} rows @returns {Row[]} */
+export function newestFirst(rows) {
+  /** @type {Row[]} */
+  const shown = [];
+  for (let place = rows.length - 1, end = rows.length; place >= 0; place--) {
+    if (rows[place].kind !== "start" && place) continue;
+    if (!place && end === rows.length) return rows; // there is but one
+    for (let at = place; at < end; at++) shown.push(rows[at]);
+    end = place;
+  }
+  return shown;
+}
+
 // Where all of them are of one day there is nothing to tell apart.
 /** @param {Row[]} rows @param {Readonly<Record<string, string>>} begun When, by the first turn. @returns {Row[]} */
 export function withDays(rows, begun) {

@@ -1,6 +1,7 @@
 // What a search can be narrowed to: a tag, a model, a time, a file that was touched.
 
 import { valueOf } from "../lib/dom.js";
+import { iconButton } from "../lib/icon.js";
 import { html, nothing } from "../lib/lit.js";
 
 /** @import { Say } from "../lib/words.js" */
@@ -10,14 +11,14 @@ import { html, nothing } from "../lib/lit.js";
 const DAYS = [1, 7, 30];
 
 /** @param {State} state @param {Say} say @param {Searching} searching @param {() => string} text */
-export function filters(state, say, { search, toggleFilters }, text) {
+export function filters(state, say, { search }, text) {
   const { filters: on } = state.search;
   const set = (/** @type {keyof Filters} */ name) => (/** @type {Event} */ event) =>
     search(text(), { ...on, [name]: valueOf(event) });
   const count = Object.values(on).filter(Boolean).length;
   const clear = html`<button type="button" class="quiet small" @click=${() => search(text(), {})}>${say("no_filters")}</button>`;
   const days = DAYS.map((each) => say("last_days", { days: each }));
-  const open = () => html`<div class="filters">
+  return html`<div class="filters">
       ${choice(say("tag"), say("any_tag"), Object.keys(state.choices?.tags ?? {}), on.tag, set("tag"))}
       ${choice(say("model"), say("any_model"), Object.keys(state.choices?.models ?? {}), on.model, set("model"))}
       ${choice(say("time"), say("any_time"), DAYS.map(since), on.since, set("since"), days)}
@@ -25,8 +26,16 @@ export function filters(state, say, { search, toggleFilters }, text) {
       <label class="check"><input type="checkbox" .checked=${Boolean(on.pinned)} @change=${() => search(text(), { ...on, pinned: !on.pinned })}> ${say("only_pinned")}</label>
       ${count ? clear : nothing}
     </div>`;
-  return html`<button type="button" class="quiet small narrow" aria-expanded=${state.view.filters ? "true" : "false"} @click=${toggleFilters}>${count ? say("filters_on", { count }) : say("filters")}</button>
-    ${state.view.filters ? open() : nothing}`;
+}
+
+/** @param {State} state @param {Say} say @param {Pick<Searching, "toggleFilters">} searching */
+export function filterButton({ search, view }, say, { toggleFilters }) {
+  const count = Object.values(search.filters).filter(Boolean).length;
+  const label = count ? say("filters_on", { count }) : say("filters");
+  return iconButton("list-filter", label, toggleFilters, {
+    kind: `narrow${count ? " on" : ""}`,
+    expanded: view.filters,
+  });
 }
 
 /**

@@ -15,7 +15,10 @@ export function withLive(rows, live) {
     const level = above ? above.level + (above.kind === "turn" ? 0 : 1) : 1;
     const more = { from: null, merges: [], branches: 0, holds: false, folded: false };
     const row = { id: turn.id, level, kind: /** @type {const} */ ("turn"), ...more, live: turn };
-    shown.splice(above ? at + 1 : shown.length, 0, row);
+    // What continues nothing is the newest; the tries of a race stand in their order.
+    let to = at + 1;
+    while (turn.number && (shown[to]?.live?.number ?? turn.number) < turn.number) to++;
+    shown.splice(to, 0, row);
   }
   return shown;
 }

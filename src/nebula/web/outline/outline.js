@@ -1,8 +1,9 @@
 // The outline: search on top, below it the flow as a tree. Only the rows in sight are elements.
 
 import { valueOf } from "../lib/dom.js";
+import { icon } from "../lib/icon.js";
 import { html, nothing, render, repeat } from "../lib/lit.js";
-import { filters } from "./filters.js";
+import { filterButton, filters } from "./filters.js";
 import { drawRow, ondrag, onRowKey, rowId, rowOf } from "./rows.js";
 
 /** @import { Choosing } from "../app/choosing.js" */
@@ -47,7 +48,7 @@ export function createOutline(root, actions, store) {
     search: null,
     before: 0,
     selected: null,
-    height: 42,
+    height: 44,
     room: innerHeight,
     tall: "",
   };
@@ -92,8 +93,11 @@ export function createOutline(root, actions, store) {
     else choosing.open(id);
     tree().focus();
   };
-  const onkey = (/** @type {KeyboardEvent} */ event) =>
-    onRowKey(event, view.rows, view.active, state.selected, choosing);
+  const onkey = (/** @type {KeyboardEvent} */ event) => {
+    const { selected } = store.state; // what was clicked just now may not be drawn yet
+    const place = view.rows.findIndex((row) => row.id === selected);
+    onRowKey(event, view.rows, place < 0 ? view.active : place, selected, choosing);
+  };
   const onsearch = (/** @type {Event} */ event) => search(valueOf(event));
   const onscroll = { handleEvent: () => paint(), passive: true };
 
@@ -113,9 +117,10 @@ export function createOutline(root, actions, store) {
     const isEmpty = !rows.length && !state.search.hits && !state.flow.problem;
     render(
       html`<div class="search">
-          <input type="search" id="search" autocomplete="off" spellcheck="false" placeholder=${`${say("search")}  ( / )`} aria-label=${say("search")} @input=${onsearch} @keydown=${onsearchkey}>
+          <button type="button" class="quiet new" @click=${actions.start}>${icon("square-pen")}${say("new_talk")}<kbd>n</kbd></button>
+          <div class="field">${icon("search")}<input type="search" id="search" autocomplete="off" spellcheck="false" placeholder=${say("search")} aria-label=${say("search")} @input=${onsearch} @keydown=${onsearchkey}><kbd>/</kbd>${filterButton(state, say, searching)}</div>
           <p class="count" role="status">${count(state.search, say)}</p>
-          <div class="heads"><button type="button" class="quiet small" @click=${actions.start}>${say("new_talk")}</button>${filters(state, say, searching, () => field().value)}</div>
+          ${state.view.filters ? filters(state, say, searching, () => field().value) : nothing}
         </div>
         <div class="tree" role=${rows.length ? "tree" : "group"} aria-multiselectable=${rows.length ? "true" : nothing} tabindex="0" aria-label=${say("outline_tree")} aria-activedescendant=${active && !active.day ? rowId(active.id) : nothing}
           @scroll=${onscroll} @keydown=${onkey} @click=${onclick} @dragstart=${ondrag}>
@@ -135,7 +140,7 @@ export function createOutline(root, actions, store) {
     paint();
     view.rows = rows;
     const found = tree();
-    const measure = () => Object.assign(view, { height: rowHeight(found), room: found.clientHeight });
+    const measure = () => Object.assign(view, { room: found.clientHeight });
     measure();
     new ResizeObserver(() => {
       measure();
@@ -186,11 +191,6 @@ function later(run) {
   return Object.assign(start, { cancel: () => clearTimeout(timer) });
 }
 
-/** @param {HTMLElement} list */
-function rowHeight(list) {
-  return parseFloat(getComputedStyle(list).getPropertyValue("--row")) || 42;
-}
-
 /** @param {HTMLElement} list @param {OutlineView} view @param {number} place */
 function bringIntoSight(list, { height, room }, place) {
   const top = place * height;
@@ -202,7 +202,7 @@ function bringIntoSight(list, { height, room }, place) {
 /** @param {State} state @param {Say} say @param {Summaries} summaries */
 function below({ building, flow }, say, { askToBuild, stopBuilding }) {
   if (!building)
-    return html`<button type="button" class="quiet" ?disabled=${!flow.nodes.length} @click=${askToBuild}>${say("build")}</button>`;
+    return html`<button type="button" class="quiet" ?disabled=${!flow.nodes.length} @click=${askToBuild}>${icon("sparkles")}${say("build")}</button>`;
   const words = say("building", building);
   return html`<progress max=${building.total} value=${building.done} aria-label=${words}></progress><span role="status">${words}</span><button type="button" class="quiet" @click=${stopBuilding}>${say("stop")}</button>`;
 }

@@ -1,11 +1,12 @@
 // One line of the outline, and what keys do in the list.
 
 import { NODE } from "../composer/composer.js";
+import { titleOf } from "../graph/live.js";
 import { SIGNS } from "../graph/overlay.js";
 import { icon } from "../lib/icon.js";
 import { html, nothing } from "../lib/lit.js";
 import { marked } from "../lib/marked.js";
-import { timeOfDay } from "../lib/time.js";
+import { timeOf, timeOfDay } from "../lib/time.js";
 import { nameOfDay } from "./days.js";
 
 /** @import { Choosing } from "../app/choosing.js" */
@@ -40,20 +41,18 @@ export function drawRow(state, say, row, place, active, height) {
   const named = state.flow.branches?.[row.id] ?? "";
   const titles = row.merges.map(name).join(", ");
   const merge = row.merges.length ? say("merges", { titles }) : "";
-  const about = [brief?.summary, branch, merge].filter(Boolean).join(" · ");
-  const fold = row.holds ? (row.folded ? "▸" : "▾") : "";
+
   const title = brief ? marked(known, state.search.hits ? state.search.text : "") : "…";
-  const when = brief?.timestamp ? timeOfDay(brief.timestamp, state.view.lang) : "";
-  const signs = [
-    brief?.pinned ? "pin" : "",
-    brief?.note ? "sticky-note" : "",
-    state.flow.opens?.[row.id] ? "workflow" : "",
-  ];
-  const badge = html`<span class="badge" aria-hidden="true">⋈ ${titles}</span><span class="hidden">${merge}</span>`;
-  const marks = html`${named ? html`<span class="badge named">${named}</span>` : nothing}${merge ? badge : nothing}${row.branches ? html`<span class="badge">↳${row.branches}</span>` : nothing}${brief?.files ? html`<span class="badge">±${brief.files}</span>` : nothing}${signs.map((sign) => (sign ? icon(/** @type {IconName} */ (sign)) : nothing))}`;
+  const clock = state.search.hits ? timeOf : timeOfDay; // hits do not stand below their day
+  const when = brief?.timestamp ? clock(brief.timestamp, state.view.lang) : "";
+  const shown = row.kind === "start" || row.kind === "try" || state.search.hits ? when : ""; // turns follow closely
+  const about = [brief?.summary, branch, merge, when].filter(Boolean).join(" · ");
+  const count = (/** @type {IconName} */ sign, /** @type {number | undefined} */ number) =>
+    number ? html`<span class="badge">${icon(sign)}${number}</span>` : nothing;
+  const marks = html`${named ? html`<span class="badge named">${named}</span>` : nothing}${merge ? html`${icon("git-merge")}<span class="hidden">${merge}</span>` : nothing}${count("git-branch", row.branches)}${count("file-diff", brief?.files)}${brief?.pinned ? icon("pin") : nothing}${brief?.note ? icon("sticky-note") : nothing}${state.flow.opens?.[row.id] ? icon("workflow") : nothing}`;
   return html`<div id=${rowId(row.id)} class=${classes} role="treeitem" data-id=${row.id} aria-level=${row.level} aria-selected=${selected || picked ? "true" : "false"} draggable="true"
     aria-expanded=${row.holds ? String(!row.folded) : nothing} title=${about || nothing}
-    .style=${`top:${place * height}px;--level:${Math.min(row.level, DEEPEST) - 1}`}><span class="fold" aria-hidden="true">${fold}</span>${mark("↳", branch)}<span class="title">${title}</span><span class="more"><time class="badge" aria-hidden="true">${when}</time><span class="marks">${marks}</span></span></div>`;
+    .style=${`top:${place * height}px;--level:${Math.min(row.level, DEEPEST) - 1}`}><span class="fold">${row.holds ? icon("chevron-down") : nothing}</span>${branch ? html`${icon("corner-down-right")}<span class="hidden">${branch}</span>` : nothing}<span class="title">${title}</span><span class="marks">${marks}</span>${shown ? html`<time class="badge" aria-hidden="true">${shown}</time>` : nothing}</div>`;
 }
 
 /** @param {State} state @param {Say} say @param {Row} row @param {Live} live @param {number} place @param {number} height */
@@ -61,14 +60,7 @@ function liveRow(state, say, row, live, place, height) {
   const doing = live.kind === "working" ? live.doing || say("working") : say(`live_${live.kind}`);
   const here = state.turn === row.id ? " here" : "";
   return html`<div id=${rowId(row.id)} class="row live ${live.kind}${here}" role="treeitem" data-id=${row.id} aria-level=${row.level} aria-selected="false" title=${doing}
-    .style=${`top:${place * height}px;--level:${Math.min(row.level, DEEPEST) - 1}`}><span class="fold">${icon(SIGNS[live.kind])}</span><span class="hidden">${doing}: </span><span class="title">${live.prompt}</span></div>`;
-}
-
-/** @param {string} sign @param {string} words */
-function mark(sign, words) {
-  return words
-    ? html`<span class="sign" aria-hidden="true">${sign}</span><span class="hidden">${words}</span>`
-    : nothing;
+    .style=${`top:${place * height}px;--level:${Math.min(row.level, DEEPEST) - 1}`}><span class="fold">${icon(SIGNS[live.kind])}</span><span class="hidden">${doing}: </span><span class="title">${titleOf(live, say)}</span></div>`;
 }
 
 /** @param {Event} event @returns {HTMLElement | null} */

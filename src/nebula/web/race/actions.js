@@ -60,7 +60,9 @@ export function createRaceActions(store, { ask, attempt, notice }, { open }, { t
         const { flow, flowId } = store.state;
         const data = { prompt, from: continuing(store.state), flow_id: flow.id || flowId, ...entrants };
         const begun = await ask("race", judge ? { ...data, judge } : data);
-        store.change("race_begun", { begun: { models: [], ...entrants, ...begun, prompt } });
+        store.change("race_begun", {
+          begun: { models: [], ...entrants, ...begun, prompt, parents: data.from, flow_id: data.flow_id },
+        });
         used();
       }),
     /** @param {string} traceId Of a try, or of the race. */
@@ -75,6 +77,7 @@ export function createRaceActions(store, { ask, attempt, notice }, { open }, { t
         const part = paths.length ? { paths } : {};
         const done = await ask("take", { node_id: nodeId, ...part });
         const words = [
+          ...done.remarks,
           done.paths.length ? say()("race_taken", { paths: done.paths.join(", ") }) : say()("race_taken_nothing"),
           done.conflicts.length ? say()("race_conflicts", { paths: done.conflicts.join(", ") }) : "",
           ...done.left_out,

@@ -1,6 +1,6 @@
 // The line to the server: questions and their answers, events, and coming back after a break.
 //
-//   const link = new Link(url, token, { onstatus, onevents, onready });
+//   const link = new Link(url, () => token, { onstatus, onevents, onready });
 //   const { nodes } = await link.ask("search_nodes", { text: "…" });
 //
 // `onready(present, resumed)` is called whenever the line stands; unless `resumed`, all that was known may be out of date.
@@ -51,7 +51,7 @@ export class Link {
   /** @type {Map<string, Promise<any>>} Answers to what was asked ahead, until somebody wants them. */
   #early = new Map();
 
-  /** @param {string} url @param {string} token @param {Listener} listener @param {Question[]} ahead */
+  /** @param {string} url @param {() => string} token @param {Listener} listener @param {Question[]} ahead */
   constructor(url, token, listener, ahead = []) {
     this.#url = url;
     this.#token = token;
@@ -68,7 +68,7 @@ export class Link {
    * @param {string} token
    */
   useToken(token) {
-    this.#token = token;
+    this.#token = () => token;
     const old = this.#socket;
     this.#socket = null; // its end is no news any more
     old?.close();
@@ -114,7 +114,8 @@ export class Link {
     this.#askedAt = Date.now();
     try {
       const lang = document.documentElement.lang;
-      const greeting = this.ask("hello", this.#token ? { token: this.#token, lang } : { lang });
+      const token = this.#token();
+      const greeting = this.ask("hello", token ? { token, lang } : { lang });
       this.#askAhead();
       const hello = await greeting;
       const since =

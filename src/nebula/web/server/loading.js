@@ -23,7 +23,7 @@ export function createLoading(store, { ask, attempt }) {
     store.change("asking");
     const [flow, first, all] = questionsAt(wanted, node).map(({ action, data }) => ask(action, data));
     const titles = first.catch(() => ({ nodes: [] })); // those that are missing are asked for anyway
-    attempt(async () => store.change("flows", { flows: (await all).flows })); // for the choice of a flow: nothing waits for it
+    attempt(() => takeFlows(all)); // for the choice of a flow: nothing waits for it
     const found = await flow.catch(unlessNotShown);
     if (wanted !== store.state.flowId) return; // another flow was chosen meanwhile
     // What was heard while the answer was on its way may be newer than the answer: then it is asked for again.
@@ -33,13 +33,29 @@ export function createLoading(store, { ask, attempt }) {
       return;
     }
     const { flow_id: id, name, ids, pairs, tries, branches, opens, begun } = found;
-    const connections = pairs.map((/** @type {[number, number]} */ [source, target]) => ({
-      source: ids[source],
-      target: ids[target],
+    const connections = pairs.map((/** @type {[number, number]} */ pair) => ({
+      source: ids[pair[0]],
+      target: ids[pair[1]],
     }));
     const place = node ?? (store.state.flow.id !== id && store.state.selected === null ? placeIn(id) : null);
     store.change("flow", { flow: { id, name, nodes: ids, connections, tries, branches, opens, begun }, place });
     store.change("briefs", { nodes: (await titles).nodes });
+  }
+
+  // What was heard of a flow while the list was on its way may be newer than the list: then it is asked for again.
+  /** @param {Promise<any>} list */
+  async function takeFlows(list) {
+    const { flows: before } = store.state;
+    const { flows } = await list;
+    if (store.state.flows !== before) return takeFlows(ask("list_flows"));
+    store.change("flows", { flows });
+  }
+
+  // Where the flow cannot be had, what went wrong is told, and a prompt begins anew.
+  /** @param {string | null} node */
+  async function comeTo(node) {
+    const done = await attempt(() => loadFlow(node));
+    if (!done && store.state.status === "open") store.change("placed"); // else it is asked for again
   }
 
   // What was imported lies in a flow of its own: where nobody asked for the first flow and nothing is in it, the one changed
@@ -69,7 +85,7 @@ export function createLoading(store, { ask, attempt }) {
       store.change("hello", { modes, project, turns, races, resumed, now: Date.now() });
       asked.clear();
       if (resumed) return;
-      await attempt(() => loadFlow(store.state.flow.id ? null : node));
+      await comeTo(store.state.flow.id ? null : node);
       if (!node && !turns.length) await attempt(leaveEmptyFlow);
     },
     async refresh() {
@@ -82,7 +98,7 @@ export function createLoading(store, { ask, attempt }) {
     /** @param {string} flowId @param {string | null} node */
     async chooseFlow(flowId, node = null) {
       store.change("choose_flow", { flowId });
-      await attempt(() => loadFlow(node));
+      await comeTo(node);
     },
     // Short forms for rows in sight; each is asked for once.
     /** @param {string[]} ids */
@@ -93,11 +109,13 @@ export function createLoading(store, { ask, attempt }) {
       await attempt(async () => store.change("briefs", await ask("get_nodes", { node_ids: wanted })));
       for (const id of wanted) asked.delete(id);
     },
+    // Whole turns that are not known, or have changed since.
     /** @param {string[]} ids */
     bodies(ids) {
       for (const id of ids) {
         const key = `body ${id}`;
-        if (asked.has(key) || store.state.status !== "open") continue;
+        const known = store.state.bodies.get(id);
+        if ((known && !known.isOutdated) || asked.has(key) || store.state.status !== "open") continue;
         asked.add(key);
         attempt(async () =>
           store.change("body", { node: await ask("get_node", { node_id: id }).catch(unreadable(id)) }),

@@ -118,10 +118,11 @@ function created(state, all) {
   return { ...state, briefs, flow };
 }
 
+// What was read stands until it is read again: whoever is at work in the turn keeps the focus and an open menu.
 /** @param {State} state @param {{ node_id: string, node: Brief }} data */
 function changed(state, { node_id, node }) {
-  const bodies = new Map(state.bodies);
-  bodies.delete(node_id);
+  const body = state.bodies.get(node_id);
+  const bodies = body ? withEntries(state.bodies, [[node_id, { ...body, isOutdated: true }]]) : state.bodies;
   return { ...state, bodies, briefs: withEntries(state.briefs, [[node_id, node]]) };
 }
 
@@ -143,7 +144,9 @@ function flowUpdated(state, data) {
   const known = state.flows.some(
     (flow) => flow.id === data.flow_id && flow.name === data.name && Boolean(flow.archived) === Boolean(data.archived),
   );
-  if (data.flow_id !== state.flow.id) return known && !data.deleted ? state : { ...state, outdated: true };
+  // A list that is on its way may lack what was heard of just now: that it was is seen by the list's being another.
+  if (data.flow_id !== state.flow.id && known && !data.deleted) return { ...state, flows: [...state.flows] };
+  if (data.flow_id !== state.flow.id) return { ...state, outdated: true };
   const same = data.node_count === state.flow.nodes.length && data.connection_count === state.flow.connections.length;
   return data.only_grew && same && known ? state : { ...state, outdated: true };
 }

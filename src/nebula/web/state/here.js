@@ -41,6 +41,14 @@ export function isBusy(state) {
 }
 
 /**
+ * Whether a prompt can be sent: not before it is known what it continues, or it would begin a conversation of its own.
+ * @param {State} state
+ */
+export function canSend(state) {
+  return state.status === "open" && state.placed && !isBusy(state) && state.sending === null;
+}
+
+/**
  * The turn here that hears what is said now; plain chat has no further round to hear it in.
  * @param {State} state
  */

@@ -22,6 +22,8 @@
  * @typedef {object} Race
  * @property {string} traceId
  * @property {string} prompt
+ * @property {string[]} parents What all tries continue.
+ * @property {string} flowId
  * @property {Try[]} tries
  * @property {boolean} isOver
  * @property {string} opinion What the judge thinks.
@@ -30,10 +32,11 @@
 
 const MOST_STEPS = 30;
 
-/** @typedef {{ trace_id: string, trace_ids: string[], models: string[], prompt: string }} Begun */
+/** @typedef {{ trace_id: string, trace_ids: string[], models: string[], prompt: string, parents?: string[], flow_id?: string }} Begun */
 
 /** @param {Begun} begun @returns {Race} */
-export function beginRace({ trace_id: traceId, trace_ids: traceIds, models, prompt }) {
+export function beginRace(begun) {
+  const { trace_id: traceId, trace_ids: traceIds, models, prompt, parents = [], flow_id: flowId = "" } = begun;
   const tries = traceIds.map((each, place) => ({
     number: place + 1,
     traceId: each,
@@ -51,7 +54,7 @@ export function beginRace({ trace_id: traceId, trace_ids: traceIds, models, prom
     cost: null,
     seconds: null,
   }));
-  return { traceId, prompt, tries, isOver: false, opinion: "", remarks: [] };
+  return { traceId, prompt, parents, flowId, tries, isOver: false, opinion: "", remarks: [] };
 }
 
 /**

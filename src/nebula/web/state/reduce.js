@@ -24,6 +24,7 @@ const CHANGES = {
   }),
   flows: (state, { flows }) => ({ ...state, flows }),
   flow: (state, { flow, place = null }) => withFlow(state, flow, place),
+  placed: (state) => ({ ...state, placed: true }),
   choose_flow: (state, { flowId }) => ({ ...EMPTY, ...kept(state), flowId }),
   briefs: (state, { nodes }) => ({ ...state, briefs: withEntries(state.briefs, nodes.map(withId)) }),
   body: (state, { node }) => ({ ...state, bodies: withEntries(state.bodies, [withId(node)]) }),
@@ -125,6 +126,8 @@ function toggled(state, id) {
 
 /** @param {State} state @param {string} traceId @returns {State} */
 function watching(state, traceId) {
+  if (state.race?.tries.some((each) => each.traceId === traceId))
+    return { ...state, view: { ...state.view, dialog: "race" } };
   const turn = state.turns.get(traceId);
   if (!turn) return state;
   const [first = null, ...others] = turn.parents;

@@ -2,7 +2,7 @@
 
 import { extended, layoutOf, settled } from "../graph/layout/layout.js";
 import { liveTurns } from "../graph/live.js";
-import { withDays } from "../outline/days.js";
+import { newestFirst, withDays } from "../outline/days.js";
 import { withLive } from "../outline/live_rows.js";
 import { grown, pathTo, rowsOf, topologyOf } from "./topology.js";
 
@@ -73,7 +73,9 @@ export function createSelectors() {
     ) => (folding ? layoutOf(shape, { folding, opened, shape: wide }) : drawn(shape, `${flowId} ${arranged}`, wide)),
   );
   const live = createLive();
-  const rows = remembered(rowsOf);
+  const rows = remembered((/** @type {Topology} */ shape, /** @type {ReadonlySet<string>} */ folded) =>
+    newestFirst(rowsOf(shape, folded)),
+  );
   const rowsWithDays = remembered(withDays);
   const rowsWithLive = remembered(withLive);
   const path = remembered(pathTo);

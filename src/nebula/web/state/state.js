@@ -24,7 +24,7 @@ import { NO_TURNS } from "./turns.js";
  * @property {number} [images]
  * @property {string} [problem]
  */
-/** @typedef {{ id: string, prompt: string, response: string, tags: string[], summary?: string, [more: string]: any }} Body */
+/** @typedef {{ id: string, prompt: string, response: string, tags: string[], summary?: string, isOutdated?: boolean, [more: string]: any }} Body */
 /** @typedef {{ id: string, name: string, problem?: string, [more: string]: any }} FlowHead */
 
 /**
@@ -88,7 +88,7 @@ import { NO_TURNS } from "./turns.js";
  * @property {string} tab The part in sight where there is room for one only.
  * @property {boolean} graph
  * @property {boolean} drawer
- * @property {"" | "help" | "palette" | "new_flow" | "rename_flow" | "build" | "files" | "lines" | "compare" | "figures" | "delete" | "delete_flow" | "edit_turn" | "move_branch" | "name_branch" | "nest_branch" | "note_turn" | "rename_tag" | "outside" | "count_flow" | "race"} dialog
+ * @property {"" | "help" | "palette" | "new_flow" | "rename_flow" | "build" | "files" | "lines" | "compare" | "figures" | "delete" | "delete_flow" | "edit_turn" | "link_flow" | "link_turn" | "move_branch" | "name_branch" | "nest_branch" | "note_turn" | "rename_tag" | "outside" | "count_flow" | "race"} dialog
  * @property {string[]} due Turns whose summaries the dialog asks about.
  * @property {string} lang
  * @property {string} theme

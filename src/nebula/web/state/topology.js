@@ -83,10 +83,14 @@ export function grown(before, nodes, connections, tries = {}) {
     primary.push(-1);
   }
   let inOrder = true; // as mostly: then nothing has to be sorted
+  const unique = index.size === ids.length;
+  let last = start; // the turn that was continued last: mostly the next connection goes on from it to the one after it
   for (let number = 0; number < connections.length; number++) {
-    const from = index.get(connections[number].source);
-    const to = index.get(connections[number].target);
+    const { source, target } = connections[number];
+    const from = unique && ids[last] === source ? last : index.get(source);
+    const to = unique && ids[last + 1] === target ? last + 1 : index.get(target);
     if (from === undefined || to === undefined) continue;
+    last = to;
     if (from >= to) inOrder = false;
     join(children, from, to);
     join(parents, to, from);
@@ -203,8 +207,10 @@ export function rowsOf(topology, folded = new Set()) {
     for (let line = pending.pop(); line; line = pending.pop()) {
       if (seen[line.head]) continue;
       const turns = lineOf(line.head, primary, seen);
-      const sides = turns.map((place) => sidesOf(topology, place));
-      const leaving = sides.flat().filter((place) => !seen[place]);
+      /** @type {number[]} */
+      const leaving = [];
+      for (let number = 0; number < turns.length; number++)
+        for (const side of sidesOf(topology, turns[number])) if (!seen[side]) leaving.push(side);
       const holds = turns.length > 1 || leaving.length > 0;
       const isFolded = holds && folded.has(ids[line.head]);
       const shown = line.hidden ? 0 : isFolded ? 1 : turns.length;
@@ -219,7 +225,7 @@ export function rowsOf(topology, folded = new Set()) {
           kind,
           from,
           merges,
-          branches: sides[number].length,
+          branches: sidesOf(topology, place).length,
           holds: !number && holds,
           folded: !number && isFolded,
         });

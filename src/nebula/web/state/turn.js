@@ -20,6 +20,7 @@
  * @property {string[]} [remarks]
  * @property {string} [network] The command that asks for the network.
  * @property {string} [folders] The folders that commands would read.
+ * @property {string} [secrets] The secret files that commands would read.
  * @property {string} [fetch] The page that would be fetched.
  * @property {string} [call] What a tool of an MCP server would be called with.
  * @property {string} [tool]

@@ -5,6 +5,7 @@ import { fieldOf } from "../lib/dom.js";
 import { icon, iconButton } from "../lib/icon.js";
 import { html, nothing } from "../lib/lit.js";
 import { timeOf, wholeTimeOf } from "../lib/time.js";
+import { more } from "./more.js";
 
 /** @import { Edits } from "../graph/edits.js" */
 /** @import { Labels } from "../lib/markdown.js" */
@@ -14,8 +15,8 @@ import { timeOf, wholeTimeOf } from "../lib/time.js";
 
 const COPIED_MS = 2000;
 
-/** @param {Body} body @param {boolean} hasFiles @param {Say} say @param {Labels} labels @param {ReadingActions} actions */
-export function acts(body, hasFiles, say, labels, { turns, edits, files }) {
+/** @param {Body} body @param {boolean} hasFiles @param {Say} say @param {Labels} labels @param {ReadingActions} actions @param {boolean} selected */
+export function acts(body, hasFiles, say, labels, { turns, edits, files, operations }, selected) {
   const { id } = body;
   return html`<div class="acts">
     <span class="icons" role="group" aria-label=${say("turn_actions")}>
@@ -24,8 +25,9 @@ export function acts(body, hasFiles, say, labels, { turns, edits, files }) {
       ${iconButton("pencil", say("edit"), () => turns.edit(id))}
       ${hasFiles ? iconButton("file-diff", say("files"), () => files.lookAtFiles(id), { kind: "files-of" }) : nothing}
       ${iconButton("trash", say("delete"), () => edits.remove([id]))}
+      ${selected ? more(say, operations) : nothing}
     </span>
-    ${tags(body, say, edits)} ${facts(body)}
+    ${facts(body)} ${tags(body, say, edits)}
   </div>`;
 }
 
@@ -57,7 +59,7 @@ function tags({ id, tags: known }, say, { tag }) {
     field.value = "";
     if (wanted.length) tag(id, [...new Set([...known, ...wanted])]);
   };
-  return html`<span class="tags">${known.map(one)}<form @submit=${add}><input name="tag" type="text" autocomplete="off" placeholder=${say("add_tag")} aria-label=${say("tags")}></form></span>`;
+  return html`<span class="tags"><form @submit=${add}><input name="tag" type="text" autocomplete="off" placeholder=${say("add_tag")} aria-label=${say("tags")}></form>${known.map(one)}</span>`;
 }
 
 /** @param {Body} body */

@@ -58,7 +58,7 @@ function always(say, act) {
 
 /** @param {Cue} ask @param {number} chosen @param {number} count @param {Say} say */
 function agreement(ask, chosen, count, say) {
-  if (ask.network || ask.fetch || ask.folders || ask.call || ask.read) return say("allow");
+  if (ask.network || ask.fetch || ask.folders || ask.secrets || ask.call || ask.read) return say("allow");
   if (count < 2) return say("apply");
   return chosen === count ? say("apply_all", { count }) : say("apply_some", { chosen, count });
 }
@@ -89,9 +89,15 @@ function heading(ask, say) {
   if (ask.network) return titled("globe", say("ask_network"));
   if (ask.fetch) return titled("globe", say("ask_fetch"));
   if (ask.folders) return titled("folder", say("ask_folders"));
+  if (ask.secrets) return titled("eye", say("ask_secrets"));
   if (ask.call) return titled("wrench", say("ask_call", { tool: ask.tool }));
   if (ask.read) return titled("eye", say("ask_read", { path: ask.path }));
-  if (ask.changes) return titled("terminal", say("ask_set", { count: ask.changes.length }));
+  const isTaken = ask.tool === "take";
+  if (ask.changes)
+    return titled(
+      isTaken ? "file-diff" : "terminal",
+      say(isTaken ? "ask_taken" : "ask_set", { count: ask.changes.length }),
+    );
   const [verb, rest] = say("ask_write", { path: "\0" }).split("\0");
   return html`${icon("file-diff")}<span>${verb}${pathOf(ask.path ?? "")}${rest}</span>${counts(countsOf(hunksOf(ask.diff ?? "")))}`;
 }
@@ -107,7 +113,7 @@ function subject(ask, say) {
 // What the answer is about: one diff, a set of them to choose from, or the command that asks for the network.
 /** @param {Cue} ask @param {Say} say */
 function about(ask, say) {
-  const words = ask.network ?? ask.fetch ?? ask.folders ?? ask.call;
+  const words = ask.network ?? ask.fetch ?? ask.folders ?? ask.secrets ?? ask.call;
   if (words) return quoted(words, say("diff"));
   if (ask.read) return nothing;
   if (ask.changes) return ask.changes.map((change, place, { length }) => file(change, place, length, say));

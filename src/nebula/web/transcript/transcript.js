@@ -69,7 +69,7 @@ export function createTranscript(root, actions, loading, selectors, working) {
     aim(view, state, turn);
     const path = selectors.path(state).filter((id) => id !== turn?.nodeId);
     const shown = path.slice(-(TURNS_AT_FIRST + view.more));
-    loading.bodies([...shown, ...(turn?.nodeId ? [turn.nodeId] : [])].filter((id) => !state.bodies.has(id)));
+    loading.bodies([...shown, ...(turn?.nodeId ? [turn.nodeId] : [])]);
     const earlier = path.length - shown.length;
     const showMore = () => {
       view.more += 50;
@@ -77,7 +77,15 @@ export function createTranscript(root, actions, loading, selectors, working) {
     };
     const link = (/** @type {string} */ word) => linkOfWord(state.project, word);
     const ticks = { done: say("task_done"), todo: say("task_todo") };
-    const labels = { copy: say("copy"), copied: say("copied"), ...ticks, open: say("open_in_editor_plain"), link };
+    const drawing = { draw: say("draw"), source: say("source") };
+    const labels = {
+      copy: say("copy"),
+      copied: say("copied"),
+      ...ticks,
+      ...drawing,
+      open: say("open_in_editor_plain"),
+      link,
+    };
     const topology = selectors.topology(state);
     const node = (/** @type {string} */ id) => drawNode(state, id, topology, say, labels, actions, loading);
     root.setAttribute("aria-label", say("said_here"));
@@ -206,7 +214,7 @@ function drawNode(state, id, topology, say, labels, actions, loading) {
       ${decided(body.texts ?? []).map((each) => decisionLine(each, say))}
       ${changedFiles(body, say, project, alive, actions.files)}
       ${body.summary ? html`<p class="summary"><b>${say("summary")}</b> ${body.summary}</p>` : nothing}
-      ${acts(body, hasFiles, say, labels, actions)}
+      ${acts(body, hasFiles, say, labels, actions, selected)}
     </article>`;
   });
 }
@@ -221,12 +229,14 @@ function mergeLine(id, merged, titles, say, { edits }) {
 /** @param {Turn} turn @param {Say} say @param {Labels} labels @param {ReadingActions} actions @param {HTMLElement} working */
 function live(turn, say, labels, { turns }, working) {
   const waits = html`<div class="meanwhile unheard" role="status"><p class="hint">${say("steer_waits")}</p>${turn.waiting.map((each) => plain(each.text))}</div>`;
+  const failed = isOver(turn) && turn.status !== "ok" && turn.status !== "cancelled";
+  const remark = (/** @type {string} */ text) =>
+    html`<p class="remark ${failed ? "failed" : ""}">${failed ? icon("circle-alert") : nothing}<span>${text}</span></p>`;
   return html`<article class="turn live" aria-live="polite">
     ${said("prompt", say("you"), plain(turn.prompt))}
     ${turn.said.map((part, place) => spoken(part, turn.said[place - 1], say, labels))}
     ${turn.waiting.length ? waits : nothing}
-    ${turn.remarks.map((text) => html`<p class="remark">${text}</p>`)}
-    ${turn.status === LOST ? html`<p class="remark">${say("turn_lost")}</p>` : nothing}
+    ${turn.remarks.map(remark)} ${turn.status === LOST ? remark(say("turn_lost")) : nothing}
     ${checklist(turn.steps, say)}
     ${turn.ask ? question(turn.ask, turn.traceId, say, turns) : nothing}
     ${turn.line ? html`<p class="acts"><span class="facts">${turn.line}</span></p>` : nothing}

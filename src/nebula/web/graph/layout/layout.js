@@ -8,6 +8,7 @@ import { stemsOf } from "./stems.js";
 import { tidyTree } from "./tree.js";
 
 /** @import { Topology } from "../../state/topology.js" */
+/** @import { Stems } from "./stems.js" */
 /**
  * @typedef {object} Region A conversation, in middles of cards and rows.
  * @property {number[]} roots Its first turn; several are tries of one beginning.
@@ -51,11 +52,7 @@ export function layoutOf(topology, { folding = false, opened = new Set(), shape 
   for (let number = 0; number < order.length; number++) hang(layout, topology, order[number]);
   const stems = stemsOf(layout, order);
   const across = tidyTree(stems.tree);
-  for (let number = 0; number < order.length; number++) {
-    const place = order[number];
-    layout.x[place] = across[stems.of[shownFor(layout, place)]];
-  }
-  measure(layout, order);
+  measure(layout, order, stems, across);
   arrange(layout, shape);
   for (let number = 0; number < order.length; number++) enter(layout, order[number]);
   sortRows(layout);
@@ -68,7 +65,7 @@ function bare(count, { run, runs }) {
     x: filled(count, 0),
     row: filled(count, 0),
     above: filled(count, -1),
-    below: Array.from({ length: count }, () => NONE),
+    below: filled(count, NONE),
     region: filled(count, -1),
     regions: [],
     run,
@@ -82,7 +79,13 @@ function bare(count, { run, runs }) {
 
 /** @param {Layout} layout */
 function sortRows({ byRow, x }) {
-  for (const row of byRow) row?.sort((one, other) => x[one] - x[other]);
+  for (const row of byRow) if (row && !isSorted(row, x)) row.sort((one, other) => x[one] - x[other]);
+}
+
+/** @param {number[]} row @param {number[]} x */
+function isSorted(row, x) {
+  for (let at = 1; at < row.length; at++) if (x[row[at]] < x[row[at - 1]]) return false;
+  return true;
 }
 
 /**
@@ -142,18 +145,20 @@ export function extended(layout, topology) {
   return { ...layout };
 }
 
-/** @param {number} count @param {number} value @returns {number[]} */
+/** @template T @param {number} count @param {T} value @returns {T[]} */
 const filled = (count, value) => new Array(count).fill(value);
 
-// How far each conversation reaches.
-/** @param {Layout} layout @param {number[]} order */
-function measure(layout, order) {
+// Where each turn stands in its conversation, and how far that reaches.
+/** @param {Layout} layout @param {number[]} order @param {Stems} stems @param {Float64Array} across By stem. */
+function measure(layout, order, stems, across) {
   const { region, regions, x, row } = layout;
   for (let number = 0; number < order.length; number++) {
     const place = order[number];
+    const shown = shownFor(layout, place);
     const here = regions[region[place]];
+    x[place] = across[stems.of[shown]];
     here.count++;
-    if (shownFor(layout, place) === place) reach(here, x[place], row[place]);
+    if (shown === place) reach(here, x[place], row[place]);
   }
 }
 

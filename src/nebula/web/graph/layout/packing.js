@@ -18,6 +18,7 @@ const TRIES = 16;
  * @returns {Corner[]}
  */
 export function packed(extents, room) {
+  if (extents.length < 2) return extents.map(() => ({ left: 0, row: 0 }));
   const { rowHeight, shape } = room;
   const area = extents.reduce((sum, each) => sum + each.width * each.rows * rowHeight, 0);
   const widest = extents.reduce((most, each) => Math.max(most, steps(each.width)), 1);
@@ -63,8 +64,10 @@ function shallowest(filled, columns) {
   let best = { column: 0, row: Infinity };
   for (let column = 0; column + columns <= filled.length; column++) {
     let row = 0;
-    for (let each = column; each < column + columns && row < best.row; each++) row = Math.max(row, filled[each]);
+    let each = column;
+    for (; each < column + columns && row < best.row; each++) row = Math.max(row, filled[each]);
     if (row < best.row) best = { column, row };
+    else column = each - 1; // whatever holds the column that was too deep is too deep
     if (best.row === 0) break;
   }
   return best;

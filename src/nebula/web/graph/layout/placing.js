@@ -8,6 +8,7 @@ import { EDGE, firstFrom, LANE } from "./geometry.js";
 
 export const APART = 2 * EDGE + 12; // between two conversations
 const TRIED_ROWS = 3;
+const LOWER = 2 * LANE; // a row further down is worth two lanes aside: below a sibling it looks like what follows that
 
 /** @type {number[]} What most turns have no more of; never added to. */
 export const NONE = [];
@@ -122,9 +123,9 @@ export function slotFor(layout, above, row, taken = []) {
   const wanted = layout.x[above];
   let best = { x: wanted, row };
   let cost = Infinity;
-  for (let down = 0; down < TRIED_ROWS && down * LANE < cost; down++) {
+  for (let down = 0; down < TRIED_ROWS && down * LOWER < cost; down++) {
     const x = nearest(wanted, blocked(layout, above, row + down, taken));
-    const asked = Math.abs(x - wanted) + down * LANE;
+    const asked = Math.abs(x - wanted) + down * LOWER;
     if (asked < cost) [best, cost] = [{ x, row: row + down }, asked];
   }
   return best;

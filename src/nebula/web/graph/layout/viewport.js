@@ -43,15 +43,31 @@ export function centred(view, size, point) {
   return { ...view, x: point.x - size.width / view.scale / 2, y: point.y - size.height / view.scale / 2 };
 }
 
-// All of a box, as large as it fits but never larger than life; so many pixels stay free above it.
-/** @param {Box} box @param {Size} size @param {number} largest @param {number} above @returns {Viewport} */
-export function fitted(box, size, largest = 1, above = 0) {
+// All of a box, as large as it fits but never larger than life; so many pixels stay free above and below it.
+/** @param {Box} box @param {Size} size @param {number} largest @param {number} above @param {number} below @returns {Viewport} */
+export function fitted(box, size, largest = 1, above = 0, below = 0) {
   const width = Math.max(1, box.right - box.left);
   const height = Math.max(1, box.bottom - box.top);
-  const room = { width: size.width, height: Math.max(1, size.height - above) };
+  const room = { width: size.width, height: Math.max(1, size.height - above - below) };
   const scale = Math.min(largest, Math.max(SMALLEST, Math.min(room.width / width, room.height / height)));
   const middle = { x: (box.left + box.right) / 2, y: (box.top + box.bottom) / 2 };
   return panned(centred({ x: 0, y: 0, scale }, room, middle), 0, -above);
+}
+
+// As little blank space as can be: it ends where the box ends, and what is smaller than the view is in its middle.
+/** @param {Viewport} view @param {Size} size @param {Box} box @returns {Viewport} */
+export function filled({ x, y, scale }, size, box) {
+  const along = (
+    /** @type {number} */ at,
+    /** @type {number} */ room,
+    /** @type {number} */ from,
+    /** @type {number} */ to,
+  ) => (to - from <= room ? (from + to - room) / 2 : Math.min(to - room, Math.max(from, at)));
+  return {
+    x: along(x, size.width / scale, box.left, box.right),
+    y: along(y, size.height / scale, box.top, box.bottom),
+    scale,
+  };
 }
 
 // Something of the box always stays in sight: nobody gets lost in blank space.

@@ -67,7 +67,7 @@ function ground(pen, { colour, colouring }, now, { left, top, width, height }) {
     pen.restore();
     shape(0);
   }
-  pen.lineWidth = strong || now.brief?.problem ? 2 : now.hit || now.onPath ? 1.5 : 1;
+  pen.lineWidth = strong || now.brief?.problem ? 2 : now.hit ? 1.5 : 1;
   pen.strokeStyle = colour(edgeOf(now));
   if (now.count) pen.setLineDash([5, 3]);
   pen.stroke();

@@ -69,7 +69,7 @@ function stroke(pen, { colour }, { plain, merging, chosen, heads, coming }, far)
   pen.setLineDash([]);
   pen.fillStyle = colour("--edge");
   pen.fill(heads);
-  pen.lineWidth = far ? 1.75 : 2.25;
+  pen.lineWidth = far ? 1.75 : 2;
   pen.strokeStyle = colour("--accent");
   pen.setLineDash([1, 5]);
   pen.lineCap = "round";
@@ -90,9 +90,9 @@ function forks({ layout }, sight, draw) {
       const children = below[from];
       for (let number = 0; number < children.length; number++) {
         const to = children[number];
-        if (row[to] !== at + 1) continue;
-        const [left, right] = x[from] < x[to] ? [x[from], x[to]] : [x[to], x[from]];
-        if (right >= sight.left && left <= sight.right) draw(from, to);
+        const isLeft = x[from] < sight.left && x[to] < sight.left;
+        const isRight = x[from] > sight.right && x[to] > sight.right;
+        if (!isLeft && !isRight && row[to] === at + 1) draw(from, to);
       }
     }
   }

@@ -1,7 +1,8 @@
 // Each conversation on a ground of its own, in the outline of its tree, with its title above: readable however far away.
 
-import { boxOfRegion, CARD, detailAt, EDGE, pointOf, ROW } from "../layout/geometry.js";
+import { boxAt, boxOfRegion, CARD, detailAt, EDGE, HEAD, pointOf, ROW } from "../layout/geometry.js";
 import { inSight } from "../layout/viewport.js";
+import { timeOf } from "../../lib/time.js";
 import { cut } from "./lettering.js";
 
 /** @import { Region } from "../layout/layout.js" */
@@ -13,6 +14,11 @@ const TITLE = 13;
 const MOST_TITLES = 60;
 const MOST_BRANCHES = 12;
 const NARROWEST = 90; // pixels of a title
+const LEAST = 52; // pixels of one that lies on nothing
+const CONTROLS = 170; // pixels of the corner where the controls are
+const LOWEST = 22; // pixels of the strip above the first card that has words in it
+const ABOVE = HEAD - EDGE;
+const JOINED = 44;
 const BRANCH = 12; // turns that a branch has at least to be named from afar
 
 /** @param {Box} one @param {Box} other */
@@ -29,25 +35,42 @@ function regionsInSight({ layout, viewport, size }) {
 export function drawGrounds(pen, scene) {
   const path = new Path2D();
   for (const region of regionsInSight(scene)) outline(path, scene, region);
-  pen.fillStyle = scene.colour("--surface-sunken");
+  for (const turn of scene.live) add(path, scene, groundOf(scene, turn));
+  pen.fillStyle = scene.colour("--surface");
   pen.fill(path);
+}
+
+// Of a turn at work: joined to that of its conversation.
+/** @param {Scene} scene @param {Scene["live"][number]} turn @returns {Box} */
+function groundOf({ layout }, { x, row, above }) {
+  const { left, top, right, bottom } = boxAt({ x, y: row * ROW });
+  const home = layout.regions[layout.region[above]];
+  return {
+    left: left - EDGE - (home && x > home.right ? JOINED : 0),
+    top: top - EDGE - (home && row > home.bottom ? JOINED : 0),
+    right: right + EDGE + (home && x < home.left ? JOINED : 0),
+    bottom: bottom + EDGE,
+  };
+}
+
+/** @param {Path2D} path @param {Scene} scene @param {Box} box */
+function add(path, { viewport: { x, y, scale } }, { left, top, right, bottom }) {
+  const round = Math.max(2, ROUND * scale);
+  path.roundRect((left - x) * scale, (top - y) * scale, (right - left) * scale, (bottom - top) * scale, round);
 }
 
 // As one, or, where a later turn found its place beside another conversation, row by row as wide as the tree is there.
 /** @param {Path2D} path @param {Scene} scene @param {Region} region */
-function outline(path, { viewport }, region) {
-  const { x, y, scale } = viewport;
-  const round = Math.max(2, ROUND * scale);
-  const add = (/** @type {Box} */ { left, top, right, bottom }) =>
-    path.roundRect((left - x) * scale, (top - y) * scale, (right - left) * scale, (bottom - top) * scale, round);
+function outline(path, scene, region) {
   const whole = boxOfRegion(region);
-  if (!region.ragged) return add(whole);
+  if (detailAt(scene.viewport.scale) === "far") whole.top += ABOVE; // its title stands there
+  if (!region.ragged) return add(path, scene, whole);
   region.spans.forEach(([left, right], at) => {
     if (left > right) return;
     const middle = (region.top + at) * ROW;
     const top = at ? middle - CARD.height / 2 - EDGE : whole.top;
     const sides = { left: left - CARD.width / 2 - EDGE, right: right + CARD.width / 2 + EDGE };
-    add({ ...sides, top, bottom: middle + CARD.height / 2 + EDGE });
+    add(path, scene, { ...sides, top, bottom: middle + CARD.height / 2 + EDGE });
   });
 }
 
@@ -69,7 +92,8 @@ export function drawTitles(pen, scene) {
     const brief = state.briefs.get(id);
     pen.font = fontOf(heading, font);
     const text = heading.text ?? (brief ? brief.title || brief.summary || "–" : "");
-    const width = Math.min(pen.measureText(text).width || NARROWEST, NARROWEST);
+    const least = heading.plate === "soft" ? NARROWEST : LEAST;
+    const width = Math.min(pen.measureText(text).width || least, least, heading.room);
     const box = boxOfTitle(heading, width);
     if (placed.some((other) => meets(box, other.box))) continue;
     placed.push({ heading, box, text });
@@ -85,43 +109,44 @@ const fontOf = ({ strong }, font) => `${strong ? 600 : 400} ${strong ? TITLE : T
 
 /** @param {Heading} heading @param {number} width @returns {Box} */
 const boxOfTitle = ({ left, top }, width) => ({
-  left: left - 6,
+  left: left - 4,
   top: top - 10,
-  right: left + width + 6,
+  right: left + width + 4,
   bottom: top + 10,
 });
 
-// Where all have a little room, each takes what is left.
+// Where all have a little room, each takes what is left up to the next.
 /** @param {CanvasRenderingContext2D} pen @param {Scene} scene @param {{ heading: Heading, box: Box, text: string }} title @param {{ box: Box }[]} all */
 function widen(pen, { font }, title, all) {
-  pen.font = fontOf(title.heading, font);
-  const needed = pen.measureText(title.text).width;
-  for (const room of [title.heading.room, NARROWEST * 2, NARROWEST * 1.5]) {
-    const wider = boxOfTitle(title.heading, Math.min(needed, room));
-    if (wider.right <= title.box.right) return;
-    if (all.some((other) => other !== title && meets(wider, other.box))) continue;
-    title.box = wider;
-    return;
-  }
+  const { heading, box, text } = title;
+  pen.font = fontOf(heading, font);
+  let end = heading.left + Math.min(pen.measureText(text).width, heading.room);
+  for (const { box: other } of all)
+    if (other.left > box.left && other.top < box.bottom && other.bottom > box.top) end = Math.min(end, other.left - 6);
+  title.box = boxOfTitle(heading, Math.max(end - heading.left, box.right - box.left - 8));
 }
 
 /** @param {CanvasRenderingContext2D} pen @param {Scene} scene @param {{ heading: Heading, box: Box, text: string }} title */
 function write(pen, { font, colour }, { heading, box, text }) {
   pen.font = fontOf(heading, font);
-  const room = box.right - box.left - 12;
+  const room = box.right - box.left - 8;
   if (heading.plate) {
-    pen.fillStyle = colour("--surface");
-    pen.globalAlpha = 0.88;
+    const isSoft = heading.plate === "soft";
+    pen.fillStyle = colour(isSoft ? "--surface-sunken" : "--surface-raised");
+    pen.globalAlpha = isSoft ? 0.85 : 1;
     pen.beginPath();
-    pen.roundRect(box.left, box.top, box.right - box.left, 20, 6);
+    pen.roundRect(box.left - 4, box.top - 2, box.right - box.left + 8, 24, 8);
     pen.fill();
     pen.globalAlpha = 1;
+    pen.lineWidth = 1;
+    pen.strokeStyle = colour("--line");
+    if (!isSoft) pen.stroke();
   }
   pen.fillStyle = colour(heading.strong ? "--text" : "--text-faint");
   pen.fillText(cut(pen, text, room + 1), heading.left, heading.top + 1);
 }
 
-/** @typedef {{ place: number, left: number, top: number, room: number, strong: boolean, plate: boolean, text?: string }} Heading */
+/** @typedef {{ place: number, left: number, top: number, room: number, strong: boolean, plate: "" | "soft" | "pill", text?: string }} Heading `plate`: what it lies on. */
 
 /** @param {Scene} scene @returns {Heading[]} */
 function headings(scene) {
@@ -134,7 +159,8 @@ function headings(scene) {
 // The title of a conversation stays in sight while any of it is. Where its first card can be read, that says it, and how
 // long it is stands above.
 /** @param {Scene} scene @param {Region} region @param {boolean} far @returns {Heading | null} */
-function headingOf({ viewport, size, say }, region, far) {
+function headingOf(scene, region, far) {
+  const { viewport, size, say, state, topology } = scene;
   const { x, y, scale } = viewport;
   const box = boxOfRegion(region);
   const place = region.roots[0];
@@ -142,12 +168,37 @@ function headingOf({ viewport, size, say }, region, far) {
   const top = (box.top - y) * scale;
   const room = Math.min(Math.max((box.right - box.left) * scale, 2.4 * NARROWEST), size.width - Math.max(edge, 0) - 20);
   if (top < -20 && (box.bottom - y) * scale < 40) return null;
-  if (top < -20) return { place, left: Math.max(14, edge + 10), top: 16, room, strong: true, plate: true };
-  if (far) return { place, left: Math.max(edge + 6, 8), top: Math.max(top + 3, 12), room, strong: true, plate: true };
-  if (region.count < 2) return null;
-  const text = say("turns", { count: region.count });
-  const left = edge + EDGE * scale + 3;
-  return { place, left, top: top + 21 * scale, room, strong: false, plate: false, text };
+  if (top < -20) {
+    const left = Math.max(14, edge + 10);
+    const beside = size.width - left - CONTROLS;
+    if (beside < LEAST) return null;
+    return { place, left, top: 24, room: Math.min(room, beside), strong: true, plate: "pill" };
+  }
+  if (far) {
+    const at = { left: Math.max(edge + 2, 8), top: Math.max(top + ABOVE * scale - 10, 14) };
+    const free = roomBeside(scene, at);
+    return { place, ...at, room: free < LEAST ? room : free, strong: true, plate: free < LEAST ? "soft" : "" };
+  }
+  if (region.count < 2 || HEAD * scale < LOWEST) return null;
+  const { timestamp } = state.briefs.get(topology.ids[place]) ?? {};
+  const when = timestamp ? `${timeOf(timestamp, state.view.lang)} · ` : "";
+  const text = `${when}${say("turns", { count: region.count })}`;
+  const left = Math.max(8, edge + EDGE * scale + 3);
+  const within = (box.right - x) * scale - left - 8;
+  return within < LEAST ? null : { place, left, top: top + 21 * scale, room: within, strong: false, plate: "", text };
+}
+
+// Pixels from there to the next conversation.
+/** @param {Scene} scene @param {{ left: number, top: number }} at */
+function roomBeside({ layout, viewport: { x, y, scale }, size }, { left, top }) {
+  let end = size.width - 8;
+  for (const region of layout.regions) {
+    const box = boxOfRegion(region);
+    const from = (box.left - x) * scale - 8;
+    if (from <= left || from >= end) continue;
+    if ((box.top + ABOVE - y) * scale < top + 9 && (box.bottom - y) * scale > top - 9) end = from;
+  }
+  return end - left;
 }
 
 // Branches with many turns, the largest first.
@@ -160,7 +211,7 @@ function branches({ layout, viewport, size }) {
     const at = pointOf(layout, place);
     const [left, top] = [(at.x - CARD.width / 2 - x) * scale, (at.y - CARD.height / 2 - y) * scale - 10];
     if (left < 0 || top < 30 || left > size.width - NARROWEST || top > size.height - 10) continue;
-    found.push({ place, left, top, room: 1.6 * NARROWEST, strong: false, plate: true });
+    found.push({ place, left, top, room: 1.6 * NARROWEST, strong: false, plate: "soft" });
     if (found.length >= MOST_BRANCHES) break;
   }
   return found;

@@ -1,5 +1,7 @@
 // Text on a canvas: cut to the room there is, or wrapped into lines.
 
+const WORD = /^[^\s\u2e80-\uffef]{2}$/u; // Japanese and its like may be parted anywhere
+
 /** @param {CanvasRenderingContext2D} pen @param {string} text @param {number} room @param {number} most */
 export function wrapped(pen, text, room, most) {
   /** @type {string[]} */
@@ -9,8 +11,8 @@ export function wrapped(pen, text, room, most) {
     if (lines.length === most - 1) return [...lines, cut(pen, rest, room)];
     const length = fitting(pen, rest, room);
     if (!length) return lines;
-    const space = length < rest.length ? rest.lastIndexOf(" ", length) : length;
-    const end = space > length / 2 ? space : length;
+    const space = rest.lastIndexOf(" ", length);
+    const end = space > 0 && WORD.test(rest.slice(length - 1, length + 1)) ? space : length;
     lines.push(rest.slice(0, end));
     rest = rest.slice(end).trimStart();
   }

@@ -22,14 +22,16 @@ export function createMinimap(canvas, go) {
     press(event);
   });
   canvas.addEventListener("pointermove", press);
-  // Every node of the flow: not before the titles in sight are drawn.
+  // Every node of the flow: not before the titles in sight are seen.
   const paintLater = () => {
-    clearTimeout(painting);
-    painting = window.setTimeout(() => {
-      if (!view) return;
-      nodes(picture, view.layout, view.viewport, view.ink);
-      show();
-    });
+    cancelAnimationFrame(painting);
+    painting = requestAnimationFrame(() =>
+      setTimeout(() => {
+        if (!view) return;
+        nodes(picture, view.layout, view.viewport, view.ink);
+        show();
+      }),
+    );
   };
   const show = () => {
     if (!view) return;
@@ -61,8 +63,8 @@ export function createMinimap(canvas, go) {
     const ink = scene.colour("--blank");
     const known = view?.layout === scene.layout && view.ink === ink ? view.viewport : null;
     view = { layout: scene.layout, ink, viewport: known ?? fitted(bounds, size, 0.2), scene };
-    if (!known) paintLater();
-    show();
+    if (known) show();
+    else paintLater();
   }
   return { draw };
 }

@@ -11,6 +11,7 @@ import { drawGrounds, drawTitles } from "./grounds.js";
 
 /** @import { Scene } from "./scene.js" */
 
+const WORDED = 14; // pixels of a card that has lines for its words
 const COLOURED_AT_ONCE = 400; // turns whose colours are worth asking for
 
 // Returns the ids whose titles are not known yet.
@@ -49,11 +50,13 @@ export function paintPlane(pen, scene) {
 
 const far = createFar(paintPlane);
 
+// Cards with lines for their words while they are large enough for that, then plain blocks.
 /** @param {CanvasRenderingContext2D} pen @param {Scene} scene */
 function blanks(pen, { layout, topology, viewport, size, path, hits, state, colour, colouring }) {
   const { x, y, scale } = viewport;
   const [width, height] = [Math.max(1.5, CARD.width * scale), Math.max(1.5, CARD.height * scale)];
   const round = height > 6 ? Math.min(4, height / 4) : 0;
+  const words = height >= WORDED ? new Path2D() : null;
   const chosen = topology.index.get(state.selected ?? "");
   /** @type {Map<string, Path2D>} */
   const layers = new Map();
@@ -70,12 +73,17 @@ function blanks(pen, { layout, topology, viewport, size, path, hits, state, colo
     const [left, top] = [(at.x - x) * scale - width / 2, (at.y - y) * scale - height / 2];
     if (round) layer.roundRect(left, top, width, height, round);
     else layer.rect(left, top, width, height);
+    words?.rect(left + width * 0.1, top + height * 0.3, width * 0.75, height * 0.13);
+    words?.rect(left + width * 0.1, top + height * 0.57, width * (0.3 + (place % 5) / 10), height * 0.13);
   }
   for (const token of [...layers.keys()].sort()) {
     pen.fillStyle = colour(token);
     pen.globalAlpha = token.startsWith("--hue") ? 0.6 : 1;
     pen.fill(/** @type {Path2D} */ (layers.get(token)));
   }
+  pen.globalAlpha = 0.75;
+  pen.fillStyle = colour("--surface");
+  if (words) pen.fill(words);
   pen.globalAlpha = 1;
   if (chosen === undefined) return;
   const at = pointOf(layout, shownFor(layout, chosen));

@@ -18,7 +18,7 @@ import { shownFor } from "../layout/placing.js";
  * @property {Size} size
  * @property {Set<string>} path
  * @property {Set<string> | null} hits
- * @property {Pick<State, "briefs" | "selected" | "merging" | "flow" | "flows">} state
+ * @property {Pick<State, "briefs" | "selected" | "merging" | "flow" | "flows" | "view">} state
  * @property {Say} say
  * @property {(name: string) => string} colour A colour by its token.
  * @property {string} font

@@ -15,6 +15,7 @@ export const EN_SHEETS = {
   owner_project: "of the project",
   owner_server: "MCP server",
   lines_live: "{alive} of {written} {written|line|lines} live",
+  lines_count: "{count} {count|line|lines}",
   a_file: "File",
   recent_command: "Recent",
   group_conversation: "Conversation",

@@ -14,6 +14,7 @@ export const JA_SHEETS = {
   owner_project: "プロジェクト",
   owner_server: "MCP サーバー",
   lines_live: "{written} 行中 {alive} 行が残存",
+  lines_count: "{count} 行",
   a_file: "ファイル",
   recent_command: "最近",
   group_conversation: "会話",

@@ -1,0 +1,19 @@
+// Words in the graph: wrapped between them, and cut where there is no room.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { wrapped } from "../../src/nebula/web/graph/picture/lettering.js";
+
+const pen = { measureText: (/** @type {string} */ text) => ({ width: text.length * 6 }) };
+const lines = (/** @type {string} */ text, most = 2) => wrapped(/** @type {any} */ (pen), text, 84, most); // 14 letters
+
+test("a word that has room on the next line is not parted", () => {
+  assert.deepEqual(lines("Which algorithms are there?"), ["Which", "algorithms ar…"]);
+  assert.deepEqual(lines("More about step 1: containers"), ["More about", "step 1: conta…"]);
+});
+
+test("a word longer than a line is parted, and Japanese anywhere", () => {
+  assert.deepEqual(lines("antidisestablishmentarianism", 3), ["antidisestabli", "shmentarianism"]);
+  assert.deepEqual(lines("CI が遅いのはなぜですか、教えて"), ["CI が遅いのはなぜですか、", "教えて"]);
+});
