@@ -4,11 +4,14 @@
     python -m bench start overhead     these
     python -m bench --list             what there is, and how long each took the last time
     python -m bench --minutes 30       no more than that in all; what does not come to its turn is named
+    python -m bench --quick            very little of everything, in some minutes: whether each script still works
 
 Each result is a Markdown file in bench/results, named by its date: first a table, then every number that is more than a
 fifth away from the last result of its script, then what each script printed. It is written anew after each of them, so
-nothing that was measured is lost to one that fails or to Ctrl-C. Machines are noisy: look at a ratio before you
-believe a time.
+nothing that was measured is lost to one that fails or to Ctrl-C. What a script prints is shown as it comes, and once a
+minute how long it has been at work; after a quarter of an hour (`--limit`) it is stopped, and the table says so.
+Machines are noisy: look at a ratio before you believe a time. A quick run is compared with quick ones alone, and its
+bars mean nothing.
 """
 
 from __future__ import annotations
@@ -20,6 +23,8 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -31,13 +36,32 @@ RESULTS = HERE / "results"
 NOT_ALONE = {"__main__", "__init__", "harness", "page_browser", "page_peers", "retrieval"}
 """Parts of others, and what has to be told where its data are."""
 NOTABLE = 0.2
+QUICK = {
+    "agent": ["--turns", "24", "--runs", "1", "--messages", "300", "--long", "40"],
+    "batch": ["--tasks", "4"],
+    "blame": ["--lines", "400", "--turns", "30", "--others", "20"],
+    "dialect": ["--megabytes", "0.05", "--rounds", "2"],
+    "gateway": ["--rounds", "2", "--requests", "40"],
+    "graph": ["300"],
+    "index": ["--tree", str(HERE.parent / "src")],
+    "installed_size": ["--peers", ""],
+    "orchestrator": ["--steps", "4", "--runs", "1", "--tasks", "6"],
+    "overhead": ["--turns", "12", "--runs", "1"],
+    "page": ["--clients", "4", "--events", "8", "--nodes", "300"],
+    "race": ["--tries", "2", "--files", "200", "--seconds", "0.5"],
+    "sandbox": ["--runs", "3", "--files", "1200"],
+    "start": ["--runs", "3"],
+}
+"""What `--quick` says to each script."""
+_QUICK_FILE = "-quick.md"
 LIMIT_S = 900.0
 """Of one script; then it is stopped, and counts as failed."""
+_SIGN_OF_LIFE_S = 60.0
 MINUTES = 90.0
 STOPPED = -1
 INTERRUPTED = 130
 _TO_END_S = 10.0
-_NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?![\w.]*\w\d)")
+_NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?:e[+-]\d+)?(?![\w.]*\w\d)")
 _TOOK = re.compile(r"^(\d+) s, (?:exit code (-?\d+)|stopped)$")
 _BAR = re.compile(r"^(PASS|FAIL)  ", re.MULTILINE)
 
@@ -51,6 +75,10 @@ class Part:
     code: int
     said: str
 
+    @property
+    def bars(self) -> list[str]:
+        return _BAR.findall(self.said)
+
     def __str__(self) -> str:
         how = "stopped" if self.code == STOPPED else f"exit code {self.code}"
         return f"## {self.name}\n\n{self.seconds:.0f} s, {how}\n\n```\n{self.said}\n```\n"
@@ -62,21 +90,33 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("names", nargs="*", choices=[*scripts, []], metavar="NAME")
     parser.add_argument("--list", action="store_true", help="name the scripts, with their last times, and end")
     parser.add_argument("--minutes", type=float, default=MINUTES, metavar="N", help="at most so long in all (90)")
+    parser.add_argument("--limit", type=float, default=LIMIT_S, metavar="S", help="at most so long for each (900)")
+    parser.add_argument("--quick", action="store_true", help="very little of everything: whether each still works")
     options = parser.parse_args(argv)
     if options.list:
-        last = earlier_parts(RESULTS)
+        last = earlier_parts(RESULTS, quick=options.quick)
         print("\n".join(f"{name:16}{_took(last.get(name))}".rstrip() for name in scripts))
         return 0
-    path, code = measure([scripts[name] for name in options.names or scripts], RESULTS, options.minutes * 60)
+    chosen = [scripts[name] for name in options.names or scripts]
+    path, code = measure(chosen, RESULTS, options.minutes * 60, options.limit, quick=options.quick)
     print(path.read_text(encoding="utf-8"))
     return code
 
 
-def measure(scripts: Sequence[Path], folder: Path, limit_s: float = MINUTES * 60) -> tuple[Path, int]:
-    """Run the scripts one after another, write the result of today into the folder, and return it with an exit code."""
+def measure(
+    scripts: Sequence[Path],
+    folder: Path,
+    limit_s: float = MINUTES * 60,
+    each_s: float = LIMIT_S,
+    *,
+    quick: bool = False,
+) -> tuple[Path, int]:
+    """Run the scripts one after another, write the result of today into the folder, and return it with an exit code.
+
+    Of a quick run the code says whether all came to their ends; so little work can miss any bar."""
     folder.mkdir(exist_ok=True)
-    last, machine, now = earlier_parts(folder), facts(), datetime.now(UTC)
-    path = folder / f"{now:%Y-%m-%d-%H%M%S}.md"
+    last, machine, now = earlier_parts(folder, quick=quick), facts(), datetime.now(UTC)
+    path = folder / f"{now:%Y-%m-%d-%H%M%S}{_QUICK_FILE if quick else '.md'}"
     known = [last[script.stem][1] for script in scripts if script.stem in last]
     _tell(f"{len(scripts)} measurements, {limit_s / 60:g} minutes at most; {len(known)} of them took ", end="")
     _tell(f"{sum(_seconds_of(each) for each in known) / 60:.0f} minutes the last time.")
@@ -86,50 +126,83 @@ def measure(scripts: Sequence[Path], folder: Path, limit_s: float = MINUTES * 60
     code = 0
     while left and time.monotonic() < end:
         script = left.pop(0)
-        _tell(f"[{len(parts) + 1}/{len(scripts)}] {script.stem}{_took(last.get(script.stem), ' (', ')')} … ", end="")
+        _tell(f"[{len(parts) + 1}/{len(scripts)}] {script.stem}{_took(last.get(script.stem), ' (', ')')} …")
         try:
-            part = run(script, min(LIMIT_S, end - time.monotonic()))
+            part = run(script, min(each_s, end - time.monotonic()), QUICK.get(script.stem, ()) if quick else ())
         except KeyboardInterrupt:
             left, code = [script, *left], INTERRUPTED
             break
-        _tell(f"{part.seconds:.0f} s, {_outcome(part)}")
+        _tell(f"[{len(parts) + 1}/{len(scripts)}] {script.stem}: {part.seconds:.0f} s, {_outcome(part)}")
         parts.append(part)
         path.write_text(report(now, machine, parts, left, last), encoding="utf-8")
     path.write_text(report(now, machine, parts, left, last), encoding="utf-8")
-    return path, code or int(bool(left) or any(part.code for part in parts))
+    return path, code or int(bool(left) or any(part.code and not (quick and _missed_bars(part)) for part in parts))
 
 
-def run(script: Path, limit_s: float) -> Part:
+def run(script: Path, limit_s: float, words: Sequence[str] = ()) -> Part:
     """Run one script. Past its time it is stopped with all that it started; what it printed until then is kept."""
     began = time.monotonic()
-    process = subprocess.Popen(
-        [sys.executable, str(script)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        errors="replace",
-        start_new_session=True,
-    )
-    try:
-        said, complained = process.communicate(timeout=limit_s)
-        code = process.returncode
-    except subprocess.TimeoutExpired:
-        said, complained = _stop(process)
-        code = STOPPED
-    except KeyboardInterrupt:
-        _stop(process)
-        raise
-    return Part(script.stem, time.monotonic() - began, code, (said + (complained if code else "")).rstrip())
+    said: list[str] = []
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as complaints:
+        process = subprocess.Popen(
+            [sys.executable, "-u", str(script), *words],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=complaints,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        )
+        reader = threading.Thread(target=_read, args=(process, said), daemon=True)
+        reader.start()
+        try:
+            code = _wait(process, began + limit_s)
+        finally:
+            _end_group(process)
+        reader.join(_TO_END_S)  # not for ever: what left its group may hold the pipe
+        complaints.seek(0)
+        told = "".join(said) + (complaints.read() if code else "")
+    return Part(script.stem, time.monotonic() - began, code, told.rstrip())
 
 
-def _stop(process: subprocess.Popen[str]) -> tuple[str, str]:
-    os.killpg(process.pid, signal.SIGTERM)
+def _read(process: subprocess.Popen[str], said: list[str]) -> None:
+    assert process.stdout is not None
+    with process.stdout:
+        for line in process.stdout:
+            said.append(line)
+            _tell(f"    {line.rstrip()}")
+
+
+def _wait(process: subprocess.Popen[str], end: float) -> int:
+    """Return the exit code, or STOPPED where the time is up before there is one."""
+    began = time.monotonic()
+    while (left := end - time.monotonic()) > 0:
+        try:
+            return process.wait(min(left, _SIGN_OF_LIFE_S))
+        except subprocess.TimeoutExpired:
+            _tell(f"    … {time.monotonic() - began:.0f} s")
+    return STOPPED
+
+
+def _end_group(process: subprocess.Popen[str]) -> None:
+    """End whatever a script left at work, and the script itself where it still is."""
+    for sign in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(process.pid, sign)
+        except ProcessLookupError:
+            return
+        deadline = time.monotonic() + _TO_END_S
+        while time.monotonic() < deadline and _lives(process):
+            time.sleep(0.05)
+
+
+def _lives(process: subprocess.Popen[str]) -> bool:
+    process.poll()  # one that ended and was not waited for would count
     try:
-        return process.communicate(timeout=_TO_END_S)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        return process.communicate()
+        os.killpg(process.pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def report(
@@ -140,8 +213,7 @@ def report(
     notable = []
     for part in parts:
         before = last.get(part.name)
-        bars = _BAR.findall(part.said)
-        held = f"{bars.count('PASS')} of {len(bars)}" if bars else ""
+        held = f"{part.bars.count('PASS')} of {len(part.bars)}" if part.bars else ""
         when = f"{_seconds_of(before[1]):.0f} ({before[0]})" if before else "none"
         rows.append(f"| {part.name} | {part.seconds:.0f} | {when} | {held} | {_outcome(part)} |")
         notable += [f"- {line}" for line in compare(before[1], str(part))] if before else []
@@ -151,10 +223,10 @@ def report(
     return f"{head}\n\nMore than a fifth away from the last time:\n\n{changed}\n\n" + "\n".join(map(str, parts))
 
 
-def earlier_parts(folder: Path) -> dict[str, tuple[str, str]]:
+def earlier_parts(folder: Path, *, quick: bool = False) -> dict[str, tuple[str, str]]:
     """Return by name the date and the text of the last result of each script; one that was stopped says nothing."""
     found: dict[str, tuple[str, str]] = {}
-    for path in sorted(folder.glob("*.md")):
+    for path in sorted(each for each in folder.glob("*.md") if each.name.endswith(_QUICK_FILE) == quick):
         for text in re.split(r"^(?=## \w+\n\n\d+ s, )", path.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:
             head = text.splitlines()
             if (took := _TOOK.match(head[2])) and took[2] is not None:
@@ -172,7 +244,13 @@ def _took(before: tuple[str, str] | None, left: str = "", right: str = "") -> st
 
 
 def _outcome(part: Part) -> str:
-    return "stopped" if part.code == STOPPED else "ok" if part.code == 0 else f"exit code {part.code}"
+    if part.code == STOPPED:
+        return f"stopped after {part.seconds:.0f} s"
+    return "ok" if part.code == 0 else "a bar is missed" if _missed_bars(part) else f"exit code {part.code}"
+
+
+def _missed_bars(part: Part) -> bool:
+    return part.code == 1 and "FAIL" in part.bars
 
 
 def _tell(words: str, end: str = "\n") -> None:

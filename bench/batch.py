@@ -3,10 +3,13 @@
 Each task plans one step and writes one file against a scripted model that answers at once, in a process and a place of
 its own over a small project. What is measured is ours: isolation, planning, the loop, the guard, the records. A second
 run with a model that takes two seconds for each answer shows what doing them side by side is for.
+
+batch.py [--tasks 100]
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import sys
@@ -18,7 +21,6 @@ from harness import BIN, bar, place, table, timed
 from scripted_model import Fault, RecordedRequest, ScriptedModel, Turn
 from scripted_model.batch import batch_model
 
-TASKS = 100
 REPLIES = 3
 """Model calls of a task: the plan, a reply that writes, a last word."""
 SLOW_S = 2.0
@@ -69,7 +71,7 @@ def _memory(process: int) -> int:
         return 0
 
 
-def run(parallel: int, tasks: int = TASKS, *, is_slow: bool = False) -> tuple[float, float, float]:
+def run(parallel: int, tasks: int, *, is_slow: bool = False) -> tuple[float, float, float]:
     """Wall seconds, CPU seconds, peak MiB."""
     with place({f"project/{name}": text for name, text in FILES.items()}) as here:
         lines = [json.dumps({"task": f"write made_{number}.py", "root": "project"}) for number in range(tasks)]
@@ -87,23 +89,32 @@ def run(parallel: int, tasks: int = TASKS, *, is_slow: bool = False) -> tuple[fl
 
 
 def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tasks", type=int, default=100)
+    wanted = parser.parse_args().tasks
     rows = []
     figures = {}
     for name, parallel, tasks, is_slow in (
         ("one task", 1, 1, False),
-        ("100 tasks, one by one", 1, TASKS, False),
-        ("100 tasks, 100 at a time", TASKS, TASKS, False),
-        (f"100 tasks, 100 at a time, {SLOW_S:g} s a reply", TASKS, TASKS, True),
+        (f"{wanted} tasks, one by one", 1, wanted, False),
+        (f"{wanted} tasks, {wanted} at a time", wanted, wanted, False),
+        (f"{wanted} tasks, {wanted} at a time, {SLOW_S:g} s a reply", wanted, wanted, True),
     ):
         seconds, cpu, memory = figures[name] = run(parallel, tasks, is_slow=is_slow)
         speed, each = f"{tasks / seconds:.1f}", f"{1000 * cpu / tasks:.0f}"
         rows.append((name, f"{seconds:.2f}", speed, each, f"{memory:.0f}"))
     table("evercontext batch", ("run", "seconds", "tasks a second", "CPU ms a task", "peak MiB"), rows)
     one, waiting = figures["one task"], list(figures.values())[-1]
-    in_a_row = TASKS * REPLIES * SLOW_S
+    in_a_row = wanted * REPLIES * SLOW_S
     holds = [
-        bar("memory for each further task at work", (waiting[2] - one[2]) / (TASKS - 1), 24, " MiB"),
-        bar("100 slow tasks side by side, beside one after the other", in_a_row / waiting[0], 20, "x", at_least=True),
+        bar("memory for each further task at work", (waiting[2] - one[2]) / (wanted - 1), 24, " MiB"),
+        bar(
+            f"{wanted} slow tasks side by side, beside one after the other",
+            in_a_row / waiting[0],
+            20,
+            "x",
+            at_least=True,
+        ),
     ]
     return 0 if all(holds) else 1
 

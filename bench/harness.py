@@ -39,6 +39,19 @@ def place(files: Mapping[str, str] = {}) -> Iterator[Place]:
         yield here
 
 
+@contextmanager
+def doing(what: str) -> Iterator[None]:
+    """Tell what goes on and, at its end, how long it took; beside the results, so that they can be kept alone."""
+    print(f"  {what} … ", end="", file=sys.stderr, flush=True)
+    began = time.monotonic()
+    done = "broke off"
+    try:
+        yield
+        done = "done"
+    finally:
+        print(f"{done} after {time.monotonic() - began:.1f} s", file=sys.stderr, flush=True)
+
+
 @dataclass(frozen=True)
 class Run:
     started: float

@@ -1,13 +1,14 @@
-"""What a reader of the page notices, measured in a real browser: first titles, frames, keys, live news, memory."""
+"""What a reader of the page notices, in a real browser: first titles, frames, keys, live news, searching, memory."""
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import re
 import statistics
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,19 +18,29 @@ from starlette.testclient import TestClient
 
 import nebula
 from conversation_rig import Server, talk
+from harness import doing
 from nebula.server.conversation.pages import Pages
 
 WEB = Path(nebula.__file__).parent / "web"
 PAGES = Pages()
 KEYS, LIVE = 40, 5
+LATER = (
+    *("markdown-it/markdown-it", "highlight/highlight", "highlight/languages"),
+    *(f"highlight/languages/{name}" for name in ("python", "javascript", "bash", "json", "diff")),
+    *(f"highlight/languages/{name}" for name in ("xml", "css", "graphql")),  # may stand inside JavaScript
+)
+LONGEST_S = 120
+"""Of one step: a page that never shows what is waited for has no limit of its own."""
 SIZE = {"width": 1280, "height": 800}
 ARGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--enable-precise-memory-info"]
 
-# The same for whoever draws: from navigation to the frame after titles are drawn. The libraries say when they have
-# drawn (`titled()`); we are asked for a title on the canvas and one in the outline.
+# The same for whoever draws: from navigation until the frame that shows titles is painted. The libraries say when they
+# have drawn (`titled()`); we are asked for a title on the canvas and one in the outline.
 TITLES_SEEN = """(() => { const pen = CanvasRenderingContext2D.prototype; const fillText = pen.fillText;
     window.first = new Promise((done) => {
-        window.titled = () => requestAnimationFrame(() => done(performance.now())); });
+        const painted = new MessageChannel();
+        painted.port2.onmessage = () => done(performance.now());
+        window.titled = () => requestAnimationFrame(() => painted.port1.postMessage("")); });
     const outlined = () => document.querySelector('[role="treeitem"] .title')?.textContent.startsWith("prompt");
     const ours = () => outlined() ? window.titled() : requestAnimationFrame(ours);
     pen.fillText = function (text, ...at) { fillText.call(this, text, ...at);
@@ -46,10 +57,18 @@ FRAMES = """([selector, kind, count]) => new Promise((done) => { const target = 
     const step = (now) => { times.push(now - last); last = now; moves[kind](left % 40 >= 20);
         if (--left) requestAnimationFrame(step); else done(times.slice(5)); };
     requestAnimationFrame(step); })"""
+# What is new stands at the top.
 LOOK_OUT = """(title) => { window.seenAt = new Promise((done) => { const look = () => {
-    const tree = document.querySelector("#outline .tree"); tree.scrollTop = 1e9;
+    const tree = document.querySelector("#outline .tree"); tree.scrollTop = 0;
     if (tree.textContent.includes(title)) done(Date.now());
     else requestAnimationFrame(look); }; look(); }); }"""
+
+
+@asynccontextmanager
+async def step(what: str) -> AsyncIterator[None]:
+    with doing(what):
+        async with asyncio.timeout(LONGEST_S):
+            yield
 
 
 @asynccontextmanager
@@ -112,25 +131,58 @@ async def first_titles(page: Any, address: str) -> float:
     return min(firsts)
 
 
+async def search_through(page: Any, words: str) -> dict[str, Any]:
+    """What the page says first of a search right after the start, what it says last, and seconds until then."""
+    count = page.locator("#outline .count")
+    began = time.monotonic()
+    await page.locator("#search").fill(words)
+    while not (told := await count.inner_text()):
+        await page.evaluate("new Promise(requestAnimationFrame)")
+    first, answered = told, time.monotonic() - began
+    while "still reading" in told:
+        await asyncio.sleep(0.1)
+        told = await count.inner_text()
+    return {"told": first, "answered_s": answered, "whole": told, "whole_s": time.monotonic() - began}
+
+
+async def first_look(start: Callable[[], AbstractContextManager[Server]], words: str) -> tuple[float, dict[str, Any]]:
+    """Milliseconds after navigation to a server that has just been started, with a browser that was never there; then
+    what a search for these words comes to."""
+    async with chromium() as browser:
+        page = await browser.new_page(viewport=SIZE)
+        await page.add_init_script(TITLES_SEEN)
+        with start() as server:
+            async with step("a first look after a cold start"):
+                await page.goto(server.address, wait_until="commit")
+                first = float(await page.evaluate("window.first"))
+            async with step("a search right after it"):
+                return first, await search_through(page, words)
+
+
 async def measured(server: Server) -> dict[str, float]:
     async with chromium() as browser:
         page = await browser.new_page(viewport=SIZE)
-        found = {"first": await first_titles(page, server.address)}
+        async with step("first titles"):
+            found = {"first": await first_titles(page, server.address)}
         picture = "#graph .picture"
-        found["pan"] = await frames_a_second(page, picture, "pan")
-        found["zoom"] = await frames_a_second(page, picture, "zoom")
-        found["scroll"] = await frames_a_second(page, "#outline .tree", "scroll")
-        found["key"] = await cpu_of_a_key(page)
-        await page.get_by_role("button", name="Fit everything").click()
-        await page.wait_for_timeout(300)
-        found["pan_all"] = await frames_a_second(page, picture, "pan")
-        found["live"] = await seen_live(page, server)
+        async with step("frames of panning, zooming and scrolling"):
+            found["pan"] = await frames_a_second(page, picture, "pan")
+            found["zoom"] = await frames_a_second(page, picture, "zoom")
+            found["scroll"] = await frames_a_second(page, "#outline .tree", "scroll")
+        async with step("keys"):
+            found["key"] = await cpu_of_a_key(page)
+        async with step("panning with everything in sight"):
+            await page.get_by_role("button", name="Fit everything").click()
+            await page.wait_for_timeout(300)
+            found["pan_all"] = await frames_a_second(page, picture, "pan")
+        async with step("nodes made elsewhere"):
+            found["live"] = await seen_live(page, server)
         found["heap"] = float(await page.evaluate("performance.memory.usedJSHeapSize / 1048576"))
         return found
 
 
 def weight_kb() -> tuple[float, float]:
-    """Compressed kilobytes: what a first look loads, and with what comes on demand (Markdown, colours)."""
+    """Compressed kilobytes: what a first look loads, and with what an answer with code in five languages asks for."""
     client = TestClient(Starlette(routes=[Route("/", PAGES.index), Route("/web/{path:path}", PAGES.file)]))
 
     def packed(path: str) -> int:
@@ -138,5 +190,5 @@ def weight_kb() -> tuple[float, float]:
 
     named = re.findall(r'(?:href|src)="(/web/[^"]+)"', client.get("/").text)
     at_once = sum(map(packed, {"/", *named}))
-    later = sum(map(packed, ("/web/vendor/markdown-it/markdown-it.js", "/web/vendor/highlight/highlight.js")))
+    later = sum(packed(f"/web/vendor/{name}.js") for name in LATER)
     return at_once / 1000, (at_once + later) / 1000

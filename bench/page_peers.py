@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from harness import ROOT
-from page_browser import SIZE, WEB, chromium, first_titles
+from page_browser import SIZE, WEB, chromium, first_titles, step
 
 PAGE = """<!doctype html><meta charset="utf-8"><style>html,body,#view{{margin:0;height:100%}}</style>
 <div id="view"></div><script src="/lib.js"></script><script type="module">
@@ -83,7 +83,8 @@ async def peer(name: str, folder: Path, flow: dict[str, Any]) -> dict[str, float
     with _serving(folder) as address:
         async with chromium() as browser:
             page = await browser.new_page(viewport=SIZE)
-            first = await first_titles(page, address)
-            times = await page.evaluate(PAN)
+            async with step(f"the same nodes by {name}"):
+                first = await first_titles(page, address)
+                times = await page.evaluate(PAN)
             heap = await page.evaluate("performance.memory.usedJSHeapSize / 1048576")
     return {"first": first, "pan": 1000 / statistics.mean(times), "heap": heap}

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import argparse
 import json
-import shutil
+import os
+import resource
 import subprocess
 import threading
 import time
@@ -28,14 +29,14 @@ class Model:
     def __init__(self, seconds: float) -> None:
         self._pause = seconds / 4
         self.asked: list[float] = []
-        self.free: list[int] = []
-        self.home = Path("/")
+        self.used: list[int] = []
+        self.folders: tuple[Path, ...] = ()
 
     def __call__(self, request: RecordedRequest) -> Turn:
         answered = sum(each["role"] == "tool" for each in request.json["messages"])
         if not answered:
             self.asked.append(time.monotonic())
-            self.free.append(shutil.disk_usage(self.home).free)
+            self.used.append(used(*self.folders))
         calls = [
             [Call("writeFile", {"path": "new.txt", "content": "new\n"})],
             [Call("runCommand", {"command": "cat new.txt"})],
@@ -59,19 +60,37 @@ def fill(project: Path, files: int) -> None:
         folder = project / f"package{number // 100}"
         folder.mkdir(exist_ok=True)
         (folder / f"module{number % 100}.py").write_text(f"value = {number}\n" * 20, encoding="utf-8")
-    for words in (("init", "-q"), ("add", "-A"), ("-c", "user.name=b", "-c", "user.email=b@b", "commit", "-qm", "b")):
+    commit = ("-c", "user.name=b", "-c", "user.email=b@b", "-c", "gc.auto=0", "commit", "-qm", "b")
+    for words in (("init", "-q"), ("add", "-A"), commit, ("repack", "-adq")):  # git would repack it meanwhile
         subprocess.run(["git", *words], cwd=project, check=True)
 
 
+def used(*folders: Path) -> int:
+    """Return the bytes on disk below folders."""
+    found = 0
+    for folder in folders:
+        for here, _, files in os.walk(folder):
+            found += sum(os.lstat(os.path.join(here, name)).st_blocks * 512 for name in files)
+    return found
+
+
+def cpu() -> float:
+    """Return the seconds that the processes that have ended had of the processors."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
 def race(here: Place, tries: int, seconds: float) -> tuple[float, Model, list[float]]:
-    model = Model(seconds)
-    model.home = here.home
+    model, temporary = Model(seconds), here.home.parent / "tmp"
+    temporary.mkdir(exist_ok=True)
+    model.folders = (here.home, here.project / ".nebula", temporary)
     with ScriptedModel(model) as server:
-        before, started = shutil.disk_usage(here.home).free, time.monotonic()
+        before, started = used(*model.folders), time.monotonic()
         words = [str(BIN / "nebula"), "race", "go", "--tries", str(tries), "--output-format", "json"]
-        ran = subprocess.run(words, cwd=here.project, env=here.env(server.env()), capture_output=True, check=True)
+        env = here.env({**server.env(), "TMPDIR": str(temporary)})
+        ran = subprocess.run(words, cwd=here.project, env=env, capture_output=True, check=True)
         took = time.monotonic() - started
-    model.free = [before - each for each in model.free]
+    model.used = [each - before for each in model.used]
     model.asked = [each - started for each in model.asked]
     return took, model, [each["duration_s"] for each in json.loads(ran.stdout)["tries"]]
 
@@ -113,13 +132,19 @@ def main() -> int:
     with place() as here:
         fill(here.project, options.files)
         race(here, 2, 0.1)  # once for what is made on first use
+        ended = cpu()
         single = alone(here, options.seconds)
+        single_cpu, ended = cpu() - ended, cpu()
         took, model, durations = race(here, options.tries, options.seconds)
+        race_cpu = cpu() - ended
         trees = worktrees(here, options.tries)
-    begun, disk = max(model.asked), max(0, max(model.free)) / options.tries
+    begun, disk = max(model.asked), max(0, max(model.used)) / options.tries
+    cores = len(os.sched_getaffinity(0))
+    by_cpu = (options.seconds + race_cpu / cores) / (options.seconds + single_cpu)
     rows = [
         ("one turn alone", f"{single:.2f} s", ""),
         (f"{options.tries} tries side by side", f"{took:.2f} s", f"{took / single:.2f} × alone (at most {MOST_RATIO})"),
+        ("processor time of both", f"{single_cpu:.2f} s, {race_cpu:.2f} s", f"{by_cpu:.2f} × on {cores} cores, alone"),
         ("longest try, from its own start", f"{max(durations):.2f} s", f"{took / max(durations):.2f} ×"),
         ("until the last try asks its model", f"{begun:.2f} s", f"at most {MOST_BEGIN_S:.0f} s"),
         (f"git worktree add × {options.tries}", f"{trees:.2f} s", f"{begun / trees:.2f} × of that to begin"),

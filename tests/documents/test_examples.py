@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from conftest import Bench
 from conversation_rig import serving
 from scripted_model import Call, ScriptedModel, Turn
+from vizprompt import VizPrompt
 
 pytestmark = pytest.mark.slow
 
@@ -60,3 +63,27 @@ def test_the_document_shows_the_examples_as_they_are(page: str) -> None:
     for name in ("word_tool.py", "command_model.py", "socket_client.py"):
         assert f"examples/{name}" in text
         assert any(block in (EXAMPLES / name).read_text("utf-8") for block in shown), name
+
+
+@pytest.mark.parametrize("page", ["graph.md", "graph.ja.md"])
+@pytest.mark.parametrize("other", [None, "VizPromptManager"])
+def test_the_graph_as_a_library_is_what_the_page_says(page: str, other: str | None, tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "concepts" / page).read_text("utf-8")
+    blocks = re.findall(r"(?:^    .*\n|^\n(?=    ))+", text, re.MULTILINE)
+    code = "\n".join(textwrap.dedent(each) for each in blocks if "graph." in each and " = " in each)
+    assert code.count("import") == 2 and "GraphChange" in code
+    code = code.replace('"project/.nebula/graph"', repr(str(tmp_path / "graph"))).replace('"0198f3"', "first.id[:20]")
+    if other is not None:  # "which is the same"
+        code = code.replace("from nebula.graph.graph import Graph", f"from vizprompt.core import {other} as Graph")
+    names: dict[str, Any] = {}
+    exec(compile(code, page, "exec"), names)
+    graph, first, second = names["graph"], names["first"], names["second"]
+    assert graph.get_node(first.id).prompt == first.prompt, "taken out, and back again"
+    assert not graph.problems()
+    assert second.id not in {node.id for node in graph.get_history(first.id)}
+    graph.close()
+
+
+def test_the_other_face_of_the_graph_answers_with_ids(tmp_path: Path) -> None:
+    with VizPrompt(str(tmp_path / "graph")) as graph:
+        assert graph.get_node(graph.create_node("question", "answer")).response == "answer"

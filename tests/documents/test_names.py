@@ -58,23 +58,24 @@ def ids(page: Path) -> str:
 
 @pytest.mark.parametrize("command", [f"{program} {name}" for program, names in PROGRAMS.items() for name in names])
 def test_every_command_is_shown_as_it_is_typed(command: str) -> None:
-    assert re.search(rf"\b{command}\b", TEXT)
+    assert re.search(rf"\b{command}\b", TEXT), f"no page shows `{command}`: scripts/reference writes it into one"
 
 
 @pytest.mark.parametrize("name", sorted(TABLE))
 def test_every_setting_is_named(name: str) -> None:
     said = (name, *TABLE[name].variables)
-    assert any(re.search(rf"[`\"]{re.escape(each)}\b", TEXT) for each in said)
+    named = any(re.search(rf"[`\"]{re.escape(each)}\b", TEXT) for each in said)
+    assert named, f"no page names the setting {name}: scripts/reference writes it into one"
 
 
 @pytest.mark.parametrize("kind", list(filter(None, EVENTS)))
 def test_every_event_is_named(kind: str) -> None:
-    assert f"`{kind}`" in TEXT
+    assert f"`{kind}`" in TEXT, f"no page names the event {kind}: scripts/reference writes it into one"
 
 
 @pytest.mark.parametrize("command", [each.name for each in SESSION_COMMANDS])
 def test_every_command_of_a_session_is_named(command: str) -> None:
-    assert re.search(rf"`/{command}\b", TEXT)
+    assert re.search(rf"`/{command}\b", TEXT), f"no page names `/{command}`: scripts/reference writes it into one"
 
 
 def typed(page: Path) -> list[str]:
