@@ -19,16 +19,18 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from in_process import Ran
+from known_machine import know_the_machine
 from nebula.language import use_language
 from nebula.sandbox.remembered import ON_DISK, remember
 
 sys.dont_write_bytecode = False
 """Some machines turn it off for everyone; without it pytest prepares every file anew, a third of the fast part's time."""
 
-for profile, examples in (("quick", 10), ("thorough", 150)):
+for profile, examples in (("quick", 10), ("thorough", 150), ("search", 1000)):
     settings.register_profile(
         profile,
         max_examples=examples,
+        derandomize=profile != "search",  # a change is judged by what it changes, and never by luck
         deadline=None,  # machines are noisy; a slow example is no failure
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
     )
@@ -96,12 +98,14 @@ class Bench:
     def env(self, **more: str) -> dict[str, str]:
         names = ("PATH", "TMPDIR", "LD_LIBRARY_PATH", "PYTHONPATH")  # the last is how another system is played
         kept = {name: os.environ[name] for name in names if name in os.environ}
+        if "PYTHONPATH" not in kept | more:
+            know_the_machine(self.home / ".nebula")
         return {**kept, "HOME": str(self.home), "LANG": "C.UTF-8", "PYTHONWARNINGS": "error", **more}
 
     def argv(self, command: str, *args: str) -> list[str]:
         return [str(BIN / command), *args]
 
-    def run(self, command: str, *args: str, stdin: str = "", timeout: float = 60, **env: str) -> Ran:
+    def run(self, command: str, *args: str, stdin: str = "", timeout: float = 240, **env: str) -> Ran:
         done = subprocess.run(
             self.argv(command, *args),
             cwd=self.project,
@@ -150,6 +154,20 @@ def no_graph_stays_open() -> Iterator[None]:
     store = sys.modules.get("nebula.graph.store")
     if store is not None:
         store._close_all()
+
+
+@pytest.fixture(scope="session")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The files of a certificate that nobody trusts by itself, and of its key: for 127.0.0.1 and a host `page.example`."""
+    folder = tmp_path_factory.mktemp("tls")
+    cert, key = folder / "cert.pem", folder / "key.pem"
+    names = "subjectAltName=DNS:page.example,IP:127.0.0.1"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+         "-keyout", str(key), "-out", str(cert), "-subj", "/CN=127.0.0.1", "-addext", names],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    return cert, key
 
 
 @pytest.fixture

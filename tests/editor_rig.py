@@ -25,12 +25,14 @@ from scripted_model import ScriptedModel
 
 class Editor:
     """Records what it is told, and answers questions with the options of its choice: in their order, the last of them
-    for all further ones. `buffers` are the texts that it has open; where there are any it offers its files."""
+    for all further ones. `buffers` are the texts that it has open; where there are any it offers its files. What is
+    shown while something is waited for depends on how long that takes, and lies apart (`waits`)."""
 
     def __init__(self, *answers: str, buffers: dict[str, str] | None = None) -> None:
         self.answers = list(answers or ("yes",))
         self.buffers = buffers
         self.updates: list[dict[str, Any]] = []
+        self.waits: list[str] = []
         self.questions: list[Any] = []
         self.written: list[str] = []
         self.changed = asyncio.Condition()
@@ -42,7 +44,11 @@ class Editor:
 
     async def session_update(self, session_id: str, update: Any, **_: Any) -> None:
         async with self.changed:
-            self.updates.append(update.model_dump(by_alias=True, exclude_none=True))
+            told = update.model_dump(by_alias=True, exclude_none=True)
+            if told.get("toolCallId", "").startswith("progress-"):
+                self.waits.append(told["title"])
+            else:
+                self.updates.append(told)
             self.changed.notify_all()
 
     async def request_permission(

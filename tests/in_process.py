@@ -9,13 +9,10 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nebula.cli import evercontext, nebula, vizprompt
-from nebula.sandbox.capability import capability
-from nebula.sandbox.remembered import recall, remember
 from terminal_driver import Person, sit_down
 
 if TYPE_CHECKING:
@@ -47,7 +44,6 @@ class Ran:
 
 def run_here(bench: Bench, command: str, *argv: str, stdin: str | None = None, out: str = "", **env: str) -> Ran:
     """In the bench's project and home; without `stdin` there is none. `out` is another standard output."""
-    _know_the_machine(bench)
     return run_in(bench.project, bench.env(**env), command, argv, stdin, out)
 
 
@@ -85,7 +81,6 @@ def sit_down_here(
     bench: Bench, person: Callable[[Person], None], *argv: str, columns: int = 100, **env: str
 ) -> tuple[int, Person]:
     """At a terminal; `person` types and reads."""
-    _know_the_machine(bench)
     with surroundings(bench.project, bench.env(**{"TERM": "xterm-256color", "COLUMNS": str(columns)} | env)):
         return sit_down(lambda: nebula.main(list(argv)), person, columns=columns)
 
@@ -102,22 +97,6 @@ def surroundings(folder: Path, env: Mapping[str, str]) -> Iterator[None]:
         os.chdir(here)
         os.environ.clear()
         os.environ.update(before)
-
-
-def _know_the_machine(bench: Bench) -> None:
-    """As a nebula that has been started here before: its first start makes a layer, to see whether it can."""
-    home = str(bench.home / ".nebula")
-    if recall(home) is None:
-        remember(home, *_what_the_machine_can_do())
-
-
-@cache
-def _what_the_machine_can_do() -> tuple[str, int]:
-    with tempfile.TemporaryDirectory() as home:
-        capability(home)
-        found = recall(home)
-    assert found is not None
-    return found
 
 
 def _exit_code(command: str, argv: Sequence[str]) -> int:

@@ -12,7 +12,7 @@ from random import Random
 
 from blamed_project import GIT
 from nebula.agent.undo import UndoRefused, carry_out, redo_plan, restore_plan, undo_plan
-from nebula.blame.line_record import FileStep, record_lines
+from nebula.blame.line_record import record_lines
 from nebula.blame.project import ProjectBlame
 from nebula.files.digest import digest
 from nebula.graph.graph import Graph
@@ -90,7 +90,7 @@ class RealHistory:
         """Let turns that were begun leave their nodes, with the record of the lines that they wrote."""
         for turn in self._open:
             changes = [each for each in self.files.history.changes() if each.group == turn]
-            steps = [FileStep(each.path, each.before, each.after) for each in changes]
+            steps = [FileState(each.path, each.before or "", each.after or "") for each in changes]
             records = record_lines(steps, self.files.history.content, lambda _: True)
             states = [
                 FileState(path, _first(steps, path), _last(steps, path), own.wrote, own.removed)
@@ -109,7 +109,7 @@ class RealHistory:
         for path, lines in files.items():
             content = None if lines is None else "".join(f"{line}\n" for line in lines).encode()
             name = None if content is None else digest(content)
-            changes.append(PathChange(path, name, (lambda kept: lambda: kept)(content or b"")))
+            changes.append(PathChange(path, None, name, (lambda kept: lambda: kept)(content or b"")))
         assert not self.files.for_turn(turn).apply_changes(changes).left_out
 
     def take_back(self) -> None:
@@ -158,9 +158,9 @@ def ask(root: Path, path: str) -> list[str]:
     return [run.node_id or run.by for run in runs for _ in range(run.start_line, run.end_line + 1)]
 
 
-def _first(steps: list[FileStep], path: str) -> str:
-    return next(step.before for step in steps if step.path == path) or ""
+def _first(steps: list[FileState], path: str) -> str:
+    return next(step.before for step in steps if step.path == path)
 
 
-def _last(steps: list[FileStep], path: str) -> str:
-    return [step.after for step in steps if step.path == path][-1] or ""
+def _last(steps: list[FileState], path: str) -> str:
+    return [step.after for step in steps if step.path == path][-1]

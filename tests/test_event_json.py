@@ -243,7 +243,7 @@ def test_what_cannot_be_recorded_ends_the_turn_and_has_its_number() -> None:
             stream.emit(Output("c"))
         assert stream.seq == number
     assert str(caught.value) == (
-        "This turn could not be recorded (disk full). Make room or repair the place, then go on."
+        "This turn could not be recorded (disk full). Make room or repair the file, then go on."
     )
     assert isinstance(caught.value.__cause__, OSError)
 

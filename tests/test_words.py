@@ -12,26 +12,11 @@ import pytest
 import nebula
 
 SOURCE = Path(nebula.__file__).parent
-ROOMS = (
-    *("agent", "attachments.py", "blame", "cli", "config", "errors.py", "events", "exchange", "extensions"),
-    *(
-        "files",
-        "git.py",
-        "graph",
-        "language",
-        "llm",
-        "memory",
-        "messages",
-        "providers.py",
-        "sandbox",
-        "server",
-        "stage",
-    ),
-    *("testing", "tools", "value.py", "workspace"),
-)
-"""Those that hold to it; a room joins when its last one is rewritten."""
+ROOMS = sorted(path.name for path in SOURCE.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file())
 CLAUSES = {"As", "Of", "That", "Those", "What", "Whatever", "Where", "Whether", "Which", "Who", "Whoever", "Whose"}
 """No sentence that begins with one of these has a verb of its own where it should be."""
+SUSPECT = re.compile(rf'"""\s*(?:{"|".join(CLAUSES)})\b')
+"""Stands in few files; parsing all of them takes a second."""
 
 
 def docstrings(text: str) -> Iterator[tuple[int, str]]:
@@ -41,7 +26,8 @@ def docstrings(text: str) -> Iterator[tuple[int, str]]:
 
 
 def clauses_in(path: Path) -> list[str]:
-    found = docstrings(path.read_text("utf-8"))
+    text = path.read_text("utf-8")
+    found = docstrings(text) if SUSPECT.search(text) else ()
     return [f"{path}:{line}: {said}" for line, said in found if re.split(r"\W", said, maxsplit=1)[0] in CLAUSES]
 
 

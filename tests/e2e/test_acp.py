@@ -7,6 +7,7 @@ import base64
 import json
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -117,7 +118,7 @@ async def test_a_session_is_loaded_with_its_past(bench: Bench) -> None:
             await agent.prompt(session_id=session.session_id, prompt=[text_block("I am Ada.")])
         async with connected(bench, server, second) as agent:
             listed = await agent.list_sessions(cwd=str(bench.project))
-            assert [each.session_id for each in listed.sessions] == [session.session_id]
+            assert [(each.session_id, each.title) for each in listed.sessions] == [(session.session_id, "I am Ada.")]
             await agent.load_session(cwd=str(bench.project), session_id=session.session_id, mcp_servers=[])
             assert second.said("user_message_chunk") == "I am Ada."
             assert second.said() == "Nice to meet you."
@@ -136,6 +137,23 @@ async def test_files_and_images_go_along(bench: Bench) -> None:
             await agent.prompt(session_id=session.session_id, prompt=blocks)
         sent = json.dumps(server.turns[0].json["messages"][-1])
     assert "Explain @a.py please" in sent and "the file itself" in sent and PIXEL in sent
+
+
+async def test_a_model_that_says_nothing_and_a_command_that_takes_long_are_told(bench: Bench) -> None:
+    editor, released = Editor(), threading.Event()
+    with ScriptedModel(
+        [Turn("", [Call("runCommand", {"command": "sleep 2"})]), Turn("Done.", until=released)]
+    ) as server:
+        async with connected(bench, server, editor) as agent:
+            session = await agent.new_session(cwd=str(bench.project), mcp_servers=[])
+            prompt = asyncio.create_task(agent.prompt(session_id=session.session_id, prompt=[text_block("go")]))
+            async with editor.changed:
+                await asyncio.wait_for(
+                    editor.changed.wait_for(lambda: "waiting for the model · 1 s" in editor.waits), 60
+                )
+            released.set()
+            await prompt
+    assert any(each.startswith("running ") for each in editor.waits)
 
 
 async def test_backstage_shows_the_tools(bench: Bench) -> None:

@@ -88,6 +88,14 @@ async def test_a_command_of_the_users_own_runs_in_a_layer(bench: Bench) -> None:
         assert "$ echo said" in json.dumps(server.turns[0].json["messages"])
 
 
+async def test_a_command_of_the_users_own_that_takes_long_is_told(bench: Bench) -> None:
+    editor = Editor()
+    with ScriptedModel([]) as server:
+        async with connected(bench, server, editor) as agent:
+            await agent.prompt(session_id=await opened(agent, bench), prompt=words("!sleep 2"))
+    assert "working · 1 s" in editor.waits
+
+
 async def test_tries_are_raced_and_one_is_taken(bench: Bench) -> None:
     editor = Editor()
 

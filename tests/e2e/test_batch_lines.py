@@ -61,8 +61,11 @@ def test_a_set_up_that_fails_asks_no_model(repo):
     with ScriptedModel(looks) as server:
         ran = batch(repo, server, {"setup": "echo broken; exit 3"})
         assert server.turns == []
+        batch(repo, server, {"id": "a", "tries": 2}, {"id": "b", "setup": "false"})
+        again = repo.run("evercontext", "batch", "tasks.jsonl", **server.env())
     [task] = ran.json["tasks"]
-    assert (ran.code, task["status"]) == (1, "error") and "broken" in task["remark"]
+    assert (ran.code, task["status"]) == (1, "error") and task["remark"].endswith("broken")
+    assert [line.split()[0] for line in again.out.splitlines() if " 0.0 %" in line] == ["–"], again.out
 
 
 def test_tries_and_models_make_several_tasks_of_a_line(repo):

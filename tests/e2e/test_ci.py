@@ -76,11 +76,15 @@ def test_a_base_that_is_not_there_says_what_to_fetch(commits: Bench) -> None:
 
 def test_a_batch_has_junit_and_a_table(commits: Bench) -> None:
     plan = {"tasks": [{"id": "1", "tool": "write_file", "parameters": {"path": "b.txt", "content": "b\n"}}]}
-    commits.write("tasks.jsonl", json.dumps({"id": "one", "task": "write b", "plan": plan, "root": "."}) + "\n")
+    outside = {"tasks": [{"id": "1", "tool": "write_file", "parameters": {"path": "../b.txt", "content": "b\n"}}]}
+    lines = [{"id": name, "task": "write b", "plan": each} for name, each in (("one", plan), ("two", outside))]
+    commits.write("tasks.jsonl", "".join(json.dumps({**line, "root": "."}) + "\n" for line in lines))
     with ScriptedModel([Turn("Done.")] * 5) as server:
         code, summary, said = step(commits, server, "batch", NEBULA_TASK="tasks.jsonl")
-    assert code == 0, said
-    assert "**1 ok, 0 failed**" in summary and "| `one` | ok | 0 |" in summary
+    assert code == 1, said
+    assert "**1 ok, 1 failed**" in summary and "| `one` | ok | 0 |" in summary
+    refused = next(line for line in summary.splitlines() if "`two`" in line)
+    assert "| refused | 2 |" in refused and "The path escapes the root" in refused
     assert "<testsuite" in commits.read("nebula-junit.xml")
 
 

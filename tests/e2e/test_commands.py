@@ -141,15 +141,15 @@ class TestWhatIsProposedAndTakenBack:
         assert (done.code, told["exit_code"], told["changed"]) == (0, 1, [])
         assert not [event for event in events if event["type"] == "approval"]
 
-    def test_ten_thousand_ignored_files_are_one_line(self, bench, project: Path) -> None:
-        line = "for d in $(seq 100); do mkdir -p node_modules/p$d; (cd node_modules/p$d; touch $(seq 100)); done; echo 1 > new"
+    def test_thousands_of_ignored_files_are_one_line(self, bench, project: Path) -> None:
+        line = "for d in $(seq 20); do mkdir -p node_modules/p$d; (cd node_modules/p$d; touch $(seq 100)); done; echo 1 > new"
         done, told, events = ran(bench, line, "--yes")
         assert done.code == 0
         assert proposed(events) == {"new": "created"}
         assert told["changed"] == ["new"]
-        assert "10,101" in told["remark"]
+        assert "2,021" in told["remark"]
         assert "not restorable" in told["remark"]
-        assert sum(len(files) for _, _, files in os.walk(project / "node_modules")) == 10_000
+        assert sum(len(files) for _, _, files in os.walk(project / "node_modules")) == 2_000
         journal = (project / ".nebula/journal/changes.jsonl").read_text()
         assert "node_modules" not in journal
 
@@ -181,7 +181,7 @@ class TestWhatIsLeftOut:
         with ScriptedModel([*script, *script]) as server:
             done = bench.run("nebula", "-p", "go", "--yes", **server.env())
             assert done.code == 2
-            left_out = "A command's changes under .git were left out: commit main (second), 1 file; index .git/index."
+            left_out = "A command's changes under .git were left out: commit on main (second), 1 file."
             assert [line for line in done.err.splitlines() if ".git" in line] == [
                 f"nebula: {left_out} To allow them add --allow .git"
             ]
@@ -344,8 +344,8 @@ def test_names_that_are_no_text_cost_neither_the_turn_nor_its_node(bench, projec
     assert {"fine.txt", "link2", "tool"} <= set(told["changed"])
     assert "because of its name: a\nb, \ufffd, \ufffd." in told["remark"]
     assert "neither a file, a link nor a folder: pipe." in told["remark"]
-    assert "without the bits that lend a user or group: tool." in told["remark"]
-    assert "more than 100 folders in folders: what is in d/d/" in told["remark"]
+    assert "without their set-user-ID and set-group-ID bits: tool." in told["remark"]
+    assert "more than 100 folders deep: what is in d/d/" in told["remark"]
     assert "branch \ufffd" in told["remark"]
     assert json.loads(json.dumps(events, ensure_ascii=False).encode())  # everything can be carried on
     assert len(list((project / ".nebula" / "graph").rglob("*.xml"))) == 1

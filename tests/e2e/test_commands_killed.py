@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 
 FILES = 80
 LINE = f"for n in $(seq {FILES}); do echo new > src/$n.txt; done; mkdir made; echo x > made/x; rm gone.txt"
-KILLS = 6
+KILLS = 3
 
 
 def seen(project: Path) -> Tree:

@@ -85,6 +85,26 @@ def test_zsh_completes(bench: Bench, script: Path) -> None:
         shell.close(force=True)
 
 
+@pytest.mark.parametrize("script", ["fish"], indirect=True)
+def test_each_program_is_completed_in_a_new_fish(bench: Bench, script: Path) -> None:
+    """Fish looks for a file of the program's own name."""
+    line = next(line for line in bench.run("nebula", "completion", "--help").out.splitlines() if "fish/" in line)
+    env = bench.env(PATH=f"{BIN}:/usr/bin:/bin")
+    (Path(env["HOME"]) / ".config/fish/completions").mkdir(parents=True)
+    subprocess.run(["fish", "-c", line], cwd=bench.project, env=env, check=True)
+    for before, last, wanted in CASES:
+        code = f"complete -C '{before} {last}'"
+        done = subprocess.run(["fish", "-c", code], cwd=bench.project, env=env, capture_output=True, text=True)
+        assert wanted in [found.partition("\t")[0] for found in done.stdout.splitlines()], (before, last, done)
+
+
+@pytest.mark.parametrize("script", ["zsh"], indirect=True)
+def test_a_zsh_that_completes_nothing_yet_begins_to(bench: Bench, script: Path) -> None:
+    code = f"source {script}; print $_comps[nebula] $_comps[evercontext] $_comps[vizprompt]"
+    done = subprocess.run(["zsh", "-f", "-c", code], env=bench.env(), capture_output=True, text=True)
+    assert (done.stdout.split(), done.stderr) == (["_nebula"] * 3, "")
+
+
 def test_the_manual_page_is_read_by_man(bench: Bench, tmp_path: Path) -> None:
     ran = bench.run("nebula", "manual")
     assert ran.code == 0 and ran.out.startswith(".TH NEBULA 1")
@@ -101,4 +121,5 @@ def test_the_manual_page_is_read_by_man(bench: Bench, tmp_path: Path) -> None:
     shown = subprocess.run(command, capture_output=True, text=True)
     text = re.sub(r".\x08|\x1b\[[0-9;]*m", "", shown.stdout)
     assert "A coding agent" in text and "nebula serve" in text and "--output-format" in text, shown.stderr
-    assert bench.run("nebula", "manual", NEBULA_LANG="ja").out.count("書式") == 1
+    japanese = bench.run("nebula", "manual", NEBULA_LANG="ja").out
+    assert japanese.count("書式") == 1 and "\nnebula \\- コーディングエージェント\n" in japanese

@@ -101,3 +101,19 @@ def test_in_plan_mode_a_delegate_only_reads(bench):
         ran = bench.run("nebula", "-p", "THE WHOLE", "--mode", "plan", **server.env())
         assert len(server.turns) == 2
     assert "plan mode" in ran.out
+
+
+def test_what_the_asking_turn_has_read_of_a_secret_file_is_in_no_record_of_a_delegate(bench):
+    bench.write(".env", "TOKEN=Zq7vJw31PlainValue\n")
+    script = [
+        Turn("", [Call("readFile", {"path": ".env"})]),
+        Turn("", [Call("delegate", {"task": "Use Zq7vJw31PlainValue."})]),
+        Turn("I used Zq7vJw31PlainValue."),
+        Turn("Done."),
+    ]
+    with ScriptedModel(script) as server:
+        ran = bench.run("nebula", "-p", "go", "--yes", "--allow", ".env", "--output-format", "json", **server.env())
+    assert (ran.code, ran.json["text"]) == (0, "Done."), ran.err
+    assert "Zq7vJw31PlainValue" in prompt_of(server.turns[2]), "the delegate is told what its task says"
+    files = [each for place in (bench.project / ".nebula", bench.home) for each in place.rglob("*") if each.is_file()]
+    assert [str(each) for each in files if b"Zq7vJw31PlainValue" in each.read_bytes()] == []

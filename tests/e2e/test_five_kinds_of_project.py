@@ -9,19 +9,19 @@ import json
 import os
 import pwd
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from conftest import Bench
+from python_environment import make_environment
 from scripted_model import Call, ScriptedModel, Turn
 
 PYTHON = {
     "calc.py": "def add(a, b):\n    return a + b\n",
-    "tests/test_calc.py": "from calc import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n",
+    "tests/test_calc.py": "import sys\n\nfrom calc import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n\n\n"
+    "def test_here():\n    assert sys.prefix.endswith('.venv')\n",
     "pyproject.toml": '[tool.pytest.ini_options]\npythonpath = ["."]\n',
 }
 NODE = {
@@ -45,23 +45,6 @@ JAVA = {
     "build.gradle": "apply plugin: 'java'\ntask check1 { doLast { assert 1 + 2 == 3 } }\ntest.dependsOn check1\n",
     "src/main/java/Calc.java": "public class Calc { public static int add(int a, int b) { return a + b; } }\n",
 }
-
-
-def make_environment(project: Path) -> None:
-    """An environment whose interpreter is a link into the home, as pyenv and uv have it, with pytest in it."""
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", ".venv"], cwd=project, check=True)
-    found = subprocess.check_output([sys.executable, "-c", "import pytest; print(pytest.__path__[0])"], text=True)
-    (packages,) = (project / ".venv/lib").glob("python*/site-packages")
-    for each in Path(found.strip()).parent.iterdir():
-        if each.name.partition("-")[0].partition(".")[0] in (
-            "pytest",
-            "_pytest",
-            "pluggy",
-            "iniconfig",
-            "packaging",
-            "pygments",
-        ):
-            (shutil.copytree if each.is_dir() else shutil.copy)(each, packages / each.name)  # type: ignore[operator]
 
 
 def lock_by_pnpm(project: Path) -> None:
@@ -97,6 +80,7 @@ def test_its_own_tests_run_in_the_layer(
         "HOME": pwd.getpwuid(os.getuid()).pw_dir,
         "NEBULA_HOME": str(bench.home / ".nebula"),
         "PATH": os.environ["PATH"],
+        "VIRTUAL_ENV": "",
     }
     with ScriptedModel([Turn("", [Call("runCheck", {"name": check})]), Turn("Passed.")]) as server:
         typed = "/checks\ny\ncheck it\nexit\n"

@@ -21,6 +21,7 @@ INSPECTOR = (
     Path(__file__).parents[2] / "node_modules" / "@modelcontextprotocol/inspector/clients/launcher/build/index.js"
 )
 NODE = shutil.which("node") or str(BIN / "node")
+PATIENT = ("--connect-timeout", "290000")  # milliseconds; only a failure takes so long
 FAILED_TOOL = 5
 """How the inspector ends after a tool's error."""
 
@@ -34,11 +35,11 @@ class Inspector:
         """Return the result of the method."""
         variables = [word for key, value in env.items() for word in ("-e", f"{key}={value}")]
         ran = subprocess.run(
-            [NODE, str(INSPECTOR), "--cli", *self._target, *variables, "--method", method, *words],
+            [NODE, str(INSPECTOR), "--cli", *self._target, *variables, *PATIENT, "--method", method, *words],
             env=self._bench.env(),
             cwd=self._bench.project,
             capture_output=True,
-            timeout=120,
+            timeout=300,
             check=False,
         )
         assert ran.returncode == code, (ran.returncode, ran.stdout.decode(), ran.stderr.decode())

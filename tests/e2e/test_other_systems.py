@@ -174,9 +174,12 @@ def test_on_macos_what_a_turn_wrote_is_on_the_drive(bench: Bench, tmp_path: Path
     flushed = [
         Path(line).relative_to(mac.project) for line in syncs.read_text().splitlines() if str(mac.project) in line
     ]
-    assert Path(".nebula/journal") in {each.parent for each in flushed}, "the change is noted before it is made"
-    assert Path(".") in flushed, "the name of the new file"
-    assert any(each.is_relative_to(".nebula/graph") for each in flushed), "the node"
+    noted, staged = Path(".nebula/journal/changes.jsonl"), Path(".nebula/journal/staging")
+    contents = [each for each in flushed if each.parent == staged]
+    assert contents and noted in flushed[: flushed.index(contents[0])], "the change is noted before it is made"
+    assert Path(".") in flushed[flushed.index(contents[0]) :], "the name of the new file, after its content"
+    assert any(each.name.startswith(".new-") for each in flushed), "the node"
+    assert Path(".nebula/graph/nodes/000") in flushed, "and its name"
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -134,8 +135,10 @@ def test_a_try_has_the_project_as_it_was_at_the_start(bench, copies):
 
     with ScriptedModel(answer) as server:
         code, _, err = race(bench, server, "--tries", "2")
+        told = [str(each.json["messages"][0]["content"]) for each in server.turns]
     assert code == 0, err
     assert ("no overlays" in err) == copies
+    assert all("- git: No commits yet" in each and "?? sub/" in each and "later" not in each for each in told)
     assert len(seen) == 2
     for read, ran in seen:
         assert "one" in read and "somebody else" not in read + ran
@@ -203,6 +206,40 @@ def test_take_whole_in_parts_and_with_conflicts(bench):
     assert bench.read("b.txt") == "two\n"
 
 
+def test_lines_taken_from_several_tries_keep_their_authors(bench):
+    """Here, in the figures, and in a clone that has no journal."""
+
+    def answer(request: RecordedRequest) -> Turn:
+        if results(request):
+            return Turn("Done.")
+        name = str(request.json["model"])
+        return Turn("", [Call("writeFile", {"path": each, "content": f"{each} by {name}\n"}) for each in ("a", "b")])
+
+    git(bench, "init", "-q")
+    assert bench.run("nebula", "graph", "share", "--yes").code == 0
+    with ScriptedModel(answer) as server:
+        code, final, err = race(bench, server, "--models", "gpt-4.1-nano,gpt-4.1-mini")
+    assert code == 0, err
+    node, other = (each["node_id"] for each in final["tries"])
+    assert bench.run("nebula", "take", f"{node}:a", f"{other}:b", "--yes").code == 0
+    table = bench.run("nebula", "kpi", "--by", "model").out.splitlines()
+    assert ["gpt-4.1-nano", "1", "–", "1"] in [line.split() for line in table], "there were no checks to pass"
+    counts = [{"model": model, "written": 1, "alive": 1} for model in ("gpt-4.1-mini", "gpt-4.1-nano")]
+    assert bench.run("nebula", "kpi", "--json").json["surviving_lines"] == counts
+    git(bench, "add", "-A")
+    git(bench, "-c", "user.name=t", "-c", "user.email=t@localhost", "commit", "-qm", "Take")
+    clone = str(bench.home / "clone")
+    git(bench, "clone", "-q", ".", clone)
+    for root in (str(bench.project), clone):
+        for path, author in (("a", node), ("b", other)):
+            [run] = bench.run("nebula", "blame", path, "--json", "--root", root).json
+            assert run["node_id"] == author, (root, path, run)
+
+
+def git(bench: Bench, *words: str) -> None:
+    subprocess.run(["git", *words], cwd=bench.project, check=True)
+
+
 def test_the_first_whose_checks_pass_is_taken(bench):
     bench.write(".nebula/config.json", json.dumps({"checks": ["grep -q good a.txt"], "repair": False}))
     bench.write("a.txt", "one\n")
@@ -223,7 +260,7 @@ def test_the_first_whose_checks_pass_is_taken(bench):
     assert final["taken"] == verified.index(True) + 1
     assert bench.read("a.txt") == "good\n"
     races = bench.run("nebula", "kpi", "--json").json["races"]
-    assert races == [{"model": "gpt-4.1-nano", "tries": 3, "passed": 2, "taken": 1}]
+    assert races == [{"model": "gpt-4.1-nano", "tries": 3, "checked": 3, "passed": 2, "taken": 1}]
     table = bench.run("nebula", "kpi", "--by", "model").out.splitlines()
     assert ["gpt-4.1-nano", "3", "2", "1"] in [line.split() for line in table]
     assert "passed  taken" not in bench.run("nebula", "kpi", "--by", "day").out
@@ -280,8 +317,9 @@ def test_one_that_is_killed_ends_alone(bench):
     assert sorted(each["status"] for each in final["tries"]) == ["error", "ok", "ok"]
 
 
-def test_a_killed_race_leaves_nothing(bench):
-    bench.write("a.txt", "one\n")
+@contextmanager
+def race_at_work(bench: Bench) -> Iterator[subprocess.Popen[bytes]]:
+    """A race of two tries whose commands are both at work."""
     asked: list[int] = []
 
     def answer(_: RecordedRequest) -> Turn:
@@ -292,6 +330,12 @@ def test_a_killed_race_leaves_nothing(bench):
         running = bench.start("nebula", "race", "do it", "--tries", "2", **server.env())
         while len(asked) < 2:
             time.sleep(0.02)
+        yield running
+
+
+def test_a_killed_race_leaves_nothing(bench):
+    bench.write("a.txt", "one\n")
+    with race_at_work(bench) as running:
         assert len(tries_of(bench)) == 2
         running.kill()
         running.communicate()
@@ -307,18 +351,10 @@ def test_copies_that_a_killed_race_left_are_removed_at_the_next_start(bench):
     bench.write("a.txt", "one\n")
     home = bench.home / ".nebula"
     remember(str(home), ON_DISK, 0)
-    asked: list[int] = []
-
-    def answer(_: RecordedRequest) -> Turn:
-        asked.append(1)
-        return Turn("", [Call("runCommand", {"command": "sleep 30"})])
-
-    with ScriptedModel(answer) as server:
-        running = bench.start("nebula", "race", "do it", "--tries", "2", **server.env())
-        while len(asked) < 2:
-            time.sleep(0.02)
+    with race_at_work(bench) as running:
         for pid in (running.pid, *inside(bench)):
-            os.kill(pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # gone with the first one
+                os.kill(pid, signal.SIGKILL)
         running.communicate()
         assert list(home.glob("projects/*/layers/*/*/project"))
     while inside(bench):
@@ -326,6 +362,27 @@ def test_copies_that_a_killed_race_left_are_removed_at_the_next_start(bench):
     with ScriptedModel([Turn("Hello.")]) as server:
         assert bench.run("nebula", "-p", "hi", **server.env()).code == 0
     assert list(home.glob("projects/*/layers/*/*/project")) == []
+
+
+@pytest.mark.parametrize("copies", [False, True])
+def test_another_start_leaves_a_living_race_alone(bench, copies):
+    bench.write("a.txt", "one\n")
+    if copies:
+        remember(str(bench.home / ".nebula"), ON_DISK, 0)
+    others: list[int] = []
+
+    def answer(request: RecordedRequest) -> Turn:
+        if results(request):
+            return Turn("Done.")
+        if not others:
+            with ScriptedModel([Turn("", [Call("runCommand", {"command": "true"})]), Turn("Hello.")]) as another:
+                others.append(bench.run("nebula", "-p", "hi", **another.env()).code)
+        return Turn("", [Call("runCommand", {"command": "cat a.txt > b.txt"})])
+
+    with ScriptedModel(answer) as server:
+        code, final, err = race(bench, server, "--tries", "2")
+    assert (code, others) == (0, [0]), err
+    assert [[each["path"] for each in one["files_changed"]] for one in final["tries"]] == [["b.txt"]] * 2
 
 
 def tries_of(bench: Bench) -> list[int]:
@@ -363,3 +420,13 @@ def test_a_judge_gives_an_opinion_and_decides_nothing(bench):
         code, final, err = race(bench, server, "--tries", "2", "--judge", "gpt-4.1-mini")
     assert (code, final["taken"], final["opinion"]) == (0, None, "I would take the second one."), err
     assert bench.read("a.txt") == "one\n"
+
+
+def test_why_a_try_failed_is_said_once_for_each(bench):
+    refusal = Fault.status_code(400, body='{"error": {"message": "not today"}}')
+    with ScriptedModel(lambda _: refusal) as server:
+        ran = bench.run("nebula", "race", "do it", "--tries", "2", **server.env())
+    assert ran.code == 1
+    below = [line for line in ran.out.splitlines() if "not today" in line]
+    assert [line.split()[0] for line in below] == ["1", "2"], ran.out
+    assert ran.err.count("not today") == 2, "one line for each when it ended, and no more"

@@ -1,5 +1,6 @@
 """A session taken up again: what memory says of it follows what really happens."""
 
+import json
 import os
 import signal
 import sqlite3
@@ -106,3 +107,31 @@ def test_a_killed_turn_stays_with_the_branch_it_was_asked_on(bench):
     said = [message["content"] for message in server.turns[5].json["messages"][1:]]
     assert [each for each in said if each in ("zero", "one", "elsewhere")] == ["zero", "elsewhere"]
     assert "Writing." not in said
+
+
+def test_a_killed_session_is_listed_as_cut_short_and_a_living_one_as_active(bench):
+    def listed():
+        return [each["status"] for each in json.loads(bench.run("nebula", "sessions", "--json").out)]
+
+    with ScriptedModel([Turn("late", fault=Fault.slow(60)), Turn("one")]) as server:
+        with bench.start("nebula", "-p", "do it", **server.env()) as running:
+            server.wait_until(lambda: len(server.turns) == 1)
+            assert listed() == ["active"]
+            running.kill()
+        assert listed() == ["interrupted"]
+        assert "cut short" in bench.run("nebula", "sessions").out
+        assert "途中まで" in bench.run("nebula", "sessions", NEBULA_LANG="ja").out
+        assert bench.run("nebula", "-p", "go on", "-c", **server.env()).code == 0
+    assert listed() == ["completed"]
+
+
+def test_a_session_killed_between_turns_lost_nothing(bench, terminal):
+    with ScriptedModel([Turn("one")]) as server:
+        screen = terminal(server)
+        screen.prompt()
+        screen.line("go")
+        screen.prompt(times=2)
+        screen.child.kill(signal.SIGKILL)
+        screen.child.wait()
+    (listed,) = json.loads(bench.run("nebula", "sessions", "--json").out)
+    assert (listed["status"], listed["ended_at"]) == ("completed", None)

@@ -16,7 +16,7 @@ def writes(request: RecordedRequest) -> Turn:
     return Turn("Done.")
 
 
-def test_a_race_in_a_session_and_a_part_of_it_taken(bench, terminal):
+def test_a_race_in_a_session_and_parts_of_it_taken_and_taken_back(bench, terminal):
     bench.write("a.txt", "one\n")
     with ScriptedModel(writes) as server:
         screen = terminal(server)
@@ -26,12 +26,20 @@ def test_a_race_in_a_session_and_a_part_of_it_taken(bench, terminal):
         assert bench.read("a.txt") == "one\n"
         screen.line("/compare a.txt")
         screen.wait("+two", times=2)
-        screen.line("/take 2 b.txt")
+        screen.line("/take 1:a.txt 2:b.txt")
+        screen.wait("2 files change if you take this:")
         screen.wait(ASK)
         screen.line("y")
         screen.wait("b.txt (+1 −0)")
-        screen.line("/take 1")
+        screen.line("/undo")
+        screen.wait("Taken back: a.txt, b.txt")
+        assert bench.read("a.txt") == "one\n" and not (bench.project / "b.txt").exists()
+        screen.line("/take 2 b.txt")
         screen.wait(ASK, times=2)
+        screen.line("y")
+        screen.wait("b.txt (+1 −0)", times=2)
+        screen.line("/take 1")
+        screen.wait(ASK, times=3)
         screen.line("y")
         screen.wait("The conversation goes on from this try.")
     assert (bench.read("a.txt"), bench.read("b.txt")) == ("two\n", "b\n")
@@ -75,6 +83,8 @@ def test_stop_ends_one_and_escape_all(bench, terminal):
         screen = terminal(server, "race", "do it", "--tries", "3")
         for number in (1, 2, 3):
             screen.wait(f"{number} gpt-4.1-nano: runCommand")
+        for seconds in (2, 3):  # nothing happens, and the lines go on
+            screen.wait(f" · {seconds} s")
         screen.line("stop 2")
         screen.wait("2 gpt-4.1-nano: interrupted")
         screen.send("\x1b")

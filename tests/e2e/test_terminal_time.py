@@ -232,7 +232,7 @@ def test_killed_in_the_middle_it_resumes_with_all_that_was_recorded(bench, termi
         os.kill(screen.child.pid, signal.SIGKILL)
         screen.ended()
         screen = terminal(server, "-r")
-        screen.wait("active")
+        screen.wait("cut short")
         screen.line("1")
         screen.wait("Resumed")
         screen.prompt()
