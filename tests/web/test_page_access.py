@@ -34,9 +34,7 @@ async def open_help(page):
 
 
 async def open_palette(page):
-    while not await page.locator("#dialog input").count():  # the sheet before may still be closing
-        await page.keyboard.press("Control+k")
-        await page.wait_for_timeout(200)
+    await page.keyboard.press("Control+k")
     await page.locator("#dialog input").fill("a")
     await expect(page.locator("#palette-list li").first).to_be_visible()
 

@@ -253,6 +253,19 @@ async def test_a_flow_is_renamed_and_another_made(bench):
                 await expect(await row(page, "one")).to_be_visible()
 
 
+async def test_a_key_right_after_a_sheet_is_closed_is_the_pages(bench):
+    close_and_press = """(key) => { document.querySelector("#dialog .bar button").click();
+        document.body.dispatchEvent(new KeyboardEvent("keydown", { key, ctrlKey: key === "k", bubbles: true })); }"""
+    with serving(bench, "vizprompt") as server:
+        async with browsing(server, viewport=WIDE) as page:
+            await page.locator("#transcript").focus()
+            await page.keyboard.press("?")
+            await page.evaluate(close_and_press, "?")
+            await expect(page.locator("#dialog .keys")).to_be_visible()
+            await page.evaluate(close_and_press, "k")
+            await expect(page.locator("#dialog").get_by_role("combobox")).to_be_focused()
+
+
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="  # one red dot
 DROP = """([name, type, base64]) => { const bytes = Uint8Array.from(atob(base64), (each) => each.charCodeAt(0));
     const data = new DataTransfer(); data.items.add(new File([bytes], name, { type }));

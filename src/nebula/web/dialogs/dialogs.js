@@ -83,15 +83,21 @@ export function createDialogs(root, actions, store, drawNow) {
   /** @returns {Kept} */
   const fresh = () => ({ text: "", active: 0, what: "cost", compared: null, picked: "", entrants: ["", "", ""] });
   const view = { shown: "", kept: fresh() };
-  const shut = () => actions.looking.look({ dialog: "" });
-  // Told late: another may be open by then, or is to be drawn.
-  root.addEventListener("close", () => root.open || store.state.view.dialog !== view.shown || shut());
-  root.addEventListener("cancel", ({ target }) => target === root && shut()); // "close" is told late: the next key is the page's
-  const close = () => root.close();
-  const run = (/** @type {Command} */ command) => {
+  // Drawn at once: the element tells of its "close" a little later, and the next key is the page's by then.
+  const left = () => {
+    actions.looking.look({ dialog: "" });
+    drawNow();
+  };
+  const close = () => {
     root.close();
-    shut();
-    view.shown = "";
+    left();
+  };
+  root.addEventListener("cancel", ({ target }) => target === root && left());
+  // Without "cancel" before it where a browser thinks that the reader did nothing since the last one.
+  const isShown = () => view.shown !== "" && view.shown === store.state.view.dialog;
+  root.addEventListener("close", () => !root.open && isShown() && left());
+  const run = (/** @type {Command} */ command) => {
+    close();
     command.run(store.state);
     drawNow(); // what is typed next belongs to what it opened
   };
