@@ -2,6 +2,8 @@
 
 import asyncio
 import os
+import shlex
+import sys
 
 import pytest
 
@@ -48,6 +50,18 @@ def test_a_command_that_takes_too_long_is_stopped_with_its_children(tmp_path):
     assert result.code is None
     assert "Stopped" in result.output
     wait_until_none_is_left(mark)
+
+
+def test_what_a_child_that_left_the_group_holds_is_closed_here(tmp_path):
+    left = "import os, time; os.setsid(); open('left', 'w'); time.sleep(5)"
+    command = f"{shlex.quote(sys.executable)} -c {shlex.quote(left)} & while [ ! -e left ]; do sleep 0.05; done"
+
+    async def count_kept_open():
+        before = len(os.listdir("/dev/fd"))
+        result = await run_command(command, str(tmp_path), 1)
+        return result.code, len(os.listdir("/dev/fd")) - before
+
+    assert asyncio.run(count_kept_open()) == (None, 0)
 
 
 def test_a_flood_is_kept_by_head_and_tail(tmp_path):

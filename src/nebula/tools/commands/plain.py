@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from asyncio.subprocess import DEVNULL, PIPE, STDOUT, Process, SubprocessStreamProtocol
 
 from nebula.sandbox.environment import activated
 from nebula.sandbox.output import KeptOutput
@@ -18,6 +19,7 @@ from nebula.value import value
 
 MAX_OUTPUT_BYTES = 64_000
 """Most of a command's output that is kept: its head and its tail."""
+READ_BYTES = 65_536
 PASSED_ON = frozenset(
     {
         "HOME", "LANG", "LANGUAGE", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER",
@@ -50,23 +52,25 @@ class CheckResult:
 async def run_command(command: str, root: str, timeout_s: float) -> CheckResult:
     if not command.strip():
         return CheckResult(command, 127, "The command is empty.")
+    loop = asyncio.get_running_loop()
     try:
-        process = await asyncio.create_subprocess_shell(
+        transport, streams = await loop.subprocess_shell(
+            lambda: SubprocessStreamProtocol(limit=READ_BYTES, loop=loop),
             command,
             cwd=root,
             env=activated(reduced_environment(), root, os.environ),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
+            stdin=DEVNULL,
+            stdout=PIPE,
+            stderr=STDOUT,
             start_new_session=True,
         )
     except OSError as problem:
         return CheckResult(command, 127, f"The command cannot be started: {problem.strerror}.")
-    assert process.stdout is not None  # noqa: S101 - asked for above
-    kept = KeptOutput(MAX_OUTPUT_BYTES)
+    assert streams.stdout is not None  # noqa: S101 - asked for above
+    process, kept = Process(transport, streams, loop), KeptOutput(MAX_OUTPUT_BYTES)
     try:
         async with asyncio.timeout(timeout_s):
-            while chunk := await process.stdout.read(65_536):
+            while chunk := await streams.stdout.read(READ_BYTES):
                 kept.add(chunk)
             code: int | None = await process.wait()
     except TimeoutError:
@@ -74,6 +78,7 @@ async def run_command(command: str, root: str, timeout_s: float) -> CheckResult:
     finally:
         # Whatever the command left running in its group goes with it, also when we are being cancelled.
         _kill_group(process.pid)
+        transport.close()  # or a child that left the group, and holds the other end, would be waited for
         await process.wait()
     output = kept.text()
     if code is None:
