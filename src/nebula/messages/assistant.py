@@ -7,14 +7,15 @@ from collections.abc import Iterable
 from nebula.value import value
 
 from .json_forms import (
+    JsonObject,
+    TaggedObject,
+    form,
+    optional,
     own_json,
-    read_field,
     read_json_value,
     read_list,
-    read_object,
-    read_optional_field,
-    read_tag,
     read_text,
+    required,
 )
 
 TYPE_CHECKING = False
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @value
-class AssistantToolUse:
+class AssistantToolUse(JsonObject):
     """One call: `name` and `args` are what the model saw and sent, `orig_*` the tool that really runs."""
 
     id: str
@@ -32,31 +33,20 @@ class AssistantToolUse:
     args: Any
     orig_args: Any
 
+    FORM = form(
+        id=required(read_text),
+        name=required(read_text),
+        orig_name=required(read_text),
+        args=required(read_json_value),
+        orig_args=required(read_json_value),
+    )
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "args", own_json(self.args))
         object.__setattr__(self, "orig_args", own_json(self.orig_args))
 
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "id": self.id,
-            "name": self.name,
-            "orig_name": self.orig_name,
-            "args": own_json(self.args),
-            "orig_args": own_json(self.orig_args),
-        }
 
-    @classmethod
-    def from_json(cls, obj: object) -> AssistantToolUse:
-        return cls(
-            read_field(obj, "id", read_text),
-            read_field(obj, "name", read_text),
-            read_field(obj, "orig_name", read_text),
-            read_field(obj, "args", read_json_value),
-            read_field(obj, "orig_args", read_json_value),
-        )
-
-
-class AssistantMessage:
+class AssistantMessage(TaggedObject):
     """A finished message of the model: `Response` or `ToolUse`."""
 
     __slots__ = ()
@@ -78,15 +68,6 @@ class AssistantMessage:
     def new_tool_use(message_id: str | None, content: str, tool_uses: Iterable[AssistantToolUse]) -> ToolUse:
         return ToolUse(message_id, content, tuple(tool_uses))
 
-    def to_json(self) -> dict[str, Any]:
-        raise NotImplementedError
-
-    @classmethod
-    def from_json(cls, obj: object) -> AssistantMessage:
-        if read_tag(obj, ("Response", "ToolUse")) == "Response":
-            return Response.from_json(obj)
-        return ToolUse.from_json(obj)
-
 
 @value
 class Response(AssistantMessage):
@@ -95,22 +76,11 @@ class Response(AssistantMessage):
     message_id: str | None
     content: str
 
+    FORM = form(message_id=optional(read_text), content=required(read_text))
+
     @property
     def tool_uses(self) -> None:
         return None
-
-    def to_json(self) -> dict[str, Any]:
-        return {"Response": {"message_id": self.message_id, "content": self.content}}
-
-    @classmethod
-    def from_json(cls, obj: object) -> Response:
-        read_tag(obj, ("Response",))
-        return read_field(obj, "Response", cls._read)
-
-    @classmethod
-    def _read(cls, obj: object) -> Response:
-        fields = read_object(obj)
-        return cls(read_optional_field(fields, "message_id", read_text), read_field(fields, "content", read_text))
 
 
 @value
@@ -121,27 +91,10 @@ class ToolUse(AssistantMessage):
     content: str
     tool_uses: tuple[AssistantToolUse, ...]
 
+    FORM = form(**Response.FORM, tool_uses=required(read_list(AssistantToolUse.from_json)))
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "tool_uses", tuple(self.tool_uses))
 
-    def to_json(self) -> dict[str, Any]:
-        fields = {
-            "message_id": self.message_id,
-            "content": self.content,
-            "tool_uses": [tool_use.to_json() for tool_use in self.tool_uses],
-        }
-        return {"ToolUse": fields}
 
-    @classmethod
-    def from_json(cls, obj: object) -> ToolUse:
-        read_tag(obj, ("ToolUse",))
-        return read_field(obj, "ToolUse", cls._read)
-
-    @classmethod
-    def _read(cls, obj: object) -> ToolUse:
-        fields = read_object(obj)
-        return cls(
-            read_optional_field(fields, "message_id", read_text),
-            read_field(fields, "content", read_text),
-            read_field(fields, "tool_uses", read_list(AssistantToolUse.from_json)),
-        )
+AssistantMessage.KINDS = (Response, ToolUse)

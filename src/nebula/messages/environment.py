@@ -7,12 +7,8 @@ import sys
 
 from nebula.value import value
 
-from .json_forms import read_list, read_optional_field, read_text
+from .json_forms import JsonObject, form, optional, read_list, read_text
 from .truncation import truncate_safe
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 MAX_CURRENT_WORKING_DIRECTORY_LEN = 256
 
@@ -20,49 +16,35 @@ _SYSTEM_NAMES = {"darwin": "macos", "win32": "windows"}
 
 
 @value
-class EnvState:
+class EnvState(JsonObject):
     """Operating system (`linux`, `macos`, `windows`, …) and working directory, each None where unknown."""
 
     operating_system: str | None = None
     current_working_directory: str | None = None
     environment_variables: tuple[str, ...] = ()
 
+    FORM = form(
+        operating_system=optional(read_text),
+        current_working_directory=optional(read_text),
+        environment_variables=optional(read_list(read_text), ()),
+    )
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "environment_variables", tuple(self.environment_variables))
 
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "operating_system": self.operating_system,
-            "current_working_directory": self.current_working_directory,
-            "environment_variables": list(self.environment_variables),
-        }
-
-    @classmethod
-    def from_json(cls, obj: object) -> EnvState:
-        return cls(
-            read_optional_field(obj, "operating_system", read_text),
-            read_optional_field(obj, "current_working_directory", read_text),
-            read_optional_field(obj, "environment_variables", read_list(read_text)) or (),
-        )
-
 
 @value
-class UserEnvContext:
+class UserEnvContext(JsonObject):
     """The environment a user message carries along."""
 
     env_state: EnvState | None = None
+
+    FORM = form(env_state=optional(EnvState.from_json))
 
     @classmethod
     def generate_new(cls) -> UserEnvContext:
         """The state of this process, now."""
         return cls(EnvState(_operating_system(), _working_directory()))
-
-    def to_json(self) -> dict[str, Any]:
-        return {"env_state": None if self.env_state is None else self.env_state.to_json()}
-
-    @classmethod
-    def from_json(cls, obj: object) -> UserEnvContext:
-        return cls(read_optional_field(obj, "env_state", EnvState.from_json))
 
 
 def _operating_system() -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from nebula.value import value
 
-from .json_forms import MessageFormatError, read_field, read_text, refuse
+from .json_forms import JsonObject, MessageFormatError, read_field, read_text, refuse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ _ALIASES = {"jpg": "jpeg"}
 
 
 @value
-class ImageBlock:
+class ImageBlock(JsonObject):
     """One image: its format (`png`, `jpeg`, `gif`, `webp`) and its bytes."""
 
     format: str
@@ -76,10 +76,6 @@ def checked_images(images: Iterable[ImageBlock] | None) -> tuple[ImageBlock, ...
     if len(kept) > MAX_IMAGES_PER_MESSAGE:
         raise ValueError(f"a message may have {MAX_IMAGES_PER_MESSAGE} images at most, this one has {len(kept)}")
     return kept
-
-
-def images_to_json(images: tuple[ImageBlock, ...] | None) -> list[dict[str, Any]] | None:
-    return None if images is None else [image.to_json() for image in images]
 
 
 def _read_base64(value: object) -> bytes:

@@ -1,20 +1,22 @@
-"""Reading JSON into message values, with errors that name the field.
+"""Message values as JSON and back, with errors that name the field.
 
-Each value reads its own object with `from_json`; a fault inside it raises `MessageFormatError` and every level
-it passes on the way out puts its own key in front, so that the reader of the error sees the whole path:
-`content.Prompt.prompt: expected a string, got 3`.
+A value says in `FORM` which of its fields JSON has, and how each is read. A fault inside one raises
+`MessageFormatError`, and every level that it passes on the way out puts its own key in front, so that the reader of the
+error sees the whole path: `content.Prompt.prompt: expected a string, got 3`.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, NoReturn, TypeVar
+    from typing import Any, ClassVar, NoReturn, Self, TypeVar
 
     T = TypeVar("T")
+    Form = Mapping[str, Callable[[object, str], Any]]
 
 # Deeper than any honest value, well within what `json` and the interpreter's stack can take.
 MAX_JSON_DEPTH = 128
@@ -50,6 +52,17 @@ def read_text(value: object) -> str:
     return value
 
 
+def read_time(value: object) -> datetime:
+    text = read_text(value)
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        refuse("an RFC 3339 time", value)
+    if moment.tzinfo is None:
+        refuse("an RFC 3339 time with an offset", value)
+    return moment
+
+
 def read_list(reader: Callable[[Any], T]) -> Callable[[object], tuple[T, ...]]:
     def read(value: object) -> tuple[T, ...]:
         if not isinstance(value, (list, tuple)):
@@ -82,11 +95,13 @@ def read_field(value: object, key: str, reader: Callable[[Any], T]) -> T:
         raise error.under(key) from None
 
 
-def read_optional_field(value: object, key: str, reader: Callable[[Any], T]) -> T | None:
-    """None where the key is missing or null."""
-    if read_object(value).get(key) is None:
-        return None
-    return read_field(value, key, reader)
+def required(reader: Callable[[Any], T]) -> Callable[[object, str], T]:
+    return lambda value, key: read_field(value, key, reader)
+
+
+def optional(reader: Callable[[Any], T], otherwise: T | None = None) -> Callable[[object, str], T | None]:
+    """Read a key that may be missing or null: it is `otherwise` then."""
+    return lambda value, key: otherwise if read_object(value).get(key) is None else read_field(value, key, reader)
 
 
 def read_tag(value: object, tags: Sequence[str]) -> str:
@@ -99,6 +114,56 @@ def read_tag(value: object, tags: Sequence[str]) -> str:
     if tag not in tags:
         raise MessageFormatError(f"expected one of {', '.join(tags)}, got {_shown(tag)}")
     return str(tag)
+
+
+def form(**readers: Callable[[object, str], Any]) -> Form:
+    """Say which keys an object has in JSON, each with what reads it."""
+    return readers
+
+
+class JsonObject:
+    """Base of the values that are an object in JSON."""
+
+    __slots__ = ()
+    FORM: ClassVar[Form]
+
+    def to_json(self) -> dict[str, Any]:
+        return {key: _to_json(getattr(self, key)) for key in self.FORM}
+
+    @classmethod
+    def from_json(cls, obj: object) -> Self:
+        return cls._read(obj)
+
+    @classmethod
+    def _read(cls, obj: object) -> Self:
+        return cls(**{key: read(obj, key) for key, read in cls.FORM.items()})
+
+
+class TaggedObject(JsonObject):
+    """Base of the values that stand in an object of one key, the name of their class: `{"Prompt": {…}}`."""
+
+    __slots__ = ()
+    KINDS: ClassVar[tuple[type[TaggedObject], ...]]
+    """All that a base may turn out to be."""
+
+    def to_json(self) -> dict[str, Any]:
+        return {type(self).__name__: super().to_json()}
+
+    @classmethod
+    def from_json(cls, obj: object) -> Self:
+        kinds = {kind.__name__: kind for kind in cls.KINDS if issubclass(kind, cls)}
+        tag = read_tag(obj, tuple(kinds))
+        return read_field(obj, tag, kinds[tag]._read)
+
+
+def _to_json(value: Any) -> Any:
+    if isinstance(value, JsonObject):
+        return value.to_json()
+    if isinstance(value, tuple):
+        return [_to_json(item) for item in value]
+    if isinstance(value, datetime):  # with microseconds only where it has any
+        return value.isoformat(timespec="microseconds" if value.microsecond % 1000 else "milliseconds")
+    return str(value) if isinstance(value, str) else own_json(value)
 
 
 def own_json(value: object) -> Any:

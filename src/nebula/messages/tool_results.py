@@ -7,7 +7,19 @@ from enum import StrEnum
 
 from nebula.value import replace, value
 
-from .json_forms import json_text, own_json, read_field, read_json_value, read_list, read_tag, read_text, refuse
+from .json_forms import (
+    JsonObject,
+    form,
+    json_text,
+    own_json,
+    read_field,
+    read_json_value,
+    read_list,
+    read_tag,
+    read_text,
+    refuse,
+    required,
+)
 from .truncation import byte_length, truncate_safe_in_place
 
 TYPE_CHECKING = False
@@ -23,15 +35,12 @@ class ToolResultStatus(StrEnum):
     Error = "Error"
 
 
-class ToolUseResultBlock:
+class ToolUseResultBlock(JsonObject):
     """One piece of a result: `Text` or `Json`."""
 
     __slots__ = ()
 
     def as_text(self) -> str:
-        raise NotImplementedError
-
-    def to_json(self) -> dict[str, Any]:
         raise NotImplementedError
 
     @classmethod
@@ -80,13 +89,26 @@ class Json(ToolUseResultBlock):
         return cls(read_field(obj, "Json", read_json_value))
 
 
+def _read_status(value: object) -> ToolResultStatus:
+    try:
+        return ToolResultStatus(value)  # type: ignore[arg-type]
+    except ValueError:
+        refuse("Success or Error", value)
+
+
 @value
-class ToolUseResult:
+class ToolUseResult(JsonObject):
     """The answer to the tool use with that id."""
 
     tool_use_id: str
     content: tuple[ToolUseResultBlock, ...]
     status: ToolResultStatus
+
+    FORM = form(
+        tool_use_id=required(read_text),
+        content=required(read_list(ToolUseResultBlock.from_json)),
+        status=required(_read_status),
+    )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "content", tuple(self.content))
@@ -100,21 +122,6 @@ class ToolUseResult:
     def as_text(self) -> str:
         """All of it as one text, for those who can show or send nothing else."""
         return "\n".join(block.as_text() for block in self.content)
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "tool_use_id": self.tool_use_id,
-            "content": [block.to_json() for block in self.content],
-            "status": self.status.value,
-        }
-
-    @classmethod
-    def from_json(cls, obj: object) -> ToolUseResult:
-        return cls(
-            read_field(obj, "tool_use_id", read_text),
-            read_field(obj, "content", read_list(ToolUseResultBlock.from_json)),
-            read_field(obj, "status", _read_status),
-        )
 
 
 def results_text(results: Iterable[ToolUseResult]) -> str:
@@ -141,10 +148,3 @@ def _truncated(block: ToolUseResultBlock, max_bytes: int) -> ToolUseResultBlock:
     whole = block.as_text()
     cut = truncate_safe_in_place(whole, max_bytes)
     return block if cut == whole else Text(cut)
-
-
-def _read_status(value: object) -> ToolResultStatus:
-    try:
-        return ToolResultStatus(value)  # type: ignore[arg-type]
-    except ValueError:
-        refuse("Success or Error", value)

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from nebula.value import value
 
-from .json_forms import own_json, read_field, read_json_value, read_object, read_optional_field, read_text
+from .json_forms import JsonObject, form, optional, own_json, read_json_value, read_object, read_text, required
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,30 +32,21 @@ class DialectForm:
 
 
 @value
-class ToolSpec:
+class ToolSpec(JsonObject):
     """Name, description and the JSON schema of the arguments."""
 
     name: str
     description: str = ""
     parameters: Mapping[str, Any] = MappingProxyType({})
 
+    FORM = form(
+        name=required(read_text),
+        description=optional(read_text, ""),
+        parameters=optional(lambda schema: read_object(read_json_value(schema)), {}),
+    )
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameters", own_json(self.parameters))
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "description": self.description,
-            "parameters": own_json(self.parameters),
-        }
-
-    @classmethod
-    def from_json(cls, obj: object) -> ToolSpec:
-        return cls(
-            read_field(obj, "name", read_text),
-            read_optional_field(obj, "description", read_text) or "",
-            read_optional_field(obj, "parameters", _read_schema) or {},
-        )
 
 
 @value
@@ -88,7 +79,3 @@ def tool_specs(tools: Mapping[str, Any] | Iterable[Any]) -> tuple[ToolSpec, ...]
 
 def _spec(tool: object) -> ToolSpec:
     return tool if isinstance(tool, ToolSpec) else ToolSpec.from_json(tool)
-
-
-def _read_schema(value: object) -> Mapping[str, Any]:
-    return read_object(read_json_value(value))

@@ -9,8 +9,8 @@ from nebula.value import replace, value
 
 from .context_text import context_text
 from .environment import UserEnvContext
-from .images import ImageBlock, checked_images, images_to_json
-from .json_forms import MessageFormatError, read_field, read_list, read_optional_field, read_text, refuse
+from .images import ImageBlock, checked_images
+from .json_forms import JsonObject, MessageFormatError, form, optional, read_list, read_text, read_time, required
 from .tool_results import ToolUseResult, results_text
 from .tool_spec import tool_specs
 from .truncation import truncate_safe
@@ -26,7 +26,7 @@ REDACTED_TOOL_RESULT = "<tool result redacted>"
 
 
 @value
-class UserMessage:
+class UserMessage(JsonObject):
     """One message from the user's side, with where and when it was written."""
 
     additional_context: str
@@ -34,6 +34,14 @@ class UserMessage:
     content: UserMessageContent
     timestamp: datetime | None = None
     images: tuple[ImageBlock, ...] | None = None
+
+    FORM = form(
+        additional_context=required(read_text),
+        env_context=required(UserEnvContext.from_json),
+        content=required(UserMessageContent.from_json),
+        timestamp=optional(read_time),
+        images=optional(read_list(ImageBlock.from_json)),
+    )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "timestamp", _fixed_offset(self.timestamp))
@@ -112,26 +120,11 @@ class UserMessage:
         context = UserInputMessageContext(self.env_context.env_state, self.tool_use_results, tool_specs(tools) or None)
         return UserInputMessage(self.content_with_context(), context, self.images, model_id)
 
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "additional_context": self.additional_context,
-            "env_context": self.env_context.to_json(),
-            "content": self.content.to_json(),
-            "timestamp": None if self.timestamp is None else _rfc3339(self.timestamp),
-            "images": images_to_json(self.images),
-        }
-
     @classmethod
     def from_json(cls, obj: object) -> UserMessage:
-        fields = (
-            read_field(obj, "additional_context", read_text),
-            read_field(obj, "env_context", UserEnvContext.from_json),
-            read_field(obj, "content", UserMessageContent.from_json),
-            read_optional_field(obj, "timestamp", _read_timestamp),
-            read_optional_field(obj, "images", read_list(ImageBlock.from_json)),
-        )
+        fields = {key: read(obj, key) for key, read in cls.FORM.items()}
         try:
-            return cls(*fields)
+            return cls(**fields)
         except ValueError as error:
             raise MessageFormatError(str(error), "images") from None
 
@@ -144,20 +137,3 @@ def _fixed_offset(moment: datetime | None) -> datetime | None:
     if offset is None:
         raise ValueError("a timestamp needs a UTC offset; use an aware datetime")
     return moment.replace(tzinfo=timezone(offset))
-
-
-def _rfc3339(moment: datetime) -> str:
-    """Return the moment with milliseconds, or with microseconds where it has any."""
-    return moment.isoformat(timespec="microseconds" if moment.microsecond % 1000 else "milliseconds")
-
-
-def _read_timestamp(value: object) -> datetime:
-    try:
-        moment = datetime.fromisoformat(read_text(value))
-    except MessageFormatError:
-        raise
-    except ValueError:
-        refuse("an RFC 3339 time", value)
-    if moment.tzinfo is None:
-        refuse("an RFC 3339 time with an offset", value)
-    return moment
