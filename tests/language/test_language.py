@@ -109,6 +109,16 @@ def error_names() -> frozenset[str]:
     return frozenset(names)
 
 
+HELP = {
+    "Parser": (1, "about"),
+    "add_argument": (9, "help"),
+    "flag": (2, ""),
+    "repeatable": (3, ""),
+    "reference_option": (1, ""),
+}
+"""What a parser says in the user's language by itself: which argument of the call, by place or by name."""
+
+
 def spoken_arguments(room: str, names: frozenset[str]) -> Iterator[tuple[str, ast.expr]]:
     base = SOURCE / room
     files = base.rglob("*.py") if base.is_dir() else [base.with_suffix(".py")]
@@ -117,9 +127,13 @@ def spoken_arguments(room: str, names: frozenset[str]) -> Iterator[tuple[str, as
             if not isinstance(call, ast.Call):
                 continue
             called = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+            where = f"{path.relative_to(SOURCE)}:{call.lineno}"
+            if called in HELP:
+                place, keyword = HELP[called]
+                told = call.args[place : place + 1] + [each.value for each in call.keywords if each.arg == keyword]
+                yield from ((where, each) for each in told if isinstance(each, ast.Constant))
             if called not in names:
                 continue
-            where = f"{path.relative_to(SOURCE)}:{call.lineno}"
             start = {"translate_count": 1, "translate_to": 1, "Error": 1}.get(called, 0)
             count = 2 if called == "translate_count" else 1
             for argument in call.args[start : start + count]:

@@ -6,13 +6,14 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar, NoReturn, TypeVar
 
 from nebula.errors import EXIT_USAGE, NebulaError
 from nebula.language import Sentence, explain, translate
 from nebula.providers import PROVIDERS
 
 Command = Callable[[Sequence[str]], int]
+_Action = TypeVar("_Action", bound=argparse.Action)
 
 # argparse looks up its own sentences under these two names, to be translated.
 argparse._ = translate  # type: ignore[attr-defined]
@@ -57,12 +58,13 @@ class Parser(argparse.ArgumentParser):
         epilog: str = "",
         **options: Any,
     ) -> None:
-        """Behind the options help has what more there is to say, how the command is called, and the `epilog`."""
+        """Behind the options help has what more there is to say, how the command is called, and the `epilog`. All of
+        it, and the help of each option, is said in the user's language."""
         shown = "\n  ".join([translate("examples:"), *examples]) if examples else ""
         super().__init__(
             prog=prog,
-            description=description,
-            epilog="\n\n".join(filter(None, (about, shown, epilog))),
+            description=translate(description),
+            epilog="\n\n".join(filter(None, (translate(about), shown, epilog))),
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=False,
             **options,
@@ -77,6 +79,11 @@ class Parser(argparse.ArgumentParser):
             return super().add_argument(*names, **options)
         finally:
             self._declaring = False
+
+    def _add_action(self, action: _Action) -> _Action:
+        if action.help:
+            action.help = translate(action.help)
+        return super()._add_action(action)
 
     def parse_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
@@ -104,31 +111,25 @@ def repeatable(
 
 
 def root_option(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--root", metavar="DIR", help=translate("the project (default: the current directory)"))
+    parser.add_argument("--root", metavar="DIR", help="the project (default: the current directory)")
 
 
 def app_root_option(parser: argparse.ArgumentParser) -> None:
     """Add the option of the seed's own commands; see `app_root`."""
-    parser.add_argument(
-        "--root", metavar="DIR", help=translate("the project (default: EC_APP_ROOT, else the current directory)")
-    )
+    parser.add_argument("--root", metavar="DIR", help="the project (default: EC_APP_ROOT, else the current directory)")
 
 
 def allow_option(parser: argparse.ArgumentParser) -> None:
-    repeatable(parser, "--allow", "PATH", translate("allow one secret or control file by name (repeatable)"))
+    repeatable(parser, "--allow", "PATH", "allow one secret or control file by name (repeatable)")
 
 
 def model_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "-m", "--model", metavar="M", help=translate("model to use; provider/model names the provider, too")
-    )
-    parser.add_argument("--provider", choices=PROVIDERS, help=translate("provider to use"))
+    parser.add_argument("-m", "--model", metavar="M", help="model to use; provider/model names the provider, too")
+    parser.add_argument("--provider", choices=PROVIDERS, help="provider to use")
 
 
 def host_option(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--host", default="127.0.0.1", metavar="ADDRESS", help=translate("where to listen (default: 127.0.0.1)")
-    )
+    parser.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="where to listen (default: 127.0.0.1)")
 
 
 def port_option(parser: argparse.ArgumentParser, default: int) -> None:
@@ -150,28 +151,24 @@ def server_options(parser: argparse.ArgumentParser, default_port: int) -> None:
         parser,
         "--allow-host",
         "NAME",
-        translate("a name clients may call this machine by, when listening on all addresses (repeatable)"),
+        "a name clients may call this machine by, when listening on all addresses (repeatable)",
     )
 
 
 def token_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--token",
-        metavar="T",
-        help=translate("what clients must show; EC_TOKEN keeps it out of the process list"),
+        "--token", metavar="T", help="what clients must show; EC_TOKEN keeps it out of the process list"
     )
 
 
 def network_option(parser: argparse.ArgumentParser) -> None:
     flag(
-        parser,
-        "--allow-network",
-        translate("let commands that ask for the network have it, this machine's own servers included"),
+        parser, "--allow-network", "let commands that ask for the network have it, this machine's own servers included"
     )
 
 
 def trust_option(parser: argparse.ArgumentParser) -> None:
-    flag(parser, "--trust", translate("let this project's configured checks, MCP servers, skills and commands be used"))
+    flag(parser, "--trust", "let this project's configured checks, MCP servers, skills and commands be used")
 
 
 def reference_option(parser: argparse.ArgumentParser, about: str, metavar: str = "ID|#TAG") -> None:
@@ -179,7 +176,7 @@ def reference_option(parser: argparse.ArgumentParser, about: str, metavar: str =
 
 
 def version_option(parser: argparse.ArgumentParser) -> None:
-    flag(parser, "--version", translate("print the version and end"))
+    flag(parser, "--version", "print the version and end")
 
 
 def port_number(text: str) -> int:
@@ -199,11 +196,9 @@ def number_up_to(most: int) -> Callable[[str], int]:
 
 def answer_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that say what becomes of the answer."""
-    parser.add_argument("--output-last-message", metavar="FILE", help=translate("write the answer into this file, too"))
+    parser.add_argument("--output-last-message", metavar="FILE", help="write the answer into this file, too")
     parser.add_argument(
-        "--output-schema",
-        metavar="FILE",
-        help=translate("the answer is JSON of the schema in this file, or exit code 3"),
+        "--output-schema", metavar="FILE", help="the answer is JSON of the schema in this file, or exit code 3"
     )
 
 
@@ -216,12 +211,10 @@ def write_last_message(path: str | None, text: str) -> None:
 def limit_options(parser: argparse.ArgumentParser) -> None:
     """Add the limits of a task."""
     parser.add_argument(
-        "--max-rounds", type=number_up_to(1_000_000), metavar="N", help=translate("model calls that a task may make")
+        "--max-rounds", type=number_up_to(1_000_000), metavar="N", help="model calls that a task may make"
     )
-    parser.add_argument("--timeout", type=positive_number, metavar="S", help=translate("seconds that a task may take"))
-    parser.add_argument(
-        "--max-cost", type=positive_number, metavar="USD", help=translate("dollars that a task may cost")
-    )
+    parser.add_argument("--timeout", type=positive_number, metavar="S", help="seconds that a task may take")
+    parser.add_argument("--max-cost", type=positive_number, metavar="USD", help="dollars that a task may cost")
 
 
 def positive_number(text: str) -> float:

@@ -9,7 +9,7 @@ from nebula.cli.arguments import Parser, command_list, dispatch, no_command, unk
 from nebula.cli.error_boundary import error_boundary
 from nebula.cli.nebula import exit_codes
 from nebula.cli.printing import print_line
-from nebula.language import Sentence, translate
+from nebula.language import Sentence
 
 COMMANDS = {
     "run": Sentence("plan a task, carry it out, check and repair it"),
@@ -42,7 +42,7 @@ def _run(argv: Sequence[str]) -> int:
 def make_parser() -> Parser:
     parser = Parser(
         "evercontext",
-        translate("Plan, then carry out under guard, then keep the index in step."),
+        "Plan, then carry out under guard, then keep the index in step.",
         epilog=f"{command_list(COMMANDS)}\n\n{exit_codes()}",
         usage="evercontext COMMAND [options]",
     )

@@ -125,7 +125,7 @@ def exit_codes() -> str:
 def make_parser() -> Parser:
     parser = Parser(
         "nebula",
-        translate("A coding agent. Without -p: an interactive session in the current directory."),
+        "A coding agent. Without -p: an interactive session in the current directory.",
         epilog=f"{command_list(COMMANDS)}\n\n{exit_codes()}",
         usage='nebula [-p "task"] [options]\n       nebula COMMAND [options]',
     )
@@ -134,35 +134,31 @@ def make_parser() -> Parser:
         "--print",
         dest="prompt",
         metavar="TASK",
-        help=translate("do one task and end; standard input is appended to it, '-' takes it from there"),
+        help="do one task and end; standard input is appended to it, '-' takes it from there",
     )
     parser.add_argument(
         "--output-format",
         choices=("text", "json", "stream-json"),
         default="text",
-        help=translate("what -p prints (default: text)"),
+        help="what -p prints (default: text)",
     )
     answer_options(parser)
-    flag(
-        parser,
-        "--partial",
-        translate("with stream-json: also what goes on (activity) and text while it is written (delta)"),
-    )
+    flag(parser, "--partial", "with stream-json: also what goes on (activity) and text while it is written (delta)")
     model_options(parser)
     _permission_options(parser)
     _session_options(parser)
     _node_options(parser)
     root_option(parser)
-    flag(parser, "--backstage", translate("show the tools at work (on stderr with -p)"))
+    flag(parser, "--backstage", "show the tools at work (on stderr with -p)")
     version_option(parser)
     return parser
 
 
 def _permission_options(parser: Parser) -> None:
     parser.add_argument(
-        "--mode", choices=("plan", "agent"), help=translate("plan only looks and plans; agent (default) also writes")
+        "--mode", choices=("plan", "agent"), help="plan only looks and plans; agent (default) also writes"
     )
-    flag(parser, "--yes", translate("allow ordinary writes without asking"))
+    flag(parser, "--yes", "allow ordinary writes without asking")
     allow_option(parser)
     network_option(parser)
     trust_option(parser)
@@ -170,11 +166,7 @@ def _permission_options(parser: Parser) -> None:
 
 def _session_options(parser: Parser) -> None:
     parser.add_argument(
-        "-c",
-        "--continue",
-        dest="continue_last",
-        action="store_true",
-        help=translate("go on with this directory's newest session"),
+        "-c", "--continue", dest="continue_last", action="store_true", help="go on with this directory's newest session"
     )
     parser.add_argument(
         "-r",
@@ -182,14 +174,14 @@ def _session_options(parser: Parser) -> None:
         metavar="ID",
         nargs="?",
         const="",
-        help=translate("go on with a session (without ID: one from a list, with -p the newest)"),
+        help="go on with a session (without ID: one from a list, with -p the newest)",
     )
     parser.add_argument(
         "--compact",
         metavar="FOCUS",
         nargs="?",
         const="",
-        help=translate("send all earlier turns but the newest as summaries, with an eye on FOCUS"),
+        help="send all earlier turns but the newest as summaries, with an eye on FOCUS",
     )
 
 
@@ -198,23 +190,21 @@ def _node_options(parser: Parser) -> None:
         parser,
         "--from",
         "NODE",
-        translate("continue from a node of the conversation graph (repeatable: merge)"),
+        "continue from a node of the conversation graph (repeatable: merge)",
         dest="from_nodes",
     )
     flag(
         parser,
         "--with-files",
-        translate("with -p and --from: put the files back as that turn left them, too; what changes is shown first"),
+        "with -p and --from: put the files back as that turn left them, too; what changes is shown first",
     )
     reference_option(
-        parser,
-        translate("with -p: show the model this node, or those with this tag, too (repeatable)"),
-        metavar="NODE|#TAG",
+        parser, "with -p: show the model this node, or those with this tag, too (repeatable)", metavar="NODE|#TAG"
     )
     repeatable(
         parser,
         "--image",
         "FILE",
-        translate("with -p: send this image with the task, where the model takes images (repeatable)"),
+        "with -p: send this image with the task, where the model takes images (repeatable)",
         dest="images",
     )

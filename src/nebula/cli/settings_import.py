@@ -81,9 +81,9 @@ def _agreed() -> bool:
 def _parser() -> Parser:
     parser = Parser(
         "nebula import settings",
-        translate("MCP servers, allowed hosts and instructions of another agent: shown, and taken over if you agree."),
+        "MCP servers, allowed hosts and instructions of another agent: shown, and taken over if you agree.",
     )
     parser.add_argument("agent", choices=AGENTS, metavar="claude|codex")
-    flag(parser, "--yes", translate("take it over without a question"))
+    flag(parser, "--yes", "take it over without a question")
     root_option(parser)
     return parser

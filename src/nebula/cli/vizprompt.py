@@ -82,7 +82,7 @@ def make_parser() -> Parser:
     )
     parser = Parser(
         "vizprompt",
-        translate("Conversations as a graph of prompt/answer nodes in plain text files."),
+        "Conversations as a graph of prompt/answer nodes in plain text files.",
         about=f"{command_list(COMMANDS)}\n\n{place}",
         examples=(
             "vizprompt create-node --prompt-file input.txt --response-file output.txt",

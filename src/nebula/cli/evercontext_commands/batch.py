@@ -142,44 +142,36 @@ def _parser() -> Parser:
         + f"\n\n  {_FORM}",
         examples=("evercontext batch tasks.jsonl --parallel 8", "evercontext batch tasks.jsonl --on ray://head:10001"),
     )
-    parser.add_argument("tasks", metavar="FILE", nargs="?", help=translate("the tasks, one JSON object a line"))
+    parser.add_argument("tasks", metavar="FILE", nargs="?", help="the tasks, one JSON object a line")
     parser.add_argument(
         "--parallel",
         type=number_up_to(MOST_PARALLEL),
         default=os.cpu_count() or 1,
         metavar="N",
-        help=translate("so many at a time"),
+        help="so many at a time",
     )
-    parser.add_argument("--root", metavar="DIR", help=translate("the project of tasks that name none"))
-    parser.add_argument("--out", metavar="DIR", help=translate("folder of results (default: FILE.results)"))
+    parser.add_argument("--root", metavar="DIR", help="the project of tasks that name none")
+    parser.add_argument("--out", metavar="DIR", help="folder of results (default: FILE.results)")
     parser.add_argument(
-        "--on", metavar="ADDRESS", help=translate("a Ray cluster: ray://HOST:PORT, or 'ray' for one on this machine")
+        "--on", metavar="ADDRESS", help="a Ray cluster: ray://HOST:PORT, or 'ray' for one on this machine"
     )
+    parser.add_argument("--planner", metavar="M", help="model that plans; gemini-cli is the `gemini` command")
+    parser.add_argument("--executor", metavar="M", help="model that carries the steps out")
     parser.add_argument(
-        "--planner", metavar="M", help=translate("model that plans; gemini-cli is the `gemini` command")
-    )
-    parser.add_argument("--executor", metavar="M", help=translate("model that carries the steps out"))
-    parser.add_argument(
-        "--models", metavar="A,B", help=translate("do every task with each of these models, and print how each did")
+        "--models", metavar="A,B", help="do every task with each of these models, and print how each did"
     )
     _report_options(parser)
     limit_options(parser)
-    parser.add_argument(
-        "--max-total-cost", type=positive_number, metavar="USD", help=translate("dollars that all tasks may cost")
-    )
+    parser.add_argument("--max-total-cost", type=positive_number, metavar="USD", help="dollars that all tasks may cost")
     network_option(parser)
-    parser.add_argument(
-        "--compare", nargs=2, metavar="DIR", help=translate("print what differs between two folders of results")
-    )
-    flag(parser, "--again", translate("run again what failed"))
-    flag(parser, "--keep", translate("keep the projects as the tasks left them in work/ of the results"))
-    flag(parser, "--trust", translate("let the projects' own checks run"))
-    flag(parser, "--json", translate("print JSON"))
+    parser.add_argument("--compare", nargs=2, metavar="DIR", help="print what differs between two folders of results")
+    flag(parser, "--again", "run again what failed")
+    flag(parser, "--keep", "keep the projects as the tasks left them in work/ of the results")
+    flag(parser, "--trust", "let the projects' own checks run")
+    flag(parser, "--json", "print JSON")
     return parser
 
 
 def _report_options(parser: Parser) -> None:
-    parser.add_argument(
-        "--predictions", metavar="FILE", help=translate("write the patches as predictions in SWE-bench's form")
-    )
-    parser.add_argument("--junit", metavar="FILE", help=translate("write the results as JUnit XML"))
+    parser.add_argument("--predictions", metavar="FILE", help="write the patches as predictions in SWE-bench's form")
+    parser.add_argument("--junit", metavar="FILE", help="write the results as JUnit XML")

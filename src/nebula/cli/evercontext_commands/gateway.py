@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from nebula.agent.judging import judged_workspace
 from nebula.cli.arguments import Parser, app_root, app_root_option, refuse_open_door, server_options
 from nebula.cli.settings import open_settings
-from nebula.language import translate
 from nebula.server.gate import body_limit
 from nebula.workspace.audit import AuditLog
 from nebula.workspace.guard.policy import Policy
@@ -37,7 +36,7 @@ def main(argv: Sequence[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = Parser(
         "evercontext gateway",
-        translate(
+        (
             "The files below one directory over REST: POST /list_files, /read_file, /write_file; /docs tells all.\n"
             "Allowed file kinds, size and audit log are set by EC_ALLOW_EXT, EC_MAX_BYTES and EC_AUDIT_LOG."
         ),

@@ -71,12 +71,12 @@ def _note(root: str) -> int:
 def _parser() -> Parser:
     parser = Parser(
         "evercontext hook",
-        translate(
+        (
             "A git hook that hands every commit over to the code index, within milliseconds; it never fails a commit.\n"
             "A hook that is already there keeps working. 'run' is for those who manage their hooks themselves."
         ),
     )
-    parser.add_argument("action", choices=ACTIONS, help=translate("what to do"))
-    flag(parser, "--notes", translate("with install: also note which lines of a commit turns wrote (refs/notes/ai)"))
+    parser.add_argument("action", choices=ACTIONS, help="what to do")
+    flag(parser, "--notes", "with install: also note which lines of a commit turns wrote (refs/notes/ai)")
     root_option(parser)
     return parser

@@ -81,7 +81,7 @@ def _show(result: TaskResult, options: argparse.Namespace) -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = Parser(
         "evercontext plan",
-        translate(
+        (
             "Plans a task and carries nothing out. The plan can be written to a file, edited, and handed to "
             "evercontext run --plan.\nWith --repeat the same request is made again and again: the figure says how many "
             "of the plans have the same steps."
@@ -97,8 +97,8 @@ def _parser() -> argparse.ArgumentParser:
         metavar="N",
         type=number_up_to(MOST_REPEATS),
         default=1,
-        help=translate("how many times to plan, to compare the plans (default: 1)"),
+        help="how many times to plan, to compare the plans (default: 1)",
     )
-    parser.add_argument("-o", "--output", metavar="FILE", help=translate("write the plan to a new file"))
-    flag(parser, "--json", translate("print the plans and the figure as JSON"))
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the plan to a new file")
+    flag(parser, "--json", "print the plans and the figure as JSON")
     return parser

@@ -8,7 +8,6 @@ from functools import partial
 
 from nebula.cli.arguments import Parser, app_root, app_root_option, refuse_open_door, server_options
 from nebula.cli.settings import open_settings
-from nebula.language import translate
 from nebula.tools.code.code_index import open_index
 from nebula.workspace.audit import AuditLog
 
@@ -32,7 +31,7 @@ def main(argv: Sequence[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = Parser(
         "evercontext rag",
-        translate(
+        (
             "The code index over REST: POST /search, /ingest, /prune; GET /status; /docs tells all.\n"
             "It is built on the first start, follows commits, and lies in ~/.nebula, or in the database EC_INDEX_URL."
         ),

@@ -34,7 +34,6 @@ from nebula.cli.nebula import exit_codes
 from nebula.cli.settings import open_settings, remark_on_trust
 from nebula.events import Final, Stamped
 from nebula.files.home import derived_folder
-from nebula.language import translate
 from nebula.llm.dialect.answer_schema import read_schema
 from nebula.value import replace
 
@@ -110,7 +109,7 @@ def _resumed(request: TaskRequest, trace_id: str, settings: Settings) -> TaskReq
 def _parser() -> argparse.ArgumentParser:
     parser = Parser(
         "evercontext run",
-        translate(
+        (
             "Plans a task, carries the plan out step by step in the guarded files, checks the result, and repairs it.\n"
             "Nobody is asked: the policy limits what is written (EC_ALLOW_EXT, EC_MAX_BYTES), every change is in the "
             "journal."
@@ -124,19 +123,19 @@ def _parser() -> argparse.ArgumentParser:
         epilog=exit_codes(),
     )
     task_options(parser)
-    parser.add_argument("--executor", metavar="M", help=translate("model that carries the steps out"))
+    parser.add_argument("--executor", metavar="M", help="model that carries the steps out")
     plan_options(parser)
-    flag(parser, "--dry-run", translate("write nothing; show the plan and the changes it would make"))
-    flag(parser, "--rollback", translate("if the task fails, put every file back as it was"))
-    flag(parser, "--replan", translate("if a step fails for good, ask the planner once more with what happened"))
+    flag(parser, "--dry-run", "write nothing; show the plan and the changes it would make")
+    flag(parser, "--rollback", "if the task fails, put every file back as it was")
+    flag(parser, "--replan", "if a step fails for good, ask the planner once more with what happened")
     parser.add_argument(
         "--parallel",
         type=number_up_to(MOST_PARALLEL),
         default=1,
         metavar="N",
-        help=translate("how many steps that do not depend on each other run at a time (default: 1)"),
+        help="how many steps that do not depend on each other run at a time (default: 1)",
     )
-    flag(parser, "--trust", translate("let the project's own checks run"))
+    flag(parser, "--trust", "let the project's own checks run")
     answer_options(parser)
     allow_option(parser)
     limit_options(parser)
@@ -145,35 +144,27 @@ def _parser() -> argparse.ArgumentParser:
         "--output-format",
         choices=("text", "json", "stream-json"),
         default="text",
-        help=translate("what is printed: text for people, the last event, or every event as it happens"),
+        help="what is printed: text for people, the last event, or every event as it happens",
     )
     formats.add_argument(
-        "--json",
-        dest="output_format",
-        action="store_const",
-        const="json",
-        help=translate("same as --output-format json"),
+        "--json", dest="output_format", action="store_const", const="json", help="same as --output-format json"
     )
     return parser
 
 
 def task_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that say what is done, where, and by whom."""
-    parser.add_argument("--task", metavar="T", help=translate("what to do, in words ('-': standard input)"))
+    parser.add_argument("--task", metavar="T", help="what to do, in words ('-': standard input)")
     app_root_option(parser)
-    parser.add_argument(
-        "--planner", metavar="M", help=translate("model that plans; gemini-cli is the `gemini` command")
-    )
+    parser.add_argument("--planner", metavar="M", help="model that plans; gemini-cli is the `gemini` command")
 
 
 def plan_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--plan", metavar="FILE", help=translate("carry out the plan in this file ('-': standard input)")
-    )
+    parser.add_argument("--plan", metavar="FILE", help="carry out the plan in this file ('-': standard input)")
     parser.add_argument(
         "--resume-plan",
         metavar="ID",
         nargs="?",
         const="",
-        help=translate("go on with the plan that was begun last, or with the one of this trace id"),
+        help="go on with the plan that was begun last, or with the one of this trace id",
     )

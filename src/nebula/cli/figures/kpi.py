@@ -103,19 +103,14 @@ def _kinds(text: str) -> list[str]:
 def _parser(prog: str) -> Parser:
     parser = Parser(
         f"{prog} kpi",
-        translate("How often tasks succeed, how long they take and what they cost, from the traces of projects."),
+        "How often tasks succeed, how long they take and what they cost, from the traces of projects.",
         examples=(f"{prog} kpi --since 2026-01-31", f"{prog} kpi --all --by project,model --json"),
     )
     parser.add_argument(
-        "--root",
-        metavar="DIR",
-        action="append",
-        help=translate("a project (repeatable; default: the current directory)"),
+        "--root", metavar="DIR", action="append", help="a project (repeatable; default: the current directory)"
     )
-    flag(parser, "--all", translate("every project in which you have had a session or a task, too"))
-    parser.add_argument(
-        "--since", metavar="DATE", type=read_moment, help=translate("only tasks that began on this day or later")
-    )
+    flag(parser, "--all", "every project in which you have had a session or a task, too")
+    parser.add_argument("--since", metavar="DATE", type=read_moment, help="only tasks that began on this day or later")
     parser.add_argument(
         "--by",
         metavar="KIND,…",
@@ -123,5 +118,5 @@ def _parser(prog: str) -> Parser:
         default=["model"],
         help=translate("split tokens and cost by {kinds} (default: model)", kinds=", ".join(BY)),
     )
-    flag(parser, "--json", translate("print JSON"))
+    flag(parser, "--json", "print JSON")
     return parser

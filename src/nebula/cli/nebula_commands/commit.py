@@ -32,17 +32,15 @@ EDIT = ("e", "edit", "編集")
 def main(argv: Sequence[str]) -> int:
     parser = Parser(
         "nebula commit",
-        translate("Proposes a message for what is staged, and commits."),
-        about=translate(
+        "Proposes a message for what is staged, and commits.",
+        about=(
             "The message comes from the prompts of the turns behind what is staged. Your own git makes the commit,\n"
             "with your hooks; nothing is added to the message. Without a terminal and --yes it is only printed."
         ),
     )
     root_option(parser)
-    parser.add_argument(
-        "-m", "--model", metavar="M", help=translate("model to use; provider/model names the provider, too")
-    )
-    flag(parser, "--yes", translate("commit without a question"))
+    parser.add_argument("-m", "--model", metavar="M", help="model to use; provider/model names the provider, too")
+    flag(parser, "--yes", "commit without a question")
     options = parser.parse_args(argv)
     root = checked_root(options.root)
     settings = open_settings("nebula", root, {"model": options.model} if options.model else None)

@@ -32,12 +32,9 @@ from nebula.value import replace
 
 
 def main(argv: Sequence[str]) -> int:
-    parser = Parser(
-        "nebula demo",
-        translate("Plays a recorded conversation through the real agent on a small sample project."),
-    )
-    flag(parser, "--auto", translate("answer every question with yes, and end by itself"))
-    flag(parser, "--keep", translate("keep the temporary project to look at"))
+    parser = Parser("nebula demo", "Plays a recorded conversation through the real agent on a small sample project.")
+    flag(parser, "--auto", "answer every question with yes, and end by itself")
+    flag(parser, "--keep", "keep the temporary project to look at")
     options = parser.parse_args(argv)
     folder = tempfile.mkdtemp(prefix="nebula-demo-")
     try:

@@ -144,7 +144,7 @@ class _Progress:
 def _parser() -> Parser:
     parser = Parser(
         "nebula index",
-        translate("The code index of this project: finds the lines that a question is about."),
+        "The code index of this project: finds the lines that a question is about.",
         examples=(
             "nebula index sync",
             'nebula index search "where is the session saved?" --path-prefix src/',
@@ -162,22 +162,17 @@ def _parser() -> Parser:
         action = actions.add_parser(name, help=about, description=about)
         action.set_defaults(run=run)
         root_option(action)
-        flag(action, "--json", translate("print JSON"))
+        flag(action, "--json", "print JSON")
         if name == "search":
             _search_options(action)
     return parser
 
 
 def _search_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("query", nargs="+", metavar="QUERY", help=translate("what to look for, in any words"))
+    parser.add_argument("query", nargs="+", metavar="QUERY", help="what to look for, in any words")
     parser.add_argument(
-        "-k",
-        "--top-k",
-        type=number_up_to(MAX_RESULTS),
-        default=10,
-        metavar="N",
-        help=translate("how many at most (default: 10)"),
+        "-k", "--top-k", type=number_up_to(MAX_RESULTS), default=10, metavar="N", help="how many at most (default: 10)"
     )
-    parser.add_argument("--path-prefix", default="", metavar="P", help=translate("only paths that begin so"))
-    parser.add_argument("--language", default="", metavar="L", help=translate("only files of this language"))
-    flag(parser, "--explain", translate("say why each chunk is ranked where it is"))
+    parser.add_argument("--path-prefix", default="", metavar="P", help="only paths that begin so")
+    parser.add_argument("--language", default="", metavar="L", help="only files of this language")
+    flag(parser, "--explain", "say why each chunk is ranked where it is")

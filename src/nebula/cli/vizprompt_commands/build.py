@@ -77,21 +77,21 @@ def provider_options(parser: argparse.ArgumentParser, *, required: bool) -> None
     for row in PROVIDERS.values():
         about = translate("use {name}", name=row.label)
         group.add_argument(f"--{row.name}", dest="provider", action="store_const", const=row.name, help=about)
-    parser.add_argument("-m", "--model", metavar="MODEL", help=translate("the model to ask"))
+    parser.add_argument("-m", "--model", metavar="MODEL", help="the model to ask")
 
 
 def _parser(prog: str) -> Parser:
     parser = Parser(
         prog,
-        translate("Makes the summaries and tags that are due."),
-        about=translate(
+        "Makes the summaries and tags that are due.",
+        about=(
             "Due are nodes without a summary and edited ones. Each is saved when it is done: a build that was stopped\n"
             "goes on where it was. Without any model the beginnings of the texts stand in; such a summary begins with\n"
             "[extract] or [抜粋], and the next build with a model replaces it. Exit code 1 when a node failed."
         ),
         examples=("vizprompt build", "vizprompt build --all --ollama -m qwen3:8b"),
     )
-    flag(parser, "--all", translate("build every node, due or not"))
+    flag(parser, "--all", "build every node, due or not")
     provider_options(parser, required=False)
-    flag(parser, "--offline", translate("ask no model, make extracts"))
+    flag(parser, "--offline", "ask no model, make extracts")
     return parser

@@ -14,15 +14,15 @@ from nebula.stage import one_line
 def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
     parser = Parser(
         prog,
-        translate("Finds what is wrong in the files of the graph."),
-        about=translate(
+        "Finds what is wrong in the files of the graph.",
+        about=(
             "Looks for indexes out of step, ids used twice, circles, connections to nowhere and files that cannot be\n"
             "read. Nothing is ever deleted. Exit code 1 when something was found, also when it was fixed."
         ),
         examples=("vizprompt check", "vizprompt check --repair"),
     )
-    flag(parser, "--repair", translate("fix what can be fixed, and rebuild metadata/"))
-    flag(parser, "--json", translate("print the problems as one JSON list"))
+    flag(parser, "--repair", "fix what can be fixed, and rebuild metadata/")
+    flag(parser, "--json", "print the problems as one JSON list")
     options = parser.parse_args(argv)
 
     with Graph(data_dir) as graph:

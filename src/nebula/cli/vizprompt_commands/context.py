@@ -44,17 +44,17 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
 def _parser(prog: str) -> Parser:
     parser = Parser(
         prog,
-        translate("The path to these nodes and a prompt behind it, as one text to give to any model."),
+        "The path to these nodes and a prompt behind it, as one text to give to any model.",
         examples=(
             'vizprompt context ID --prompt "And then?"',
             "vizprompt context ID1 ID2 --full ID3 --budget 2000 --json",
         ),
     )
-    parser.add_argument("ids", metavar="ID", nargs="+", help=translate("the node to continue from; several merge"))
-    parser.add_argument("--prompt", metavar="T", default="", help=translate("the prompt"))
-    reference_option(parser, translate("show this node, or the nodes with this tag, beside the path"))
-    repeatable(parser, "--full", "ID", translate("show this node in full wherever it stands"))
-    parser.add_argument("--flow", metavar="F", help=translate("the flow to look for the path in"))
-    parser.add_argument("--budget", metavar="N", type=int, help=translate("tokens it may cost (default: 8000)"))
-    flag(parser, "--json", translate("print the parts as JSON"))
+    parser.add_argument("ids", metavar="ID", nargs="+", help="the node to continue from; several merge")
+    parser.add_argument("--prompt", metavar="T", default="", help="the prompt")
+    reference_option(parser, "show this node, or the nodes with this tag, beside the path")
+    repeatable(parser, "--full", "ID", "show this node in full wherever it stands")
+    parser.add_argument("--flow", metavar="F", help="the flow to look for the path in")
+    parser.add_argument("--budget", metavar="N", type=int, help="tokens it may cost (default: 8000)")
+    flag(parser, "--json", "print the parts as JSON")
     return parser

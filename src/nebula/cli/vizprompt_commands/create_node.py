@@ -51,8 +51,8 @@ def read_text(path: str) -> str:
 def _parser(prog: str) -> Parser:
     parser = Parser(
         prog,
-        translate("Stores a prompt and its answer as a node, and prints its id."),
-        about=translate("Files are read as UTF-8 exactly as they are; '-' is standard input."),
+        "Stores a prompt and its answer as a node, and prints its id.",
+        about="Files are read as UTF-8 exactly as they are; '-' is standard input.",
         examples=(
             'vizprompt create-node --prompt "What is a DAG?" --response "A graph without circles."',
             "vizprompt create-node --prompt-file input.txt --response-file output.txt --tags graph,theory",
@@ -60,16 +60,14 @@ def _parser(prog: str) -> Parser:
         ),
     )
     prompt = parser.add_mutually_exclusive_group(required=True)
-    prompt.add_argument("--prompt", metavar="T", help=translate("the prompt"))
-    prompt.add_argument("--prompt-file", metavar="F", help=translate("the file that holds it"))
+    prompt.add_argument("--prompt", metavar="T", help="the prompt")
+    prompt.add_argument("--prompt-file", metavar="F", help="the file that holds it")
     response = parser.add_mutually_exclusive_group(required=True)
-    response.add_argument("--response", metavar="T", help=translate("the answer"))
-    response.add_argument("--response-file", metavar="F", help=translate("the file that holds it"))
-    parser.add_argument("--tags", metavar="a,b", help=translate("tags"))
-    parser.add_argument("--model", metavar="M", help=translate("the model that answered"))
-    parser.add_argument(
-        "--flow", metavar="F", default=DEFAULT_FLOW, help=translate("the flow to put it in (default: main)")
-    )
-    repeatable(parser, "--parent", "ID", translate("the node it follows (repeatable: merge)"))
-    parser.add_argument("--branch", metavar="NAME", help=translate("name of the branch that begins with it"))
+    response.add_argument("--response", metavar="T", help="the answer")
+    response.add_argument("--response-file", metavar="F", help="the file that holds it")
+    parser.add_argument("--tags", metavar="a,b", help="tags")
+    parser.add_argument("--model", metavar="M", help="the model that answered")
+    parser.add_argument("--flow", metavar="F", default=DEFAULT_FLOW, help="the flow to put it in (default: main)")
+    repeatable(parser, "--parent", "ID", "the node it follows (repeatable: merge)")
+    parser.add_argument("--branch", metavar="NAME", help="name of the branch that begins with it")
     return parser

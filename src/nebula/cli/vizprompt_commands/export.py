@@ -55,8 +55,8 @@ def print_part(data_dir: str, options: argparse.Namespace, settings: Settings) -
 def export_parser(prog: str) -> Parser:
     parser = Parser(
         prog,
-        translate("A part of the conversation, for people and programs without nebula."),
-        about=translate(
+        "A part of the conversation, for people and programs without nebula.",
+        about=(
             "Printed to standard output. What looks like a key is marked and counted; look through it all the same\n"
             "before you give it away."
         ),
@@ -66,9 +66,7 @@ def export_parser(prog: str) -> Parser:
             f"{prog} 0198f3 --branch --format json",
         ),
     )
-    parser.add_argument("part", metavar="FLOW|NODE", help=translate("a flow by name or id, or a node by its id"))
-    parser.add_argument(
-        "--format", choices=("markdown", "html", "json"), default="markdown", help=translate("what is printed")
-    )
-    flag(parser, "--branch", translate("with NODE: all turns that lead to it, too"))
+    parser.add_argument("part", metavar="FLOW|NODE", help="a flow by name or id, or a node by its id")
+    parser.add_argument("--format", choices=("markdown", "html", "json"), default="markdown", help="what is printed")
+    flag(parser, "--branch", "with NODE: all turns that lead to it, too")
     return parser

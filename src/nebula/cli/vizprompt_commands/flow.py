@@ -108,7 +108,7 @@ def _parser(prog: str) -> Parser:
     )
     parser = Parser(
         prog,
-        translate("Makes, lists, shows and rewires flows."),
+        "Makes, lists, shows and rewires flows.",
         about=about,
         examples=(
             "vizprompt flow list",
@@ -131,39 +131,39 @@ def _add_commands(parser: Parser) -> None:
         return added
 
     listing = command("list", translate("All flows, with their numbers."), _list)
-    flag(listing, "--archived", translate("those that are archived as well"))
-    flag(listing, "--json", translate("print them as one JSON list"))
+    flag(listing, "--archived", "those that are archived as well")
+    flag(listing, "--json", "print them as one JSON list")
 
     create = command("create", translate("Makes an empty flow, and prints its id."), _create)
-    create.add_argument("name", metavar="NAME", help=translate("name of the flow"))
-    create.add_argument("--description", metavar="T", default="", help=translate("what it is about"))
+    create.add_argument("name", metavar="NAME", help="name of the flow")
+    create.add_argument("--description", metavar="T", default="", help="what it is about")
 
     show = command("show", translate("Draws the map of a flow."), _show)
-    show.add_argument("flow", metavar="FLOW", help=translate("name, id or number"))
-    flag(show, "--nodes", translate("say what the numbers stand for (a terminal always does)"))
-    flag(show, "--log", translate("show every node in full"))
-    flag(show, "--json", translate("print the flow as JSON"))
+    show.add_argument("flow", metavar="FLOW", help="name, id or number")
+    flag(show, "--nodes", "say what the numbers stand for (a terminal always does)")
+    flag(show, "--log", "show every node in full")
+    flag(show, "--json", "print the flow as JSON")
 
     connect = command("connect", translate("Makes DST follow SRC. A circle is refused."), _connect)
-    connect.add_argument("source", metavar="SRC", help=translate("id of the earlier node"))
-    connect.add_argument("target", metavar="DST", help=translate("id of the later node"))
-    connect.add_argument("--branch", metavar="NAME", help=translate("name of the branch"))
+    connect.add_argument("source", metavar="SRC", help="id of the earlier node")
+    connect.add_argument("target", metavar="DST", help="id of the later node")
+    connect.add_argument("--branch", metavar="NAME", help="name of the branch")
 
     disconnect = command(
         "disconnect", translate("Takes away the connection from SRC to DST, and nothing else."), _disconnect
     )
-    disconnect.add_argument("source", metavar="SRC", help=translate("id of the earlier node"))
-    disconnect.add_argument("target", metavar="DST", help=translate("id of the later node"))
+    disconnect.add_argument("source", metavar="SRC", help="id of the earlier node")
+    disconnect.add_argument("target", metavar="DST", help="id of the later node")
 
     branch = command("branch", translate("Begins a branch behind NODE with a new node."), _branch)
-    branch.add_argument("node", metavar="NODE", help=translate("id of the node to branch from"))
-    branch.add_argument("name", metavar="NAME", help=translate("name of the branch"))
-    branch.add_argument("--prompt", metavar="T", default="", help=translate("prompt of the new node"))
-    branch.add_argument("--response", metavar="T", default="", help=translate("answer of the new node"))
+    branch.add_argument("node", metavar="NODE", help="id of the node to branch from")
+    branch.add_argument("name", metavar="NAME", help="name of the branch")
+    branch.add_argument("--prompt", metavar="T", default="", help="prompt of the new node")
+    branch.add_argument("--response", metavar="T", default="", help="answer of the new node")
 
     rebuild = command("rebuild", translate("Makes FLOW the chain of exactly these nodes, in this order."), _rebuild)
-    rebuild.add_argument("flow", metavar="FLOW", help=translate("name, id or number"))
-    rebuild.add_argument("ids", metavar="ID", nargs="+", help=translate("node ids"))
+    rebuild.add_argument("flow", metavar="FLOW", help="name, id or number")
+    rebuild.add_argument("ids", metavar="ID", nargs="+", help="node ids")
     for each in (connect, disconnect, branch):
-        each.add_argument("--flow", metavar="F", default=DEFAULT_FLOW, help=translate("the flow (default: main)"))
+        each.add_argument("--flow", metavar="F", default=DEFAULT_FLOW, help="the flow (default: main)")
     add_changes(command)

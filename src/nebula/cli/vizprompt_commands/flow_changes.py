@@ -90,41 +90,41 @@ def _count(graph: Graph, options: argparse.Namespace) -> int:
 def add_changes(command: AddCommand) -> None:
     """Add the commands of this module by `command`, which takes name, help and handler."""
     rename = command("rename", translate("Gives a flow another name."), _rename)
-    rename.add_argument("flow", metavar="FLOW", help=translate("name, id or number"))
-    rename.add_argument("name", metavar="NAME", help=translate("name of the flow"))
+    rename.add_argument("flow", metavar="FLOW", help="name, id or number")
+    rename.add_argument("name", metavar="NAME", help="name of the flow")
 
     delete = command("delete", translate("Deletes a flow; its nodes stay."), _delete)
-    delete.add_argument("flow", metavar="FLOW", help=translate("name, id or number"))
+    delete.add_argument("flow", metavar="FLOW", help="name, id or number")
 
     archive = command("archive", translate("Keeps a flow, and leaves it out of lists."), _archive)
     unarchive = command("unarchive", translate("Brings an archived flow back into lists."), _unarchive)
     for each in (archive, unarchive):
-        each.add_argument("flow", metavar="FLOW", help=translate("name, id or number"))
+        each.add_argument("flow", metavar="FLOW", help="name, id or number")
 
     about = translate("Puts all that follows from NODE alone into a new flow, which NODE opens from then on.")
     nest = command("nest", about, _nest)
-    nest.add_argument("node", metavar="NODE", help=translate("id of the node"))
-    nest.add_argument("name", metavar="NAME", help=translate("name of the new flow"))
+    nest.add_argument("node", metavar="NODE", help="id of the node")
+    nest.add_argument("name", metavar="NAME", help="name of the new flow")
 
     link = command("link", translate("Makes NODE open the flow TO; without TO it opens none."), _link)
-    link.add_argument("node", metavar="NODE", help=translate("id of the node"))
-    link.add_argument("to", metavar="TO", nargs="?", default="", help=translate("name, id or number"))
+    link.add_argument("node", metavar="NODE", help="id of the node")
+    link.add_argument("to", metavar="TO", nargs="?", default="", help="name, id or number")
 
     add = command("add", translate("Puts a node into a flow, unconnected."), _add)
-    add.add_argument("node", metavar="NODE", help=translate("id of the node"))
+    add.add_argument("node", metavar="NODE", help="id of the node")
 
     move = command("move", translate("Puts NODE and all that follows from it alone into the flow TO."), _move)
-    move.add_argument("node", metavar="NODE", help=translate("id of the node"))
-    move.add_argument("to", metavar="TO", help=translate("name, id or number"))
-    flag(move, "--copy", translate("let it stay where it is, too"))
+    move.add_argument("node", metavar="NODE", help="id of the node")
+    move.add_argument("to", metavar="TO", help="name, id or number")
+    flag(move, "--copy", "let it stay where it is, too")
 
     name = command("name", translate("Names the branch from SRC to DST; an empty name takes it away."), _name)
-    name.add_argument("source", metavar="SRC", help=translate("id of the earlier node"))
-    name.add_argument("target", metavar="DST", help=translate("id of the later node"))
-    name.add_argument("name", metavar="NAME", help=translate("name of the branch"))
+    name.add_argument("source", metavar="SRC", help="id of the earlier node")
+    name.add_argument("target", metavar="DST", help="id of the later node")
+    name.add_argument("name", metavar="NAME", help="name of the branch")
 
     count = command("count", translate("Turns, conversations, tokens, cost, models and tags of a flow."), _count)
-    count.add_argument("flow", metavar="FLOW", nargs="?", default=DEFAULT_FLOW, help=translate("name, id or number"))
-    flag(count, "--json", translate("print them as one JSON object"))
+    count.add_argument("flow", metavar="FLOW", nargs="?", default=DEFAULT_FLOW, help="name, id or number")
+    flag(count, "--json", "print them as one JSON object")
     for each in (move, name, nest, link, add):
-        each.add_argument("--flow", metavar="F", default=DEFAULT_FLOW, help=translate("the flow (default: main)"))
+        each.add_argument("--flow", metavar="F", default=DEFAULT_FLOW, help="the flow (default: main)")

@@ -105,7 +105,7 @@ def _confirmed(line: str) -> bool:
 def _parser(prog: str) -> Parser:
     parser = Parser(
         prog,
-        translate("Lists, shows, edits, marks and deletes nodes."),
+        "Lists, shows, edits, marks and deletes nodes.",
         examples=(
             "vizprompt node list --outside",
             "vizprompt node show ID --json",
@@ -119,33 +119,33 @@ def _parser(prog: str) -> Parser:
     def command(name: str, about: str, run: Callable[[Graph, argparse.Namespace], int]) -> argparse.ArgumentParser:
         added = commands.add_parser(name, help=about, description=about)
         if run is not _list:
-            added.add_argument("id", metavar="ID", help=translate("id of the node"))
+            added.add_argument("id", metavar="ID", help="id of the node")
         added.set_defaults(run=run)
         return added
 
     listing = command("list", translate("All nodes, newest first."), _list)
     chosen = listing.add_mutually_exclusive_group()
-    chosen.add_argument("--outside", action="store_true", help=translate("only those that are in no flow"))
-    chosen.add_argument("--pinned", action="store_true", help=translate("only those that are pinned"))
-    listing.add_argument("--limit", metavar="N", type=int, help=translate("at most so many"))
-    flag(listing, "--json", translate("print the nodes as one JSON list"))
+    chosen.add_argument("--outside", action="store_true", help="only those that are in no flow")
+    chosen.add_argument("--pinned", action="store_true", help="only those that are pinned")
+    listing.add_argument("--limit", metavar="N", type=int, help="at most so many")
+    flag(listing, "--json", "print the nodes as one JSON list")
 
     show = command("show", translate("Shows a node in full."), _show)
-    flag(show, "--json", translate("print it as JSON"))
+    flag(show, "--json", "print it as JSON")
 
     edit = command("edit", translate("Changes what is given. New text makes the summary due."), _edit)
-    edit.add_argument("--prompt", metavar="T", help=translate("the new prompt"))
-    edit.add_argument("--response", metavar="T", help=translate("the new answer"))
-    edit.add_argument("--summary", metavar="T", help=translate("the new summary"))
-    edit.add_argument("--tags", metavar="a,b", help=translate("the new tags; an empty text removes all"))
+    edit.add_argument("--prompt", metavar="T", help="the new prompt")
+    edit.add_argument("--response", metavar="T", help="the new answer")
+    edit.add_argument("--summary", metavar="T", help="the new summary")
+    edit.add_argument("--tags", metavar="a,b", help="the new tags; an empty text removes all")
 
     command("pin", translate("Marks a node, to be found again."), _pin)
     command("unpin", translate("Takes the mark away."), _unpin)
     note = command("note", translate("Writes a note beside a node; an empty text takes it away."), _note)
-    note.add_argument("text", metavar="TEXT", help=translate("what to write; no model gets to see it"))
+    note.add_argument("text", metavar="TEXT", help="what to write; no model gets to see it")
 
     delete = command("delete", translate("Deletes a node and its connections; its neighbours are not joined."), _delete)
-    flag(delete, "--branch", translate("with all nodes that follow from it alone"))
-    delete.add_argument("--flow", metavar="F", default=DEFAULT_FLOW, help=translate("the flow (default: main)"))
-    flag(delete, "--yes", translate("do not ask"))
+    flag(delete, "--branch", "with all nodes that follow from it alone")
+    delete.add_argument("--flow", metavar="F", default=DEFAULT_FLOW, help="the flow (default: main)")
+    flag(delete, "--yes", "do not ask")
     return parser

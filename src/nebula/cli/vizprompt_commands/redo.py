@@ -25,7 +25,7 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
 def _parser(prog: str) -> Parser:
     return Parser(
         prog,
-        translate("Does again what was undone last."),
-        about=translate("A command that changes something forgets what could have been done again."),
+        "Does again what was undone last.",
+        about="A command that changes something forgets what could have been done again.",
         examples=("vizprompt undo", "vizprompt redo"),
     )

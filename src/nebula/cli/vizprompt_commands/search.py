@@ -34,7 +34,7 @@ def _read_options(argv: Sequence[str], prog: str) -> argparse.Namespace:
     )
     parser = Parser(
         prog,
-        translate("Finds nodes; the best match comes first. No hit is no error."),
+        "Finds nodes; the best match comes first. No hit is no error.",
         about=about,
         examples=(
             'vizprompt search --tags "tag1,tag2"',
@@ -42,17 +42,17 @@ def _read_options(argv: Sequence[str], prog: str) -> argparse.Namespace:
             "vizprompt search --since 2026-01-31 --model gpt-5.1 --file src/limits.py",
         ),
     )
-    parser.add_argument("--tags", metavar="a,b", help=translate("tags that a node must have"))
-    parser.add_argument("--keywords", metavar="x,y", help=translate("keywords that it must have"))
-    parser.add_argument("--text", metavar="T", help=translate("words that must occur; quote a run of words"))
-    parser.add_argument("--since", metavar="DATE", help=translate("from this moment on, as 2026-01-31"))
-    parser.add_argument("--until", metavar="DATE", help=translate("up to this moment"))
-    parser.add_argument("--model", metavar="M", default="", help=translate("answered by this model"))
-    parser.add_argument("--file", metavar="PATH", default="", help=translate("changed a file with this in its path"))
-    flag(parser, "--pinned", translate("only those that are pinned"))
-    parser.add_argument("--limit", metavar="N", type=int, help=translate("at most so many"))
-    flag(parser, "--wait", translate("wait until every node was read, however long (always, unless to a terminal)"))
-    flag(parser, "--json", translate("print the nodes as one JSON list"))
+    parser.add_argument("--tags", metavar="a,b", help="tags that a node must have")
+    parser.add_argument("--keywords", metavar="x,y", help="keywords that it must have")
+    parser.add_argument("--text", metavar="T", help="words that must occur; quote a run of words")
+    parser.add_argument("--since", metavar="DATE", help="from this moment on, as 2026-01-31")
+    parser.add_argument("--until", metavar="DATE", help="up to this moment")
+    parser.add_argument("--model", metavar="M", default="", help="answered by this model")
+    parser.add_argument("--file", metavar="PATH", default="", help="changed a file with this in its path")
+    flag(parser, "--pinned", "only those that are pinned")
+    parser.add_argument("--limit", metavar="N", type=int, help="at most so many")
+    flag(parser, "--wait", "wait until every node was read, however long (always, unless to a terminal)")
+    flag(parser, "--json", "print the nodes as one JSON list")
     options = parser.parse_args(argv)
     if options.limit is not None and options.limit < 1:
         raise UsageError("--limit must be above zero")

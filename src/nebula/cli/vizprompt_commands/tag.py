@@ -38,18 +38,18 @@ def _rename(graph: Graph, options: argparse.Namespace) -> int:
 def _parser(prog: str) -> Parser:
     parser = Parser(
         prog,
-        translate("Lists tags, and renames or merges them in every node."),
+        "Lists tags, and renames or merges them in every node.",
         examples=("vizprompt tag list", "vizprompt tag rename bug defect", 'vizprompt tag rename "old idea" ""'),
     )
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=Parser)
     about = translate("Every tag, and how many nodes have it.")
     listing = commands.add_parser("list", help=about, description=about)
-    flag(listing, "--json", translate("print them as one JSON object"))
+    flag(listing, "--json", "print them as one JSON object")
     listing.set_defaults(run=_list)
 
     about = translate("Gives OLD the name NEW everywhere; where NEW is a tag already, the two become one.")
     rename = commands.add_parser("rename", help=about, description=about)
-    rename.add_argument("old", metavar="OLD", help=translate("the tag"))
-    rename.add_argument("new", metavar="NEW", help=translate("its new name; an empty text takes the tag away"))
+    rename.add_argument("old", metavar="OLD", help="the tag")
+    rename.add_argument("new", metavar="NEW", help="its new name; an empty text takes the tag away")
     rename.set_defaults(run=_rename)
     return parser

@@ -25,8 +25,8 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
 def _parser(prog: str) -> Parser:
     return Parser(
         prog,
-        translate("Takes back what the last command changed, as one step."),
-        about=translate(
+        "Takes back what the last command changed, as one step.",
+        about=(
             "Each call goes one command further back, up to twenty. What somebody has changed since stays as it is,\n"
             "and is named. The page has an undo of its own (Ctrl+Z), for what was done there."
         ),

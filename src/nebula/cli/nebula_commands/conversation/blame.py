@@ -111,15 +111,13 @@ def _print_lines(runs: Sequence[LineRun], lines: Sequence[bytes], short: dict[st
 def _parser() -> Parser:
     parser = Parser(
         "nebula blame",
-        translate("Who wrote each line of a file: a turn and its prompt, you, or what was there before."),
+        "Who wrote each line of a file: a turn and its prompt, you, or what was there before.",
         examples=("nebula blame src/app.py", "nebula blame src/app.py -L 10,20 --json"),
     )
-    parser.add_argument("file", metavar="FILE", help=translate("a file of the project"))
-    parser.add_argument("-L", dest="lines", metavar="A,B", help=translate("only these lines, both included"))
-    parser.add_argument("--rev", default="", metavar="REV", help=translate("the file as it was in this commit"))
-    parser.add_argument(
-        "--format", choices=("text", "json", "agent-trace"), default="text", help=translate("what is printed")
-    )
-    flag(parser, "--json", translate("print JSON"))
+    parser.add_argument("file", metavar="FILE", help="a file of the project")
+    parser.add_argument("-L", dest="lines", metavar="A,B", help="only these lines, both included")
+    parser.add_argument("--rev", default="", metavar="REV", help="the file as it was in this commit")
+    parser.add_argument("--format", choices=("text", "json", "agent-trace"), default="text", help="what is printed")
+    flag(parser, "--json", "print JSON")
     root_option(parser)
     return parser

@@ -35,7 +35,7 @@ def main(argv: Sequence[str]) -> int:
     listed = {name: vizprompt.COMMANDS[name] for name in COMMANDS} | {SHARE: SHARE_HELP}
     parser = Parser(
         "nebula graph",
-        translate("The conversation graph of this project."),
+        "The conversation graph of this project.",
         epilog=f"{command_list(listed)}\n\n{translate('Without a command: the map of every flow.')}",
         usage="nebula graph [--root DIR] [COMMAND …]",
     )

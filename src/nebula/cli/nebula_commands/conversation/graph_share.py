@@ -31,13 +31,13 @@ AT_A_TIME = 200
 def main(root: str, argv: Sequence[str]) -> int:
     parser = Parser(
         "nebula graph share",
-        translate("Lets git keep the conversation of this project."),
-        about=translate(
+        "Lets git keep the conversation of this project.",
+        about=(
             "Until then all of it stays out of git. Says how many turns there are and which of them may hold secrets,\n"
             "asks, and changes the rules in .nebula/.gitignore; nothing is staged or committed."
         ),
     )
-    flag(parser, "--yes", translate("share it without a question"))
+    flag(parser, "--yes", "share it without a question")
     options = parser.parse_args(argv)
     if find_repository(root) is None:
         print_remark(translate("This folder lies in no git repository: there is nobody to share with."))

@@ -97,8 +97,8 @@ def _tell_skipped(skipped: SkipCounts) -> None:
 def _parser() -> Parser:
     parser = Parser(
         "nebula import",
-        translate("The history of another agent, as turns of this project's conversation."),
-        about=translate(
+        "The history of another agent, as turns of this project's conversation.",
+        about=(
             "Turns become nodes of a flow named after the source, with their branches, times, models and file changes\n"
             "where known. What looks like a key is marked. A second run adds only what is new. Without PATH: the\n"
             "agent's own place, sessions of this directory."
@@ -115,7 +115,7 @@ def _parser() -> Parser:
         metavar="SOURCE",
         help=translate("whose records: {sources}", sources=", ".join((*SOURCES, *LINE_SOURCES))),
     )
-    parser.add_argument("path", metavar="PATH", nargs="?", help=translate("a file or folder of its records"))
-    flag(parser, "--dry-run", translate("read everything and write nothing"))
+    parser.add_argument("path", metavar="PATH", nargs="?", help="a file or folder of its records")
+    flag(parser, "--dry-run", "read everything and write nothing")
     root_option(parser)
     return parser

@@ -20,7 +20,6 @@ from nebula.cli.arguments import (
     root_option,
     trust_option,
 )
-from nebula.language import translate
 
 
 def main(argv: Sequence[str]) -> int:
@@ -63,21 +62,21 @@ def _number(text: str) -> int:
 def _parser() -> Parser:
     parser = Parser(
         "nebula race",
-        translate("Tries the same task several times side by side; the project is not touched until one is taken."),
-        about=translate(
+        "Tries the same task several times side by side; the project is not touched until one is taken.",
+        about=(
             "Each try works in a place of its own over the project as it is now, and becomes a node of the graph.\n"
             "Compare them when they are done, and take one whole or in parts, now or later (nebula take)."
         ),
     )
-    parser.add_argument("task", metavar="TASK", help=translate("what to do; - reads it from standard input"))
-    parser.add_argument("--tries", type=_number, metavar="N", help=translate("how often the configured model tries it"))
-    parser.add_argument("--models", metavar="A,B", help=translate("one try for each of these models"))
-    repeatable(parser, "--from", "NODE", translate("continue from this node (repeatable)"), dest="from_nodes")
-    parser.add_argument("--judge", metavar="MODEL", help=translate("ask this model for its opinion of the tries"))
-    parser.add_argument("--take", metavar="N", help=translate("take this try at the end, or first-passing"))
-    flag(parser, "--yes", translate("take without a question"))
+    parser.add_argument("task", metavar="TASK", help="what to do; - reads it from standard input")
+    parser.add_argument("--tries", type=_number, metavar="N", help="how often the configured model tries it")
+    parser.add_argument("--models", metavar="A,B", help="one try for each of these models")
+    repeatable(parser, "--from", "NODE", "continue from this node (repeatable)", dest="from_nodes")
+    parser.add_argument("--judge", metavar="MODEL", help="ask this model for its opinion of the tries")
+    parser.add_argument("--take", metavar="N", help="take this try at the end, or first-passing")
+    flag(parser, "--yes", "take without a question")
     parser.add_argument(
-        "--output-format", choices=("text", "json", "stream-json"), default="text", help=translate("how to print it")
+        "--output-format", choices=("text", "json", "stream-json"), default="text", help="how to print it"
     )
     root_option(parser)
     model_options(parser)

@@ -11,7 +11,6 @@ from nebula.cli.arguments import Parser, checked_root, flag, root_option
 from nebula.cli.printing import print_json, print_line
 from nebula.cli.settings import open_settings
 from nebula.cli.terminal.dialogs.session_choice import listed_session, session_line, spoken_sessions
-from nebula.language import translate
 from nebula.memory.sessions import SessionInfo
 from nebula.value import replace
 
@@ -19,12 +18,9 @@ _UNCUT = 10_000
 
 
 def main(argv: Sequence[str]) -> int:
-    parser = Parser(
-        "nebula sessions",
-        translate("The sessions of this directory, newest first. `nebula --resume ID` goes on."),
-    )
+    parser = Parser("nebula sessions", "The sessions of this directory, newest first. `nebula --resume ID` goes on.")
     root_option(parser)
-    flag(parser, "--json", translate("print them as one JSON list"))
+    flag(parser, "--json", "print them as one JSON list")
     options = parser.parse_args(argv)
     settings = open_settings("nebula", checked_root(options.root))
     found = spoken_sessions(settings)

@@ -23,14 +23,12 @@ from nebula.workspace import Policy, open_workspace
 
 
 def main(argv: Sequence[str]) -> int:
-    parser = Parser("nebula take", translate("Takes what tries of a race did, whole or in parts."))
-    parser.add_argument(
-        "nodes", nargs="+", metavar="NODE[:PATH]", help=translate("a try by its node, and a file or folder of it")
-    )
+    parser = Parser("nebula take", "Takes what tries of a race did, whole or in parts.")
+    parser.add_argument("nodes", nargs="+", metavar="NODE[:PATH]", help="a try by its node, and a file or folder of it")
     root_option(parser)
     allow_option(parser)
-    flag(parser, "--yes", translate("take without a question"))
-    parser.add_argument("--output-format", choices=("text", "json"), default="text", help=translate("how to print it"))
+    flag(parser, "--yes", "take without a question")
+    parser.add_argument("--output-format", choices=("text", "json"), default="text", help="how to print it")
     options = parser.parse_args(argv)
     check_allowed(options.allow)
     settings = open_settings("nebula", checked_root(options.root))

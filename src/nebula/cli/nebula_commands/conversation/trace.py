@@ -175,7 +175,7 @@ async def _play(settings: Settings, trace: TaskTrace, options: argparse.Namespac
 def _parser() -> Parser:
     parser = Parser(
         "nebula trace",
-        translate("What happened in the tasks of this project, from its trace."),
+        "What happened in the tasks of this project, from its trace.",
         examples=(
             "nebula trace list",
             "nebula trace show 01a1e1fe",
@@ -187,26 +187,26 @@ def _parser() -> Parser:
     about = translate("the tasks, the newest first")
     listing = actions.add_parser("list", help=about, description=about)
     listing.set_defaults(run=_list)
-    listing.add_argument("-n", "--count", type=_count, default=SHOWN, metavar="N", help=translate("how many at most"))
+    listing.add_argument("-n", "--count", type=_count, default=SHOWN, metavar="N", help="how many at most")
     about = translate("what happened in one task, in order, with times")
     showing = _one_task(actions, "show", about, _show)
-    flag(showing, "--audit", translate("with what the guard wrote down of it"))
+    flag(showing, "--audit", "with what the guard wrote down of it")
     about = translate("play its model's replies once more, in a throw-away copy of the project as the task found it")
     playing = _one_task(actions, "replay", about, _replay)
-    flag(playing, "--keep", translate("keep the copy to look at"))
-    flag(playing, "--here", translate("in the project itself: files are changed, and can be undone"))
+    flag(playing, "--keep", "keep the copy to look at")
+    flag(playing, "--here", "in the project itself: files are changed, and can be undone")
     about = translate("a recorded turn step by step: what the model was sent, what it sent back")
     teaching = _one_task(actions, "lesson", about, _lesson)
     about = translate("the lines that turns wrote, as records for other tools, one a line")
     exporting = actions.add_parser("export", help=about, description=about)
     exporting.set_defaults(run=_export)
-    flag(exporting, "--agent-trace", translate("in the form of Agent Trace 0.1"))
+    flag(exporting, "--agent-trace", "in the form of Agent Trace 0.1")
     said = translate("only turns of this day or later")
     exporting.add_argument("--since", metavar="DATE", type=read_moment, help=said)
     root_option(exporting)
     for action in (listing, showing, playing, teaching):
         root_option(action)
-        flag(action, "--json", translate("print JSON"))
+        flag(action, "--json", "print JSON")
     return parser
 
 
@@ -217,7 +217,7 @@ def _one_task(
     action.set_defaults(run=run)
     said = translate("the beginning of its id (default: the newest task)")
     action.add_argument("id", nargs="?", default="", metavar="ID", help=said)
-    flag(action, "--full", translate("show every text whole"))
+    flag(action, "--full", "show every text whole")
     return action
 
 

@@ -14,7 +14,6 @@ from contextlib import suppress
 from nebula.cli.arguments import Parser, UsageError, flag, model_options, network_option, trust_option
 from nebula.cli.settings import open_settings, session_overrides
 from nebula.config import Settings
-from nebula.language import translate
 from nebula.server.acp.agent import AcpAgent
 from nebula.server.acp.commands import EditorCommands, EditorDoor
 
@@ -71,7 +70,7 @@ def _check_pipe() -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = Parser(
         "nebula acp",
-        translate(
+        (
             "The agent over the Agent Client Protocol, on standard input and output: for editors, which start it\n"
             "themselves. It asks the editor before each write; files and sessions are the same as in a terminal."
         ),
@@ -79,5 +78,5 @@ def _parser() -> argparse.ArgumentParser:
     model_options(parser)
     trust_option(parser)
     network_option(parser)
-    flag(parser, "--backstage", translate("show the editor the tools at work"))
+    flag(parser, "--backstage", "show the editor the tools at work")
     return parser

@@ -71,14 +71,14 @@ def _parser(word: str) -> Parser:
     if word == "add":
         parser.add_argument("name", metavar="NAME")
         parser.add_argument("command", metavar="URL|COMMAND", nargs="*")
-        repeatable(parser, "--env", "KEY=VALUE", translate("a variable of the server's environment (repeatable)"))
-        repeatable(parser, "--header", "NAME: VALUE", translate("a header of each request (repeatable)"))
-        repeatable(parser, "--reads", "TOOL", translate("a tool that only reads: not asked about (repeatable)"))
-        parser.add_argument("--timeout", metavar="S", type=float, help=translate("seconds that a call may take"))
+        repeatable(parser, "--env", "KEY=VALUE", "a variable of the server's environment (repeatable)")
+        repeatable(parser, "--header", "NAME: VALUE", "a header of each request (repeatable)")
+        repeatable(parser, "--reads", "TOOL", "a tool that only reads: not asked about (repeatable)")
+        parser.add_argument("--timeout", metavar="S", type=float, help="seconds that a call may take")
     elif word != "list":
         parser.add_argument("name", metavar="NAME", nargs="?" if word == "test" else None)
     if word == "list":
-        flag(parser, "--json", translate("print it as JSON"))
+        flag(parser, "--json", "print it as JSON")
     if word not in ("add", "remove"):
         trust_option(parser)
     root_option(parser)

@@ -18,7 +18,6 @@ from nebula.cli.arguments import (
     token_option,
 )
 from nebula.cli.settings import open_settings
-from nebula.language import translate
 
 
 def main(argv: Sequence[str]) -> int:
@@ -39,20 +38,18 @@ def main(argv: Sequence[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = Parser(
         "nebula mcp",
-        translate(
+        (
             "The guarded file tools (list, readFile, searchInDirectory, searchCode, writeFile, editFile) over the\n"
             "Model Context Protocol: on standard input and output, or by streamable HTTP with --http.\n"
             "The servers whose tools nebula itself may use: nebula mcp add | remove | list | test | login | logout."
         ),
     )
     root_option(parser)
-    parser.add_argument(
-        "--http", type=port_number, metavar="PORT", help=translate("serve by HTTP there; 0 takes any free port")
-    )
+    parser.add_argument("--http", type=port_number, metavar="PORT", help="serve by HTTP there; 0 takes any free port")
     host_option(parser)
     token_option(parser)
-    flag(parser, "--read-only", translate("offer no tool that writes"))
-    flag(parser, "--agent", translate("also offer the agent: whole tasks, done without a question as with --yes"))
+    flag(parser, "--read-only", "offer no tool that writes")
+    flag(parser, "--agent", "also offer the agent: whole tasks, done without a question as with --yes")
     model_options(parser)
     allow_option(parser)
     return parser

@@ -106,6 +106,6 @@ def _session_words() -> frozenset[str]:
 def serve_parser(prog: str, description: str) -> argparse.ArgumentParser:
     parser = Parser(prog, description)
     server_options(parser, DEFAULT_PORT)
-    flag(parser, "--no-token", translate("ask for none; on this machine alone"))
+    flag(parser, "--no-token", "ask for none; on this machine alone")
     model_options(parser)
     return parser

@@ -8,7 +8,6 @@ from nebula.cli.arguments import Parser
 from nebula.cli.described.shells import SHELLS
 from nebula.cli.described.tree import describe_programs
 from nebula.cli.printing import print_line
-from nebula.language import translate
 
 _SHELLS = ("bash", "zsh", "fish")
 
@@ -16,14 +15,14 @@ _SHELLS = ("bash", "zsh", "fish")
 def main(argv: Sequence[str]) -> int:
     parser = Parser(
         "nebula completion",
-        translate("Prints what makes a shell complete nebula, evercontext and vizprompt."),
+        "Prints what makes a shell complete nebula, evercontext and vizprompt.",
         examples=(
             "echo 'eval \"$(nebula completion bash)\"' >> ~/.bashrc",
             "echo 'eval \"$(nebula completion zsh)\"' >> ~/.zshrc",
             "nebula completion fish | tee ~/.config/fish/completions/{nebula,evercontext,vizprompt}.fish > /dev/null",
         ),
     )
-    parser.add_argument("shell", choices=_SHELLS, metavar="SHELL", help=translate("bash, zsh or fish"))
+    parser.add_argument("shell", choices=_SHELLS, metavar="SHELL", help="bash, zsh or fish")
     options = parser.parse_args(argv)
 
     print_line(SHELLS[options.shell](describe_programs()).rstrip())

@@ -39,16 +39,14 @@ def main(argv: Sequence[str]) -> int:
 def _parser() -> Parser:
     parser = Parser(
         "nebula config",
-        translate(
-            "Every setting with its value and the layer that won; `set` and `unset` change your own config.json."
-        ),
+        "Every setting with its value and the layer that won; `set` and `unset` change your own config.json.",
         examples=("nebula config", "nebula config get model", "nebula config set lang ja", "nebula config unset lang"),
     )
     parser.add_argument("action", nargs="?", choices=tuple(WORDS), default="list")
     parser.add_argument("key", nargs="?", metavar="KEY")
-    parser.add_argument("value", nargs="?", metavar="VALUE", help=translate("as it is, or as JSON"))
+    parser.add_argument("value", nargs="?", metavar="VALUE", help="as it is, or as JSON")
     root_option(parser)
-    flag(parser, "--json", translate("print values and origins as JSON"))
+    flag(parser, "--json", "print values and origins as JSON")
     return parser
 
 

@@ -40,9 +40,9 @@ _CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+(?=@)|(?<=[?&])[^=&\s]+=[^&\s]+")
 
 
 def main(argv: Sequence[str]) -> int:
-    parser = Parser("nebula doctor", translate("Says what can be reached, and where each setting comes from."))
+    parser = Parser("nebula doctor", "Says what can be reached, and where each setting comes from.")
     root_option(parser)
-    flag(parser, "--all", translate("list every model"))
+    flag(parser, "--all", "list every model")
     options = parser.parse_args(argv)
     settings = load_settings(checked_root(options.root))
     use_language(settings.lang)

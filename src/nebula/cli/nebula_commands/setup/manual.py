@@ -8,7 +8,6 @@ from nebula.cli.arguments import Parser
 from nebula.cli.described.manual import manual_page
 from nebula.cli.described.tree import describe_programs
 from nebula.cli.printing import print_line
-from nebula.language import translate
 
 _PROGRAMS = ("nebula", "evercontext", "vizprompt")
 
@@ -16,7 +15,7 @@ _PROGRAMS = ("nebula", "evercontext", "vizprompt")
 def main(argv: Sequence[str]) -> int:
     parser = Parser(
         "nebula manual",
-        translate("Prints a manual page, made of the help of every command."),
+        "Prints a manual page, made of the help of every command.",
         examples=("nebula manual | man -l -", "nebula manual evercontext > ~/.local/share/man/man1/evercontext.1"),
     )
     parser.add_argument(
@@ -25,7 +24,7 @@ def main(argv: Sequence[str]) -> int:
         default="nebula",
         choices=_PROGRAMS,
         metavar="PROGRAM",
-        help=translate("nebula (default), evercontext or vizprompt"),
+        help="nebula (default), evercontext or vizprompt",
     )
     options = parser.parse_args(argv)
 

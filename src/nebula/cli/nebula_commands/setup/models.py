@@ -21,10 +21,10 @@ from nebula.stage import one_line
 def main(argv: Sequence[str]) -> int:
     parser = Parser(
         "nebula models",
-        translate("The models of the configured providers: context, list prices, and whether they take an effort."),
+        "The models of the configured providers: context, list prices, and whether they take an effort.",
     )
     root_option(parser)
-    flag(parser, "--json", translate("print them as one JSON list"))
+    flag(parser, "--json", "print them as one JSON list")
     options = parser.parse_args(argv)
     settings = open_settings("nebula", checked_root(options.root))
     listed = asyncio.run(list_models(settings))

@@ -62,8 +62,8 @@ def _check(found: FoundSkills, *, as_json: bool) -> int:
 def _parser() -> Parser:
     parser = Parser(
         "nebula skills",
-        translate("Skills: folders with a SKILL.md that tell the model how special tasks are done."),
-        about=translate(
+        "Skills: folders with a SKILL.md that tell the model how special tasks are done.",
+        about=(
             "list shows those that count now; check looks through all of them, also those of a project that is not\n"
             "trusted, and exits with 1 where it found something."
         ),
@@ -75,9 +75,9 @@ def _parser() -> Parser:
         nargs="?",
         default="list",
         metavar="list|check",
-        help=translate("show them, or check each for mistakes"),
+        help="show them, or check each for mistakes",
     )
-    flag(parser, "--json", translate("print JSON"))
+    flag(parser, "--json", "print JSON")
     trust_option(parser)
     root_option(parser)
     return parser

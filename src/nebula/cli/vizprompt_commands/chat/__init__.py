@@ -17,7 +17,7 @@ from nebula.cli.vizprompt_commands.create_node import read_text
 from nebula.graph.context.references import referenced_nodes
 from nebula.graph.errors import GraphError
 from nebula.graph.graph import Graph
-from nebula.language import translate
+from nebula.language import translate as translate
 from nebula.llm.choose import choose_model
 from nebula.tools.approval import allow_all
 from nebula.value import replace
@@ -76,8 +76,8 @@ async def _open(settings: Settings, graph: Graph, options: argparse.Namespace) -
 def _parser(prog: str) -> Parser:
     parser = Parser(
         prog,
-        translate("Talks to a model; every answer becomes a node of the graph."),
-        about=translate(
+        "Talks to a model; every answer becomes a node of the graph.",
+        about=(
             "With a prompt: one exchange ('-' reads the prompt from standard input). Without: a conversation, line by\n"
             "line, in a new flow; inside it /q /clear /flow list /flow show /flow select /prev /retry /?\n"
             "A prompt refers to earlier nodes by @ID (its beginning will do) and to tags by #tag."
@@ -89,11 +89,11 @@ def _parser(prog: str) -> Parser:
         ),
     )
     provider_options(parser, required=True)
-    parser.add_argument("--flow", metavar="F", help=translate("put the nodes into this flow, and go on at its end"))
-    repeatable(parser, "--from", "ID", translate("go on from this node"), dest="from_nodes")
-    reference_option(parser, translate("show the model this node, or the nodes with this tag, beside the path"))
+    parser.add_argument("--flow", metavar="F", help="put the nodes into this flow, and go on at its end")
+    repeatable(parser, "--from", "ID", "go on from this node", dest="from_nodes")
+    reference_option(parser, "show the model this node, or the nodes with this tag, beside the path")
     parser.add_argument(
-        "--budget", metavar="N", type=int, help=translate("tokens for the past (default: what the model has room for)")
+        "--budget", metavar="N", type=int, help="tokens for the past (default: what the model has room for)"
     )
-    parser.add_argument("prompt", nargs="?", help=translate("one prompt; without it a conversation begins"))
+    parser.add_argument("prompt", nargs="?", help="one prompt; without it a conversation begins")
     return parser
