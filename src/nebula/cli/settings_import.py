@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from nebula.cli.arguments import Parser, checked_root, flag, root_option
+from nebula.cli.asking import agreed
 from nebula.cli.printing import print_line, print_remark, short_path
 from nebula.cli.settings import open_settings
 from nebula.config import save_choice
 from nebula.errors import EXIT_OK, EXIT_POLICY
 from nebula.exchange.imports.foreign_settings import AGENTS, ForeignSettings, read_settings_of
 from nebula.language import translate
-from nebula.tools.approval import agrees
 
 if TYPE_CHECKING:
     from nebula.config import Settings
@@ -33,7 +32,7 @@ def main(argv: Sequence[str]) -> int:
         print_remark(translate("There is nothing to take over that is not here already."))
         return EXIT_OK
     _show(choices, words, instructions, found)
-    if not (options.yes or _agreed()):
+    if not (options.yes or agreed(translate("Take this over into your settings? (y/N): "))):
         print_remark(translate("Nothing was taken over."))
         return EXIT_POLICY
     if choices:
@@ -67,15 +66,6 @@ def _show(choices: dict[str, Any], words: str, instructions: str, found: Foreign
     if found.variables:
         names = ", ".join(found.variables)
         print_remark(translate("Keys are not taken along; set these in the environment: {names}", names=names))
-
-
-def _agreed() -> bool:
-    """Ask at the terminal; where there is none, nobody agrees."""
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        print_remark(translate("Nobody is there to ask: add --yes."))
-        return False
-    print_remark(translate("Take this over into your settings? (y/N): "), end="")
-    return agrees(sys.stdin.readline())
 
 
 def _parser() -> Parser:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 from nebula.sandbox.contract import Command, CommandResult
-from nebula.sandbox.disk import LayerFolder, make_layer_folder
+from nebula.sandbox.disk import make_layer_folder
 from nebula.sandbox.errors import LeftTooMuch, SandboxError
 from nebula.sandbox.launch import Launch
 from nebula.sandbox.launcher import Launcher, Launchers
@@ -52,7 +52,7 @@ def run(
     try:
         started = time.monotonic()
         if command.disk is not None:
-            layer.folder = _make_folder(command.disk, command.root)
+            layer.folder = make_layer_folder(command.disk, command.root)
         with Launch(command, Launcher() if launchers is None else launchers.take(), layer.folder) as launch:
             layer.descriptors = launch.descriptors
             launch.configure(layer.lower)
@@ -88,7 +88,3 @@ def run(
         layer.close()
         raise
     return replace(result, changes=changes, layer=layer)
-
-
-def _make_folder(home: str, root: str) -> LayerFolder:
-    return make_layer_folder(home, root)

@@ -62,7 +62,8 @@ async def prepare_race(
         opener = graph_opener(settings) if state.has_graph else None
         archive = TurnArchive(opener, read_only=not state.keeps_records)
     parents = await asyncio.to_thread(_known_parents, archive, wish.parents)
-    await asyncio.gather(*(check_model(settings, name) for name in dict.fromkeys((*names, *_judges(wish)))))
+    asked = (*names, wish.judge) if wish.judge else names
+    await asyncio.gather(*(check_model(settings, name) for name in dict.fromkeys(asked)))
     order = RaceOrder(
         settings.root,
         wish.prompt,
@@ -78,10 +79,6 @@ async def prepare_race(
         remark(sentence)
     recorders, redactor = project_recorders(settings, state), redactor_of(settings, wish.allow)
     return Race(order, archive, workspace, recorders, hear, remark, redactor, host=host)
-
-
-def _judges(wish: RaceWish) -> tuple[str, ...]:
-    return (wish.judge,) if wish.judge else ()
 
 
 def _known_parents(archive: TurnArchive, named: Sequence[str]) -> Sequence[str]:

@@ -143,55 +143,50 @@ class Reader:
             raise Fault("nested too deep", text, at)
         first = text[at]
         if first == "{":
-            return self.members("}", at + 1, depth)
+            return self._object(at + 1, depth)
         if first == "[":
             return self._array(at + 1, depth)
         if first in "\"'":
             return self._string(at)
         return self._scalar(at)
 
-    def members(self, closer: str, at: int, depth: int) -> tuple[dict[str, Any], int]:
-        """Keys and values, up to the bracket that closes them."""
+    def _object(self, at: int, depth: int) -> tuple[dict[str, Any], int]:
         result: dict[str, Any] = {}
-        at, more = self.enter(closer, at)
+        at, more = self._enter("}", at)
         while more:
             start = at
-            key, at = self.key(at)
-            at = self.expect(":", self.space(at))
+            if self.text[at] not in "\"'":
+                raise Fault("expected a key in quotes", self.text, at)
+            key, at = self._string(at)
+            at = self._expect(":", self.space(at))
             if key in result:
                 raise Fault(f"the key {key!r} stands twice", self.text, start)
             result[key], at = self.value(self.space(at), depth + 1)
-            at, more = self.next_member(closer, at)
+            at, more = self._next_member("}", at)
         return result, at
-
-    def key(self, at: int) -> tuple[str, int]:
-        if self.text[at] not in "\"'":
-            raise Fault("expected a key in quotes", self.text, at)
-        return self._string(at)
 
     def _array(self, at: int, depth: int) -> tuple[list[Any], int]:
         result: list[Any] = []
-        at, more = self.enter("]", at)
+        at, more = self._enter("]", at)
         while more:
             item, at = self.value(at, depth + 1)
             result.append(item)
-            at, more = self.next_member("]", at)
+            at, more = self._next_member("]", at)
         return result, at
 
-    def enter(self, closer: str, at: int) -> tuple[int, bool]:
+    def _enter(self, closer: str, at: int) -> tuple[int, bool]:
         """Past the opening bracket: where the first member begins, or where the empty value ends."""
         self._open.append(closer)
-        at = self.space(at)
-        return self._at_member(closer, at)
+        return self._at_member(closer, self.space(at))
 
-    def next_member(self, closer: str, at: int) -> tuple[int, bool]:
+    def _next_member(self, closer: str, at: int) -> tuple[int, bool]:
         """Past a member: where the next one begins, or where the value ends."""
         at = self.space(at)
         if at >= len(self.text):
             raise Cut("closing brackets are missing", self.text, self._closers(at))
         if self.text[at] == closer:
             return self._at_member(closer, at)
-        at, more = self._at_member(closer, self.space(self.expect(",", at, closer)))
+        at, more = self._at_member(closer, self.space(self._expect(",", at, closer)))
         self.repaired = self.repaired or not more  # a comma before the closing bracket
         return at, more
 
@@ -208,7 +203,7 @@ class Reader:
         last = self.text[:at].rstrip()[-1:]
         return None if last.isdigit() else "".join(reversed(self._open))
 
-    def expect(self, char: str, at: int, other: str = "") -> int:
+    def _expect(self, char: str, at: int, other: str = "") -> int:
         if at >= len(self.text):
             raise Cut("the reply is cut off", self.text)
         if self.text[at] != char:
@@ -220,8 +215,6 @@ class Reader:
         text, quote = self.text, self.text[at]
         start = at
         fence = quote * 3 if text.startswith(quote * 3, at) else quote
-        if fence == '"' and (plain_string := self._plain_string(at)):
-            return plain_string
         self.repaired = self.repaired or fence != '"'
         at += len(fence)
         parts: list[str] = []
@@ -244,15 +237,6 @@ class Reader:
         if not self.repaired and _CONTROL.search(text, start, at):
             self.repaired = True
         return well_formed(value), at + len(fence)
-
-    def _plain_string(self, at: int) -> tuple[str, int] | None:
-        """A string whose only liberty is raw control characters, at the speed of the standard library."""
-        try:
-            value, end = _LOOSE.raw_decode(self.text, at)
-        except ValueError:
-            return None
-        self.repaired = self.repaired or bool(_CONTROL.search(self.text, at, end))
-        return well_formed(value), end
 
     def _escape(self, at: int) -> tuple[str, int]:
         text = self.text

@@ -85,7 +85,9 @@ class SessionOptions:
     async def _set_effort(self, chosen: str) -> None:
         effort = "" if chosen == DEFAULT_EFFORT else chosen
         if effort not in EFFORTS:
-            raise RpcError("'value' must be one of {efforts}", efforts=", ".join(_effort_ids()))
+            raise RpcError(
+                "'value' must be one of {efforts}", efforts=", ".join(each or DEFAULT_EFFORT for each in EFFORTS)
+            )
         settings = replace(self._session.settings, effort=effort)
         self._switch_to(await choose_model(settings, self._model()))
         self._session.settings = replace(self._session.settings, effort=effort)
@@ -153,10 +155,6 @@ class SessionOptions:
             _select("model", "model", translate("Model"), model, models),
             _select("effort", "thought_level", translate("Thinking"), effort or DEFAULT_EFFORT, efforts),
         ]
-
-
-def _effort_ids() -> list[str]:
-    return [each or DEFAULT_EFFORT for each in EFFORTS]
 
 
 def _select(

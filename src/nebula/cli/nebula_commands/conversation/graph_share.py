@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from nebula.cli.arguments import Parser, flag
+from nebula.cli.asking import agreed
 from nebula.cli.nebula_commands.conversation.graph_merge import install_driver
 from nebula.cli.printing import print_line, print_remark
 from nebula.errors import EXIT_FAILED, EXIT_OK, EXIT_POLICY
@@ -15,7 +15,6 @@ from nebula.git import find_repository
 from nebula.graph.graph import Graph
 from nebula.language import translate
 from nebula.messages.redaction.key_shapes import holds_key
-from nebula.tools.approval import agrees
 from nebula.workspace.guard.jail import Jail
 from nebula.workspace.shared_graph import is_shared, share
 from nebula.workspace.state_folder import open_state_dir
@@ -47,7 +46,7 @@ def main(root: str, argv: Sequence[str]) -> int:
         print_remark(translate("The conversation of this project is shared already."))
         return EXIT_OK
     _tell_what_is_in_it(os.path.join(root, ".nebula", "graph"))
-    if not (options.yes or _agreed()):
+    if not (options.yes or agreed(translate("Let git keep the prompts and answers of this project? (y/N): "))):
         print_remark(translate("Nothing was shared."))
         return EXIT_POLICY
     jail = Jail(root)
@@ -80,12 +79,3 @@ def _tell_what_is_in_it(data_dir: str) -> None:
 def _may_hold_secrets(node: Node) -> bool:
     attached = (each.text for each in node.attachments if each.kind != "image")
     return any(holds_key(text) for text in (*(each.text for each in node.texts), *attached, node.summary or ""))
-
-
-def _agreed() -> bool:
-    """Ask at the terminal; where there is none, nobody agrees."""
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        print_remark(translate("Nobody is there to ask: add --yes."))
-        return False
-    print_remark(translate("Let git keep the prompts and answers of this project? (y/N): "), end="")
-    return agrees(sys.stdin.readline())

@@ -54,12 +54,8 @@ def _facts(provider: str, name: str, told_context: int | None) -> dict[str, Any]
         "cached_input": None if price is None else price.input if price.cached is None else price.cached,
         "output": None if price is None else price.output,
         "effort": known is not None and known.effort,
-        "prices_of": None if price is None else _month(),
+        "prices_of": None if price is None else PRICES_OF,
     }
-
-
-def _month() -> str:
-    return PRICES_OF
 
 
 def _table(found: Sequence[dict[str, Any]]) -> list[str]:
