@@ -165,7 +165,7 @@ class ChatReader(ReplyReader):
         if event.get("id"):
             draft.message_id = str(event["id"])
         if usage := event.get("usage"):
-            draft.usage = _usage(usage)
+            draft.usage = usage_of(usage, "prompt_tokens", "completion_tokens")
         if not event.get("choices"):
             return ""
         choice = next((each for each in event["choices"] if not each.get("index")), None)
@@ -191,13 +191,14 @@ def _text_of(content: Any) -> str:
     return content or ""
 
 
-def _usage(told: object) -> Usage:
-    """Return what was counted. Output holds the thoughts, input what came from the cache and what went into it."""
-    total = counted(told, "prompt_tokens")
-    details = told.get("prompt_tokens_details") if isinstance(told, Mapping) else None
+def usage_of(told: object, sent: str, made: str) -> Usage:
+    """Return what was counted under these two names. Output holds the thoughts, input what came from the cache and what
+    went into it."""
+    total = counted(told, sent)
+    details = told.get(f"{sent}_details") if isinstance(told, Mapping) else None
     cached = min(total, counted(details, "cached_tokens"))
     written = min(total - cached, counted(details, "cache_write_tokens"))
-    return Usage(total, counted(told, "completion_tokens"), cached, written)
+    return Usage(total, counted(told, made), cached, written)
 
 
 def add_call(calls: list[RawCall], fragment: Mapping[str, Any]) -> None:

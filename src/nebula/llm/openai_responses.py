@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from nebula.llm.connector import ReplyReader
-from nebula.llm.contract import ModelRequest, Usage
+from nebula.llm.contract import ModelRequest
 from nebula.llm.http.http_errors import Service
 from nebula.llm.http.sse import Parser
-from nebula.llm.wire import FragmentCache, RawCall, counted, to_bytes, to_text
+from nebula.llm.openai import usage_of
+from nebula.llm.wire import FragmentCache, RawCall, to_bytes, to_text
 from nebula.messages import Message, UserMessage
 
 PATH = "/responses"
@@ -102,11 +103,7 @@ class ResponsesReader(ReplyReader):
         reason = str((response.get("incomplete_details") or {}).get("reason"))
         stops = {"max_output_tokens": "length", "content_filter": "filter"}
         self.draft.stop = stops.get(reason, "tool_calls" if self.draft.calls else "end")
-        usage = response.get("usage")
-        total, details = counted(usage, "input_tokens"), (usage or {}).get("input_tokens_details")
-        cached = min(total, counted(details, "cached_tokens"))
-        written = min(total - cached, counted(details, "cache_write_tokens"))
-        self.draft.usage = Usage(total, counted(usage, "output_tokens"), cached, written)
+        self.draft.usage = usage_of(response.get("usage"), "input_tokens", "output_tokens")
         self.is_done = True
 
 
