@@ -64,6 +64,32 @@ def test_trust_of_skills_is_no_trust_of_checks(bench, shelf):
     assert settings.trust_extensions and settings.checks_need_trust and settings.allowed_checks == ()
 
 
+@pytest.mark.parametrize(
+    ("head", "body", "said"),
+    [
+        ("---\ndescription: d\n---\n", "Do it.", "it has no name; its folder's is used"),
+        ("---\nname: other\ndescription: d\n---\n", "Do it.", "its name, other, is not that of its folder"),
+        (
+            "---\nname: Not So\ndescription: d\n---\n",
+            "Do it.",
+            "its name should be small letters, digits and hyphens, 64 at most: Not So",
+        ),
+        (
+            f"---\nname: {{name}}\ndescription: {'d' * 1025}\n---\n",
+            "Do it.",
+            "its description has more than 1,024 characters; the rest is left out",
+        ),
+        ("---\nname: {name}\ndescription: d\n---\n", "  \n", "it says nothing behind its head"),
+    ],
+)
+def test_a_skill_that_departs_from_the_form_is_used_and_told_of(bench, shelf, monkeypatch, head, body, said):
+    shelf(".nebula/skills", "deploy", body, head=head)
+    monkeypatch.setenv("HOME", bench.env()["HOME"])
+    found = find_skills(settings_of(bench))
+    assert len(found.skills) == 1 and len(found.skills[0].description) <= 1024
+    assert [(str(each.what), each.is_used) for each in found.problems] == [(said, True)]
+
+
 def test_the_users_skill_is_not_replaced_by_a_projects(bench, shelf, monkeypatch):
     shelf(".nebula/skills", "deploy", about="mine")
     shelf(".claude/skills", "deploy", about="theirs", at="project")

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from nebula.graph.formats.flow_yaml import dump_flow
 from nebula.graph.formats.git_conflicts import sides
 from nebula.graph.graph import Graph
 from nebula.graph.values import Problem
+from nebula.value import replace
 
 
 @pytest.fixture
@@ -263,6 +265,28 @@ def test_the_id_that_a_check_announces_is_the_one_that_a_repair_gives(graph: Gra
     assert announced.message == done.message
     [outside] = graph.list_nodes_outside()
     assert outside.id in done.message and outside.prompt == "theirs"
+
+
+def test_a_node_that_a_merge_holds_twice_is_kept_once(graph: Graph) -> None:
+    path = file(graph, "nodes/000/000.xml")
+    text = path.read_text("utf-8")
+    mark = "<" * 32 + " ours\n", "=" * 32 + "\n", ">" * 32 + " theirs\n"
+    path.write_text(mark[0] + text + mark[1] + text + mark[2], encoding="utf-8")
+    [done] = [problem for problem in graph.check(repair=True) if problem.kind == "conflict"]
+    assert (done.message, path.read_text("utf-8")) == ("holds one node twice, from a merge", text)
+    assert graph.list_nodes_outside() == []
+
+
+def test_two_flows_that_a_merge_put_into_one_file_are_parted(graph: Graph) -> None:
+    path = file(graph, "flows/000/000.yaml")
+    ours = path.read_text("utf-8")
+    theirs = dump_flow(replace(graph.get_flow(), id="another", name="theirs"))
+    path.write_text(f"<<<<<<< ours\n{ours}=======\n{theirs}>>>>>>> theirs\n", encoding="utf-8")
+    [done] = [problem for problem in graph.check(repair=True) if problem.kind == "conflict"]
+    assert done.message == "holds two flows, from a merge"
+    assert path.read_text("utf-8") == ours
+    assert [flow.name for flow in graph.list_flows()] == ["main", "theirs"]
+    assert graph.get_flow("theirs").nodes == graph.get_flow().nodes
 
 
 def test_a_file_with_a_conflict_says_so(graph: Graph) -> None:
