@@ -35,7 +35,7 @@ ENTER, ESCAPE, CTRL_C, CTRL_D, CTRL_G, CTRL_J, CTRL_O, CTRL_R = (
     "\x0f",
     "\x12",
 )
-SHIFT_TAB, ALT_ENTER, TAB, UP = "\x1b[Z", "\x1b\r", "\t", "\x1b[A"
+SHIFT_TAB, ALT_ENTER, TAB, UP, BEGINNING = "\x1b[Z", "\x1b\r", "\t", "\x1b[A", "\x1b[1;5H"
 ROWS = 150
 MOST_SELECTED = 1024
 PATIENCE = 90

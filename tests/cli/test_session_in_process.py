@@ -667,8 +667,7 @@ def test_after_an_interruption_what_was_typed_ahead_waits_to_be_looked_at(bench:
         screen.wait("› delete everything ⏎")
         screen.send(ESCAPE)
         screen.wait("Interrupted")
-        screen.prompt(times=2)
-        screen.wait("[AGENT] You: delete everything")
+        screen.wait("[AGENT] You: go\n… delete everything")
         screen.send(CTRL_C)
         leave(screen)
 

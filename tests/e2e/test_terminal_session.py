@@ -11,6 +11,7 @@ import pytest
 from scripted_model import Call, Fault, ScriptedModel, Turn
 from terminal_driver import (
     ALT_ENTER,
+    BEGINNING,
     CTRL_C,
     CTRL_D,
     CTRL_G,
@@ -275,9 +276,12 @@ def test_interrupting_a_turn(bench, terminal, key):
         screen.wait("Interrupted")
         screen.prompt(times=2)
         assert "working" not in screen.text, "the live line is gone"
+        screen.wait("[AGENT] You: think long", times=2)  # it goes back to where it was typed
+        screen.send(CTRL_C)
         screen.line("still there?")
         screen.wait("Here again.")
         screen.prompt(times=3)
+    assert prompts_sent(server)[-1] == "still there?"
 
 
 def test_interrupting_at_an_approval(bench, terminal):
@@ -422,6 +426,8 @@ def test_lines_that_waited_and_come_back_together_are_no_single_command(bench, t
         screen.send(CTRL_C)
         screen.wait("… then this")
         never.set()
+        screen.send(BEGINNING + CTRL_D * len("work\n"))  # the turn came to nothing: its prompt stands before them
+        screen.wait("[AGENT] You: /model")
         screen.send(ENTER)
         screen.wait("/model takes one line; nothing was done.")
 

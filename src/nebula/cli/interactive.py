@@ -75,16 +75,15 @@ async def _attend(terminal: TerminalSession) -> int:
 async def converse(terminal: TerminalSession, first_prompt: str = "") -> None:
     """Prompts and turns until somebody leaves."""
     if first_prompt:
-        await obey(terminal, first_prompt)
+        await _carry_out(terminal, first_prompt)
     interrupted_before = False
     while not terminal.leaving:
         try:
-            text = terminal.typed.next_line()
-            if text is None:
-                text = await terminal.input.prompt()
+            line = terminal.typed.next_line()
+            if line is None:
+                line = await terminal.input.prompt()
             else:
-                terminal.screen.line(terminal.label() + text)
-                text = terminal.pastes.expand_small(text)
+                terminal.screen.line(terminal.label() + line)
                 terminal.plan_offered = False  # typed before the plan was there: it cannot be a yes to it
         except EndOfInput:
             return
@@ -95,7 +94,15 @@ async def converse(terminal: TerminalSession, first_prompt: str = "") -> None:
             terminal.screen.line(translate("Press Ctrl-C again to leave."), "dim")
             continue
         interrupted_before = False
-        await obey(terminal, text)
+        await _carry_out(terminal, line)
+
+
+async def _carry_out(terminal: TerminalSession, line: str) -> None:
+    """Do what a line says; if that is a turn that comes to nothing, the line goes back to where it can be edited."""
+    terminal.line, terminal.came_to_nothing = line, False
+    await obey(terminal, terminal.pastes.expand_small(line))
+    if terminal.came_to_nothing and terminal.screen.capable:
+        terminal.typed.give_back(terminal.line)
 
 
 async def _choice(terminal: TerminalSession) -> Choice:

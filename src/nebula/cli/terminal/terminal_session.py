@@ -54,6 +54,10 @@ class TerminalSession:
         """What Ctrl-C stops: a turn, or a command that waits for somebody."""
         self.view: TurnView | None = None
         """Of the turn that runs or, between two, of the last one."""
+        self.line = ""
+        """What is being carried out, as it was typed; it is typed again for the user if no answer comes of it."""
+        self.came_to_nothing = False
+        """The last turn left neither words nor files."""
         self.usage: list[TurnUsage] = []
         self.plan_offered = False
         self.checks_offered = False
@@ -194,4 +198,5 @@ class TerminalSession:
             tokens=tokens,
         )
         backstage = translate("backstage") if self.stage_options.backstage else ""
-        return " · ".join(filter(None, (self.mark(), figures, backstage)))
+        waiting = f"› {one_line(self.typed.shown())}" if self.typed.lines else ""
+        return " · ".join(filter(None, (self.mark(), waiting, figures, backstage)))

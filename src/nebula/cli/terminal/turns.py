@@ -34,7 +34,8 @@ async def take_turn(terminal: TerminalSession, prompt: str, attachments: Sequenc
     elsewhere = terminal.take_turn_elsewhere
     final = await (elsewhere(prompt, attached) if elsewhere else _take_turn_here(terminal, prompt, attached))
     _afterwards(terminal, final)
-    if not (final.node_id or final.text or final.files_changed):  # it came to nothing
+    terminal.came_to_nothing = not (final.node_id or final.text or final.files_changed)
+    if terminal.came_to_nothing:
         terminal.own_output.update(said)
     await _look_at_graph(terminal, final)
     return final

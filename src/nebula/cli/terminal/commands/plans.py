@@ -28,8 +28,9 @@ async def accept(terminal: TerminalSession, argument: str) -> None:
         await _hand_over(terminal, path.strip() or DEFAULT_FILE)
         return
     prompt = terminal.session.accept_plan()
+    terminal.line = f"{prompt}\n{argument}" if argument else prompt  # accepted it stays, whatever comes of the turn
     terminal.screen.line(translate("Plan accepted. Mode: agent"))
-    await take_turn(terminal, f"{prompt}\n{argument}" if argument else prompt)
+    await take_turn(terminal, terminal.line)
 
 
 async def _hand_over(terminal: TerminalSession, path: str) -> None:

@@ -54,7 +54,8 @@ async def resume(terminal: TerminalSession, argument: str) -> None:
         await _go_to(terminal, choice.resume)
     elif choice.first_prompt:
         await clear(terminal)
-        await take_turn(terminal, choice.first_prompt)
+        terminal.line = choice.first_prompt
+        await take_turn(terminal, terminal.line)
 
 
 async def _go_to(terminal: TerminalSession, session_id: str) -> None:

@@ -39,7 +39,7 @@ class TerminalInput(Protocol):
         ...
 
     async def prompt(self) -> str:
-        """A prompt, its pastes unfolded but for large ones, which are attached.
+        """A prompt as it was typed, its pastes folded.
 
         Raises `Interrupted` on an empty line, `EndOfInput`.
         """

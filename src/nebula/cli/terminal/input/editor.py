@@ -61,7 +61,7 @@ class EditorInput:
         self._parts = parts
         self._history = PrivateHistory(parts.history_path, parts.pastes, parts.redact)
         parts.typed.keep = self._history.append_string
-        self._input = TerminalKeys(sys.stdin)
+        self._input = TerminalKeys(sys.stdin, lambda: bool(self._returned) and self._is_untouched())
         self._keys = TurnKeys(self._input, parts.typed, parts.pastes)
         self._style = _STYLE if parts.colour else _PLAIN_STYLE
         self._depth = ColorDepth.DEPTH_4_BIT if parts.colour else ColorDepth.DEPTH_1_BIT
@@ -69,6 +69,8 @@ class EditorInput:
         self._question: PromptSession[str] | None = None
         self._editing = False
         """Text was put in front to be changed: Ctrl-C leaves it instead of clearing the line."""
+        self._returned = ""
+        """Stands in front because its turn came to nothing: as long as it is untouched, the line counts as empty."""
 
     def attached(self) -> AbstractContextManager[None]:
         return KeysKept(self._input.fileno())
@@ -76,20 +78,27 @@ class EditorInput:
     async def prompt(self) -> str:
         if self._parts.typed.leaving:
             raise EndOfInput
-        return await self._prompt(self._parts.typed.take_text())
+        self._returned = self._parts.typed.returned
+        try:
+            return await self._prompt(self._parts.typed.take_text())
+        finally:
+            self._returned = ""
 
     async def edit(self, text: str) -> str:
         self._editing = True
         try:
-            return await self._prompt(self._parts.pastes.fold_prompt(text))
+            return self._parts.pastes.expand_small(await self._prompt(self._parts.pastes.fold_prompt(text)))
         finally:
             self._editing = False
 
     async def _prompt(self, default: str) -> str:
         if self._main is None:
             self._main = self._main_session()
-        text = await self._main.prompt_async(default=default)
-        return without_surrogates(self._parts.pastes.expand_small(text))
+        return without_surrogates(await self._main.prompt_async(default=default))
+
+    def _is_untouched(self) -> bool:
+        document = self._main.default_buffer.document if self._main is not None else None
+        return document is not None and document.is_cursor_at_the_end and document.text in ("", self._returned)
 
     async def ask(self, question: str, *, fresh: bool = False, keys: str = "", is_agreement: bool = False) -> str:
         if fresh:
@@ -114,7 +123,7 @@ class EditorInput:
             message=self._message,
             multiline=True,
             prompt_continuation="… ",
-            key_bindings=prompt_bindings(parts.actions, parts.pastes, lambda: self._editing),
+            key_bindings=prompt_bindings(parts.actions, parts.pastes, lambda: self._editing, self._is_untouched),
             completer=parts.completer,
             complete_in_thread=True,
             complete_while_typing=Condition(lambda: offers_at_once(_typed_so_far())),

@@ -36,13 +36,15 @@ class PromptActions:
     toggle_backstage: Callable[[], None]
 
 
-def prompt_bindings(actions: PromptActions, pastes: Pastes, editing: Callable[[], bool]) -> KeyBindingsBase:
+def prompt_bindings(
+    actions: PromptActions, pastes: Pastes, editing: Callable[[], bool], untouched: Callable[[], bool]
+) -> KeyBindingsBase:
     """While Ctrl-R searches, the keys belong to the search: Enter takes what it found, Ctrl-C gives it up."""
     keys = KeyBindings()
     _bind_sending(keys)
     _bind_actions(keys, actions)
     _bind_text(keys, pastes)
-    _bind_leaving(keys, editing)
+    _bind_leaving(keys, editing, untouched)
     return ConditionalKeyBindings(keys, ~is_searching)
 
 
@@ -111,7 +113,7 @@ async def _insert_image(event: KeyPressEvent, pastes: Pastes) -> None:
     await run_in_terminal(lambda: print_line(said))
 
 
-def _bind_leaving(keys: KeyBindings, editing: Callable[[], bool]) -> None:
+def _bind_leaving(keys: KeyBindings, editing: Callable[[], bool], untouched: Callable[[], bool]) -> None:
     @keys.add("c-c")
     @keys.add("<sigint>")
     def clear(event: KeyPressEvent) -> None:
@@ -122,10 +124,10 @@ def _bind_leaving(keys: KeyBindings, editing: Callable[[], bool]) -> None:
 
     @keys.add("c-d")
     def leave(event: KeyPressEvent) -> None:
-        if event.current_buffer.text:
-            event.current_buffer.delete()
-        else:
+        if untouched():
             event.app.exit(exception=EndOfInput())
+        else:
+            event.current_buffer.delete()
 
 
 # A question
@@ -184,12 +186,13 @@ class TerminalKeys(Vt100Input):
     """The terminal's keys, where a line feed that ends typed text is Enter.
 
     A person's Ctrl+J comes alone and means a new line; a program that types for a person sends its line in one go and
-    ends it with a line feed.
+    ends it with a line feed. Nor does it see what was given back: its line comes in place of that.
     """
 
-    def __init__(self, stdin: TextIO) -> None:
+    def __init__(self, stdin: TextIO, gave_back: Callable[[], bool]) -> None:
         super().__init__(stdin)
         self.stdin_reader = PosixStdinReader(self.fileno(), encoding="utf-8")
+        self._gave_back = gave_back
 
     def read_keys(self) -> list[KeyPress]:
         keys = super().read_keys()
@@ -198,6 +201,8 @@ class TerminalKeys(Vt100Input):
             if press.key == Keys.ControlJ and typed:
                 keys[index] = KeyPress(Keys.ControlM, "\r")
             typed = typed or _is_text(press)
+        if _is_whole_line(keys) and self._gave_back():
+            keys.insert(0, KeyPress(Keys.ControlC, "\x03"))
         return keys
 
 
@@ -267,6 +272,12 @@ class TurnKeys:
             self._typed.text = ""
         else:
             self._typed.entered()
+
+
+def _is_whole_line(keys: list[KeyPress]) -> bool:
+    """Return whether these came together as nobody types them: letters from the beginning to Enter."""
+    typed = [press for press in keys if press.key != Keys.CPRResponse]  # the terminal's own answer
+    return len(typed) > 2 and all(map(_is_text, typed[:2])) and any(press.key == Keys.ControlM for press in typed)
 
 
 def _is_text(press: KeyPress) -> bool:

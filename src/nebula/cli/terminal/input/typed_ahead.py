@@ -22,6 +22,8 @@ class TypedAhead:
     """Finished with Enter: sent in order, one after each turn."""
     text: str = ""
     """Not finished: stands in the next prompt, ready to be edited."""
+    returned: str = ""
+    """Its turn came to nothing: stands in the next prompt as it was typed, before anything else is sent."""
     steering: list[str] = field(default_factory=list)
     """For the running turn, at its next round."""
     leaving: bool = False
@@ -65,11 +67,16 @@ class TypedAhead:
         self.lines[:0] = self.steering
         self.steering.clear()
 
+    def give_back(self, line: str) -> None:
+        """Keep a line whose turn came to nothing for the next prompt; whoever is about to leave is not waited for."""
+        self.returned = "" if self.leaving else line
+
     def next_line(self) -> str | None:
-        return self.lines.pop(0) if self.lines else None
+        return self.lines.pop(0) if self.lines and not self.returned else None
 
     def take_text(self) -> str:
-        text, self.text = self.text, ""
+        text = "\n".join(filter(None, (self.returned, self.text)))
+        self.returned = self.text = ""
         return text
 
     def hold(self) -> None:

@@ -39,6 +39,7 @@ async def edit(terminal: TerminalSession, argument: str = "") -> None:
         return
     prompt = argument or await _edited(terminal, turn.prompt)
     if prompt:
+        terminal.line = terminal.line if argument else prompt
         terminal.session.place.step_back()
         await take_turn(terminal, prompt, _given_with(terminal, turn, prompt))
 
