@@ -9,6 +9,7 @@ from functools import partial
 
 from nebula import __version__
 from nebula.cli.arguments import checked_root
+from nebula.cli.busy import busy
 from nebula.cli.printing import short_path
 from nebula.cli.settings import open_settings, session_overrides
 from nebula.cli.terminal.commands.sessions import show_resumed
@@ -20,7 +21,7 @@ from nebula.cli.terminal.input.line_input import LineInput
 from nebula.cli.terminal.output.screen import screen_on
 from nebula.cli.terminal.terminal_session import TerminalSession
 from nebula.config import Settings
-from nebula.language import translate
+from nebula.language import Sentence, translate
 from nebula.llm.catalog import short_name
 from nebula.stage import one_line
 
@@ -66,7 +67,8 @@ async def _attend(terminal: TerminalSession) -> int:
         await converse(terminal, choice.first_prompt)
     finally:
         session_id = terminal.session.id
-        await terminal.session.close()
+        with busy(Sentence("finishing")):
+            await terminal.session.close()
     if terminal.session.conversation.turns:
         screen.line(translate("Resume this session with: nebula --resume {id}", id=session_id), "dim")
     return 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Sequence
+from contextlib import nullcontext
 
 from nebula import __version__
 from nebula.cli.arguments import (
@@ -24,6 +25,7 @@ from nebula.cli.arguments import (
     unknown_command,
     version_option,
 )
+from nebula.cli.busy import busy
 from nebula.cli.error_boundary import error_boundary
 from nebula.cli.printing import print_line
 from nebula.files.home import nebula_home
@@ -53,6 +55,24 @@ COMMANDS = {
     "manual": Sentence("the manual page of a program, for man"),
     "demo": Sentence("a recorded conversation on a sample project; no key and no network needed"),
 }
+TELLING = frozenset(
+    (
+        "sessions",
+        "graph",
+        "import",
+        "export",
+        "index",
+        "skills",
+        "models",
+        "doctor",
+        "commit",
+        "blame",
+        "race",
+        "trace",
+        "kpi",
+    )
+)
+"""These work first and print then; until they do, a terminal says that they work."""
 _FOLDERS = {
     "servers": ("serve", "mcp", "acp"),
     "conversation": ("sessions", "graph", "import", "export", "blame", "trace", "race", "take"),
@@ -65,7 +85,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     with error_boundary("nebula", argv) as command:
         words = command.words
         if words and words[0] in COMMANDS:
-            command.exit_code = dispatch("nebula.cli.nebula_commands", find_module(words[0]), words[1:])
+            with busy() if words[0] in TELLING else nullcontext():
+                command.exit_code = dispatch("nebula.cli.nebula_commands", find_module(words[0]), words[1:])
         elif (options := _options(words)).version:
             print_line(f"nebula {__version__}")
         else:

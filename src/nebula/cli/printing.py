@@ -9,13 +9,22 @@ from __future__ import annotations
 import os
 import re
 import sys
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TextIO
 
 from nebula.files.json_line import json_line
 from nebula.language import translate, translate_count
 
 _CODE = r"(?ms)(^ *```.*?(?:^ *```|\Z))"
 _PLAIN = re.compile(r"[\t\n\x20-\x7e]*")
+
+
+def nothing() -> None:
+    """Do nothing."""
+
+
+make_room: Callable[[], None] = nothing
+"""Takes away what stands on the terminal only until something is printed: `cli.busy` sets it."""
 
 
 def fit_to_print(text: str) -> str:
@@ -28,6 +37,7 @@ def fit_to_print(text: str) -> str:
 
 
 def print_line(text: str = "") -> None:
+    make_room()
     print(fit_to_print(text), flush=True)
 
 
@@ -37,7 +47,8 @@ def print_item(head: str, text: str) -> None:
     if sys.stdout.isatty():
         from nebula.cli.terminal.output.width import display_width, wrap
 
-        item = "\n".join(wrap(item, _columns(sys.stdout.fileno()), display_width(head)))
+        item = "\n".join(wrap(item, columns_of(sys.stdout), display_width(head)))
+    make_room()
     print(item, flush=True)
 
 
@@ -46,8 +57,9 @@ def print_words(text: str) -> None:
     text = fit_to_print(text)
     if sys.stdout.isatty():
         parts = re.split(_CODE, text)
-        parts[::2] = [_broken(part, sys.stdout.fileno()) for part in parts[::2]]
+        parts[::2] = [_broken(part, sys.stdout) for part in parts[::2]]
         text = "".join(parts)
+    make_room()
     print(text, flush=True)
 
 
@@ -55,20 +67,22 @@ def print_remark(text: str, *, end: str = "\n") -> None:
     """A sentence of the program; on a terminal it is broken between words."""
     text = fit_to_print(text)
     if sys.stderr.isatty():
-        text = _broken(text, sys.stderr.fileno())
+        text = _broken(text, sys.stderr)
+    make_room()
     print(text, end=end, file=sys.stderr, flush=True)
 
 
-def _broken(text: str, fd: int) -> str:
+def _broken(text: str, stream: TextIO) -> str:
     from nebula.cli.terminal.output.width import wrap
 
-    columns = _columns(fd)
+    columns = columns_of(stream)
     return "\n".join(part for line in text.split("\n") for part in wrap(line, columns))
 
 
-def _columns(fd: int) -> int:
+def columns_of(stream: TextIO) -> int:
+    """Return how many columns the terminal behind a stream has."""
     try:
-        return max(20, os.get_terminal_size(fd).columns)
+        return max(20, os.get_terminal_size(stream.fileno()).columns)
     except OSError:
         return 80
 
@@ -81,6 +95,7 @@ def short_path(path: str) -> str:
 
 def print_json(value: Any) -> None:
     """One line of JSON, readable in any script; what a terminal might obey is escaped."""
+    make_room()
     print(json_line(value), flush=True)
 
 

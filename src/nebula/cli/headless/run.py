@@ -15,6 +15,7 @@ from nebula.agent.loop import end_before_session
 from nebula.agent.recording.redactors import redactor_of
 from nebula.attachments import Attachment
 from nebula.cli.arguments import checked_root, write_last_message
+from nebula.cli.busy import busy
 from nebula.cli.headless.faces import LateTextFace, chosen_face
 from nebula.cli.headless.prompt import expand_command, read_images, read_prompt, refuse_session_command
 from nebula.cli.headless.signals import Signals
@@ -60,12 +61,13 @@ def run_headless(options: argparse.Namespace) -> int:
     images = read_images(options.images)
     settings = open_settings("nebula", root, session_overrides(options))
     prompt, piped = read_prompt(expand_command(options.prompt, settings))
-    return asyncio.run(_run(options, settings, prompt, (*piped, *images)))
+    remark_on_trust("nebula", settings)
+    with busy():  # until there is something to show
+        return asyncio.run(_run(options, settings, prompt, (*piped, *images)))
 
 
 async def _run(options: argparse.Namespace, settings: Settings, prompt: str, attachments: Sequence[Attachment]) -> int:
     show = chosen_face(options.output_format, lambda: LateTextFace(settings))
-    remark_on_trust("nebula", settings)
     session: Session | None = None
     try:
         with interruptible(settings, show) as audience:
@@ -87,7 +89,8 @@ async def _run(options: argparse.Namespace, settings: Settings, prompt: str, att
         await _look_after(session, final)
     finally:
         if session is not None:
-            await session.close()
+            with busy(Sentence("finishing")):
+                await session.close()
     write_last_message(options.output_last_message, final.text)
     if options.output_format == "text" and final.status == "interrupted":
         print_remark(f"nebula: {translate('resume with: nebula --resume {id}', id=session.id)}")

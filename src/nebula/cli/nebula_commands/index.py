@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from nebula.cli.arguments import Parser, checked_root, flag, number_up_to, root_option
+from nebula.cli.busy import Busy, busy
 from nebula.cli.printing import print_json, print_line, print_remark
 from nebula.cli.settings import open_settings
 from nebula.index.errors import IndexFailed
 from nebula.index.in_step.watch import watch
-from nebula.language import explain, translate
+from nebula.language import Sentence, explain, translate
 from nebula.llm.errors import ModelError
 from nebula.tools.code.code_index import open_index
 
@@ -36,9 +36,14 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _sync(index: Index, options: argparse.Namespace) -> int:
-    report = index.sync(_Progress(translate("files indexed")))
+    report = _bring_in_step(index)
     _embed(index)
     return _print_report(report, options)
+
+
+def _bring_in_step(index: Index) -> Report:
+    with busy(Sentence("reading the files")) as line:
+        return index.sync(_Progress(translate("files indexed"), line))
 
 
 def _rebuild(index: Index, options: argparse.Namespace) -> int:
@@ -49,7 +54,8 @@ def _rebuild(index: Index, options: argparse.Namespace) -> int:
 def _embed(index: Index) -> None:
     """Vectors are a help, not a need: where the embedder fails, the words stand."""
     try:
-        index.embed(progress=_Progress(translate("chunks embedded")))
+        with busy() as line:
+            index.embed(progress=_Progress(translate("chunks embedded"), line))
     except (ModelError, IndexFailed) as problem:
         print_remark(f"nebula: {explain(problem)}")
 
@@ -84,7 +90,7 @@ def _status(index: Index, options: argparse.Namespace) -> int:
 
 
 def _search(index: Index, options: argparse.Namespace) -> int:
-    index.sync(_Progress(translate("files indexed")))
+    _bring_in_step(index)
     question = " ".join(options.query)
     hits = index.search(question, options.top_k, path_prefix=options.path_prefix, language=options.language)
     reasons = {}
@@ -128,17 +134,20 @@ def _watch(index: Index, options: argparse.Namespace) -> int:
 
 
 class _Progress:
-    """Says on stderr how far it is, at most once a second."""
+    """Says on stderr how far it is, at most once a second; on a terminal always, in the line that says that we work."""
 
-    def __init__(self, what: str) -> None:
+    def __init__(self, what: str, line: Busy | None) -> None:
         self._what = what
+        self._line = line
         self._said = time.monotonic()
 
     def __call__(self, done: int, total: int) -> None:
-        if time.monotonic() - self._said >= QUIET_S:
+        said = f"{done:,}/{total:,} {self._what}"
+        if self._line is not None:
+            self._line.doing = said
+        elif time.monotonic() - self._said >= QUIET_S:
             self._said = time.monotonic()
-            line = f"{done:,}/{total:,} {self._what}"
-            print_remark(f"\r{line}" if sys.stderr.isatty() else line, end="" if sys.stderr.isatty() else "\n")
+            print_remark(said)
 
 
 def _parser() -> Parser:

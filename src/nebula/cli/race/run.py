@@ -15,6 +15,7 @@ from nebula.agent.race.judge import ask_opinion
 from nebula.agent.race.outcome import TryOutcome, first_passing
 from nebula.agent.race.race import Race
 from nebula.agent.race.take import TakenSet, Wanted, take_tries
+from nebula.cli.busy import busy
 from nebula.cli.headless.run import interruptible
 from nebula.cli.printing import print_json, print_line, print_remark, print_words
 from nebula.cli.race.comparison import show_comparison
@@ -39,7 +40,8 @@ async def run_race(options: argparse.Namespace, settings: Settings, wish: RaceWi
     def remark(sentence: Sentence) -> None:
         show.remark(f"nebula: {explain(sentence)}")
 
-    race = await prepare_race(settings, wish, show.hear, remark, host=host)
+    with busy(Sentence("copying the project")):
+        race = await prepare_race(settings, wish, show.hear, remark, host=host)
     try:
         with interruptible(settings, _ignore), show.watching(race):
             task = asyncio.current_task()

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from nebula.agent.assembly import open_session
+from nebula.cli.busy import busy
 from nebula.cli.terminal.dialogs.approval import TerminalApprover
 from nebula.cli.terminal.forks import Forks
 from nebula.cli.terminal.input.paste import Pastes
@@ -15,7 +16,7 @@ from nebula.cli.terminal.input.typed_ahead import TypedAhead
 from nebula.cli.terminal.output.screen import Screen
 from nebula.cli.terminal.usage_report import TurnUsage, remembered
 from nebula.config import Settings
-from nebula.language import explain, translate
+from nebula.language import Sentence, explain, translate
 from nebula.llm.catalog import short_name
 from nebula.stage import StageOptions, one_line
 from nebula.tools.permissions import EVERY_FILE, NETWORK, YES_TO_ALL, Permission
@@ -94,20 +95,21 @@ class TerminalSession:
         chosen: ChosenModel | None = None,
     ) -> None:
         """A new session, or an earlier one by its id; the model is the one the settings name where none is given."""
-        self.session = await open_session(
-            self.settings,
-            approver=TerminalApprover(self),
-            by_rule="yes" if self.options.yes else None,
-            mode=mode,
-            resume=resume,
-            from_nodes=from_nodes,
-            allow=self.options.allow,
-            chosen=chosen,
-            summarises_ahead=True,
-        )
-        self.session.project.approvals.attended = True
-        if self.options.compact is not None:
-            await self.session.compact(self.options.compact)
+        with busy(Sentence("opening the session")):
+            self.session = await open_session(
+                self.settings,
+                approver=TerminalApprover(self),
+                by_rule="yes" if self.options.yes else None,
+                mode=mode,
+                resume=resume,
+                from_nodes=from_nodes,
+                allow=self.options.allow,
+                chosen=chosen,
+                summarises_ahead=True,
+            )
+            self.session.project.approvals.attended = True
+            if self.options.compact is not None:
+                await self.session.compact(self.options.compact)
         self.usage = self.usage_before() if resume is not None else []
         self.view = None
         self.plan_offered = False

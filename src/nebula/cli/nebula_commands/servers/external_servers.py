@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from nebula.cli.arguments import Parser, UsageError, checked_root, flag, repeatable, root_option, trust_option
+from nebula.cli.busy import busy
 from nebula.cli.nebula_commands.servers.external_sign_in import log_in, log_out
 from nebula.cli.printing import print_item, print_json, print_line, short_path
 from nebula.cli.settings import open_settings, remark_on_trust, session_overrides
@@ -16,7 +17,7 @@ from nebula.config.checks import mcp_servers
 from nebula.config.errors import ConfigError
 from nebula.config.user_file import save_server
 from nebula.errors import EXIT_FAILED, EXIT_OK
-from nebula.language import explain, translate
+from nebula.language import Sentence, explain, translate
 from nebula.stage import one_line
 from nebula.tools.external.configured import configured_servers, describe_entry, origin_of_server
 from nebula.tools.external.servers import ExternalServers
@@ -165,7 +166,8 @@ async def _test(settings: Settings, name: str | None) -> int:
 async def print_server(server: ExternalServer, *, more: bool = False) -> bool:
     """Start a server and print what it offers, prompts too where `more` is wanted; return whether it can be used."""
     found = ExternalServers([server])
-    problems = await found.open()
+    with busy(Sentence("starting MCP server {names}", names=server.name)):
+        problems = await found.open()
     names = ", ".join(found.tools(None, plan=False)) or translate("no tools")
     prompts = ", ".join(found.prompts())
     is_open = found.connections[0].is_open

@@ -16,12 +16,13 @@ from nebula import __version__
 from nebula.agent.checks.find import with_found_checks
 from nebula.agent.checks.lacking import find_lacking
 from nebula.cli.arguments import Parser, checked_root, flag, root_option
+from nebula.cli.busy import busy
 from nebula.cli.nebula_commands.servers.external_servers import print_server
 from nebula.cli.printing import print_item, print_line
 from nebula.cli.settings import shown_origin
 from nebula.cli.terminal.output.width import pad
 from nebula.config import Settings, load_settings
-from nebula.language import explain, translate, use_language
+from nebula.language import Sentence, explain, translate, use_language
 from nebula.llm.catalog import is_configured
 from nebula.llm.choose import list_models
 from nebula.llm.errors import ModelError
@@ -117,7 +118,9 @@ async def _print_servers(settings: Settings) -> None:
 async def _print_providers(settings: Settings, every: bool) -> int:
     print_line("\n" + translate("providers"))
     reachable = 0
-    for provider, answer in await list_models(settings):
+    with busy(Sentence("asking the providers")):
+        answers = await list_models(settings)
+    for provider, answer in answers:
         if isinstance(answer, ModelError):
             print_item(f"  ✗ {provider:8} ", _CREDENTIALS.sub("…", explain(answer)))
             continue
