@@ -133,11 +133,16 @@ def test_a_line_that_a_program_types_comes_in_its_place(bench: Bench) -> None:
         screen.prompt()
         screen.line("go")
         screen.wait(f"{LABEL}go", times=2)
+        screen.send("come\n")
+        screen.wait(f"{LABEL}come", times=2)
+        screen.send(CTRL_C)
+        screen.prompt(times=3)
         screen.send("exit\n")
 
-    with ScriptedModel([REFUSED]) as server:
-        code, _ = sit_down_here(bench, person, **server.env())
-    assert code == 0 and len(server.turns) == 1
+    with ScriptedModel([REFUSED, REFUSED]) as server:
+        code, screen = sit_down_here(bench, person, **server.env())
+    assert code == 0 and prompts(server) == ["go", "come"]
+    assert "again to leave" not in screen.text
 
 
 def test_an_edited_prompt_and_an_accepted_plan_come_back_as_what_they_were_sent_as(bench: Bench) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from nebula.agent.batch.outcome import TaskOutcome
@@ -12,6 +14,7 @@ from nebula.cli.race.progress import RaceProgress
 from nebula.cli.race.taking import report_taken
 from nebula.cli.race.view import reasons, result_table
 from nebula.events import Final, Stamped
+from nebula.graph.graph import Graph
 from nebula.language import Sentence, explain_to, use_language
 from nebula.workspace.errors import PathRefused
 
@@ -26,6 +29,15 @@ def test_a_model_in_a_file_is_named_by_the_file_and_failures_have_their_reason()
     assert first.split()[1] == "openai/gpt-4.1-nano" and second.split()[1] == "small.gguf"
     [reason] = reasons(tries)
     assert reason.startswith("  2 error: no") and "\x1b" not in reason
+
+
+def test_ids_of_tries_are_as_short_as_everywhere(tmp_path: Path) -> None:
+    graph = Graph(str(tmp_path))
+    nodes = [graph.create_node("p", "r").id for _ in range(2)]
+    tries = [TryOutcome(number, "t", "m", Final("Done.", "ok", 0, node_id=node)) for number, node in enumerate(nodes)]
+    short = graph.shortest_unique_ids(nodes)
+    assert [line.split()[-1] for line in result_table(tries, graph)[1:]] == [short[node] for node in nodes]
+    assert all(len(each) < len(node) for node, each in short.items())
 
 
 def test_what_is_said_of_tries_and_tasks_is_in_the_language_of_the_user(capsys: pytest.CaptureFixture[str]):

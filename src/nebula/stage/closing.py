@@ -24,6 +24,8 @@ _ENDINGS = {
 
 def explain_ending(final: Final) -> Sentence:
     """Return why the turn ended as it did, for one that says nothing of it itself."""
+    if final.status == "interrupted" and not (final.text or final.files_changed):
+        return Sentence("Interrupted before there was an answer.")
     return _ENDINGS.get(final.status, Sentence("The turn ended without an answer."))
 
 

@@ -59,7 +59,7 @@ async def run_race(terminal: TerminalSession, argument: str) -> None:
         terminal.work = None
     for sentence in session.remarks.take():
         screen.line(one_line(explain(sentence)), "yellow")
-    for line in (*result_table(tries), *reasons(tries)):
+    for line in (*result_table(tries, session.archive.graph), *reasons(tries)):
         screen.verbatim(line)
     for line in show_comparison(tries, files.history, width=screen.columns):
         screen.verbatim(line)

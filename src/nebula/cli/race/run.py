@@ -78,7 +78,7 @@ def _ignore(_: Stamped) -> None:
 
 
 def _print_results(race: Race, tries: list[TryOutcome]) -> None:
-    for line in (*result_table(tries), *reasons(tries)):
+    for line in (*result_table(tries, race.archive.graph), *reasons(tries)):
         print_line(line)
     for line in show_comparison(tries, race.workspace.history):
         print_line(line)

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from nebula.agent.race.outcome import TryOutcome
 from nebula.cli.figures.tables import NOT_MEASURED, table
 from nebula.language import explain, translate
 from nebula.stage import one_line
 
+if TYPE_CHECKING:
+    from nebula.graph.graph import Graph
 
-def result_table(tries: Sequence[TryOutcome]) -> list[str]:
-    """Return one line for each try, and one above them."""
+
+def result_table(tries: Sequence[TryOutcome], graph: Graph | None = None) -> list[str]:
+    """Return one line for each try, and one above them; `graph` knows how short an id may be."""
+    nodes = [each.node_id for each in tries if each.node_id]
+    short = graph.shortest_unique_ids(nodes) if graph is not None else {}
     said = (translate("model"), translate("ended"), translate("checks"), translate("files"), translate("lines"))
     head = ("", *said, translate("rounds"), translate("seconds"), translate("cost"), translate("node"))
-    return table([head, *map(_row, tries)], "><<<>>>>><")
+    return table([head, *(_row(each, short) for each in tries)], "><<<>>>>><")
 
 
 def short_name(model: str) -> str:
@@ -31,7 +37,7 @@ def reasons(tries: Sequence[TryOutcome]) -> list[str]:
     ]
 
 
-def _row(each: TryOutcome) -> tuple[str, ...]:
+def _row(each: TryOutcome, short: Mapping[str, str]) -> tuple[str, ...]:
     final = each.final
     checks = {True: translate("passed"), False: translate("failed"), None: NOT_MEASURED}[final.verified]
     added = sum(change.added for change in final.files_changed)
@@ -47,5 +53,5 @@ def _row(each: TryOutcome) -> tuple[str, ...]:
         str(each.rounds),
         f"{final.duration_s:.1f}",
         cost,
-        (each.node_id or NOT_MEASURED),
+        short.get(each.node_id, each.node_id) if each.node_id else NOT_MEASURED,
     )

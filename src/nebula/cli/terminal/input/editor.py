@@ -61,7 +61,7 @@ class EditorInput:
         self._parts = parts
         self._history = PrivateHistory(parts.history_path, parts.pastes, parts.redact)
         parts.typed.keep = self._history.append_string
-        self._input = TerminalKeys(sys.stdin, lambda: bool(self._returned) and self._is_untouched())
+        self._input = TerminalKeys(sys.stdin, self._gave_back)
         self._keys = TurnKeys(self._input, parts.typed, parts.pastes)
         self._style = _STYLE if parts.colour else _PLAIN_STYLE
         self._depth = ColorDepth.DEPTH_4_BIT if parts.colour else ColorDepth.DEPTH_1_BIT
@@ -96,9 +96,13 @@ class EditorInput:
             self._main = self._main_session()
         return without_surrogates(await self._main.prompt_async(default=default))
 
-    def _is_untouched(self) -> bool:
+    def _gave_back(self) -> bool:
+        """Return whether what was given back stands there as it was."""
         document = self._main.default_buffer.document if self._main is not None else None
-        return document is not None and document.is_cursor_at_the_end and document.text in ("", self._returned)
+        return document is not None and document.is_cursor_at_the_end and document.text == self._returned != ""
+
+    def _counts_as_empty(self) -> bool:
+        return self._gave_back() or not (self._main and self._main.default_buffer.text)
 
     async def ask(self, question: str, *, fresh: bool = False, keys: str = "", is_agreement: bool = False) -> str:
         if fresh:
@@ -123,7 +127,7 @@ class EditorInput:
             message=self._message,
             multiline=True,
             prompt_continuation="… ",
-            key_bindings=prompt_bindings(parts.actions, parts.pastes, lambda: self._editing, self._is_untouched),
+            key_bindings=prompt_bindings(parts.actions, parts.pastes, lambda: self._editing, self._counts_as_empty),
             completer=parts.completer,
             complete_in_thread=True,
             complete_while_typing=Condition(lambda: offers_at_once(_typed_so_far())),

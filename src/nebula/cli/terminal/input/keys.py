@@ -37,14 +37,14 @@ class PromptActions:
 
 
 def prompt_bindings(
-    actions: PromptActions, pastes: Pastes, editing: Callable[[], bool], untouched: Callable[[], bool]
+    actions: PromptActions, pastes: Pastes, editing: Callable[[], bool], is_empty: Callable[[], bool]
 ) -> KeyBindingsBase:
     """While Ctrl-R searches, the keys belong to the search: Enter takes what it found, Ctrl-C gives it up."""
     keys = KeyBindings()
     _bind_sending(keys)
     _bind_actions(keys, actions)
     _bind_text(keys, pastes)
-    _bind_leaving(keys, editing, untouched)
+    _bind_leaving(keys, editing, is_empty)
     return ConditionalKeyBindings(keys, ~is_searching)
 
 
@@ -113,7 +113,7 @@ async def _insert_image(event: KeyPressEvent, pastes: Pastes) -> None:
     await run_in_terminal(lambda: print_line(said))
 
 
-def _bind_leaving(keys: KeyBindings, editing: Callable[[], bool], untouched: Callable[[], bool]) -> None:
+def _bind_leaving(keys: KeyBindings, editing: Callable[[], bool], is_empty: Callable[[], bool]) -> None:
     @keys.add("c-c")
     @keys.add("<sigint>")
     def clear(event: KeyPressEvent) -> None:
@@ -124,7 +124,7 @@ def _bind_leaving(keys: KeyBindings, editing: Callable[[], bool], untouched: Cal
 
     @keys.add("c-d")
     def leave(event: KeyPressEvent) -> None:
-        if untouched():
+        if is_empty():
             event.app.exit(exception=EndOfInput())
         else:
             event.current_buffer.delete()
