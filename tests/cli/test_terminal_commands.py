@@ -1,11 +1,14 @@
 """What a line of the user is: a command, an unknown word, or a prompt."""
 
+import re
 from datetime import datetime
 
 import pytest
 
+from nebula.cli.nebula import COMMANDS
 from nebula.cli.refusals import Refusals
-from nebula.cli.terminal.commands.table import TABLE, find
+from nebula.cli.terminal.commands.elsewhere import ELSEWHERE
+from nebula.cli.terminal.commands.table import TABLE, find, unknown
 from nebula.cli.terminal.dialogs.approval import pattern_for
 from nebula.cli.terminal.dialogs.session_choice import Choice, read_choice, session_line
 from nebula.cli.terminal.output.width import display_width
@@ -84,6 +87,26 @@ def test_an_unknown_slash_word_is_no_prompt(text):
 def test_a_path_or_an_escaped_slash_is_a_prompt(text):
     assert find(text) is None
     assert not is_command_word(text)
+
+
+def test_a_lone_question_mark_is_no_prompt():
+    found = find("?")
+    assert found is not None and found[0].name == "help"
+    assert find("? what is this") is None
+
+
+def test_words_of_other_agents_name_what_there_is():
+    for word, advice in ELSEWHERE.items():
+        assert find(word) is None, word
+        for named in re.findall(r"(?<![\w.])/[a-z]+", advice):
+            assert find(named) is not None, named
+        for named in re.findall(r"`nebula ([a-z]+)", advice):
+            assert named in COMMANDS, named
+
+
+@pytest.mark.parametrize("word", ["/map", "/apps", "/themed"])
+def test_a_word_that_is_only_a_little_alike_is_not_taken_for_a_command(word):
+    assert "did you mean" not in unknown(word)
 
 
 def test_no_name_is_given_twice():

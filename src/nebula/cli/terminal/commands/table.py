@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from nebula.config import Settings
 
 _HELP_COLUMN = 18
+ALIKE = 0.7
+"""How much of a word has to be that of a command for it to be a slip of the fingers: /test is no /reset."""
 
 
 async def show_help(terminal: TerminalSession, _: str = "") -> None:
@@ -93,7 +95,7 @@ KEYS = (
     ("Ctrl+D", "leave, on an empty line"),
 )
 
-BARE = {"quit", *(command.name for command in TABLE if command.bare)}
+BARE = {"quit", "?", *(command.name for command in TABLE if command.bare)}
 
 
 def _by_name() -> Mapping[str, SessionCommand]:
@@ -194,7 +196,7 @@ def unknown(word: str) -> str:
     if elsewhere is not None:
         advice = translate(elsewhere)
         return translate("nebula has no {word}. {advice} It was not sent to the model.", word=word, advice=advice)
-    near = get_close_matches(word.lower()[1:], _COMMANDS, n=1)
+    near = get_close_matches(word.lower()[1:], _COMMANDS, n=1, cutoff=ALIKE)
     if near:
         return translate(
             "There is no command {word}; did you mean {near}? It was not sent to the model.",
