@@ -61,7 +61,8 @@ def test_ctrl_d_leaves_while_it_is_untouched(bench: Bench) -> None:
         screen.wait(f"{LABEL}go", times=2)
         screen.send(BEGINNING + CTRL_D)  # no longer at its end: a key for the text
         screen.wait(f"{LABEL}o\n")
-        screen.send(CTRL_C)
+        screen.send(ESCAPE + ESCAPE)
+        screen.wait(f"{LABEL.rstrip()}\n")
         screen.line("again")
         screen.wait(f"{LABEL}again", times=2)
         screen.send(CTRL_D)

@@ -90,7 +90,7 @@ KEYS = (
     ("Ctrl+O", "backstage"),
     ("Ctrl+V", "attach the image in the clipboard"),
     ("Ctrl+G", "write the prompt in $EDITOR"),
-    ("Esc, Ctrl+C", "interrupt the running turn; Ctrl+C clears the line, twice leaves"),
+    ("Esc, Ctrl+C", "interrupt the running turn; Esc twice or Ctrl+C clears the line, Ctrl+C twice leaves"),
     ("Enter, Tab", "while a turn runs: Enter keeps what you typed for after it, Tab sends it into the turn"),
     ("Ctrl+D", "leave, on an empty line"),
 )

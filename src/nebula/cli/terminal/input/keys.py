@@ -122,6 +122,11 @@ def _bind_leaving(keys: KeyBindings, editing: Callable[[], bool], is_empty: Call
         else:
             event.app.exit(exception=Interrupted())
 
+    @keys.add("escape", "escape")
+    def clear_only(event: KeyPressEvent) -> None:
+        if not editing():
+            event.current_buffer.reset()
+
     @keys.add("c-d")
     def leave(event: KeyPressEvent) -> None:
         if is_empty():
