@@ -112,6 +112,15 @@ def test_no_word_of_it_reaches_a_pipe(bench: Bench, slow_server: SlowServer) -> 
     assert "working" not in ran.err + ran.out and "some-model" in ran.out
 
 
+def test_what_is_written_line_by_line_comes_after_it(bench: Bench) -> None:
+    bench.write("a.txt", "one\ntwo\n")
+    path, _ = slow_git(bench, 2)
+    with at_terminal(bench, "blame", "a.txt", PATH=path) as screen:
+        screen.wait("working · ")
+        assert screen.ended() == 0
+    assert [line.split()[-1] for line in screen.lines] == ["one", "two"]
+
+
 def test_an_index_that_is_built_slowly(bench: Bench) -> None:
     path, _ = slow_git(bench, 2)
     with at_terminal(bench, "index", "sync", PATH=path) as screen:

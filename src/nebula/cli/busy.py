@@ -71,9 +71,9 @@ def busy(doing: Sentence | str = WORKING) -> Iterator[Busy | None]:
         return
     printing.make_room()
     line = Busy(doing)
-    before, printing.make_room = printing.make_room, line.end
+    printing.in_the_way.append(line.end)
     try:
         yield line
     finally:
-        printing.make_room = before
+        printing.in_the_way.pop()
         line.end()

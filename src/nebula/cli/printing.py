@@ -19,12 +19,14 @@ _CODE = r"(?ms)(^ *```.*?(?:^ *```|\Z))"
 _PLAIN = re.compile(r"[\t\n\x20-\x7e]*")
 
 
-def nothing() -> None:
-    """Do nothing."""
+in_the_way: list[Callable[[], None]] = []
+"""Takes away what stands on the terminal only until something is printed; the last counts."""
 
 
-make_room: Callable[[], None] = nothing
-"""Takes away what stands on the terminal only until something is printed: `cli.busy` sets it."""
+def make_room() -> None:
+    """Take away what stands there until something is printed; who writes to stdout by itself calls this before."""
+    if in_the_way:
+        in_the_way[-1]()
 
 
 def fit_to_print(text: str) -> str:

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from nebula.cli import printing
-from nebula.cli.printing import print_json, print_remark
+from nebula.cli.printing import make_room, print_json, print_remark
 from nebula.events import Final, Notice, Stamped, Task
 from nebula.language import explain
 
@@ -48,7 +47,7 @@ class LateTextFace:
                 return
             from nebula.cli.headless.text import TextFace
 
-            printing.make_room()
+            make_room()
             self._face = TextFace(self._settings)
             if self._task is not None:
                 self._face(self._task)

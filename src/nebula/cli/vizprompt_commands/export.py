@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from nebula.cli.arguments import Parser, flag
-from nebula.cli.printing import fit_to_print, print_json, print_remark
+from nebula.cli.printing import fit_to_print, make_room, print_json, print_remark
 from nebula.cli.settings import open_settings
 from nebula.errors import EXIT_OK
 from nebula.exchange.export.excerpt import choose_excerpt, redact_excerpt
@@ -31,6 +31,7 @@ def print_part(data_dir: str, options: argparse.Namespace, settings: Settings) -
     with Graph(data_dir) as graph:
         chosen = choose_excerpt(graph, options.part, branch=options.branch)
     excerpt, marks = redact_excerpt(chosen, Redactor(settings.secrets))
+    make_room()
     if options.format == "json":
         print_json(excerpt.to_json())
     elif options.format == "html":

@@ -12,7 +12,7 @@ from nebula.blame import text
 from nebula.blame.project import ProjectBlame
 from nebula.blame.runs import cut_runs
 from nebula.cli.arguments import Parser, UsageError, checked_root, flag, root_option
-from nebula.cli.printing import fit_to_print, print_json
+from nebula.cli.printing import fit_to_print, make_room, print_json
 from nebula.cli.settings import open_settings
 from nebula.errors import EXIT_POLICY
 from nebula.language import explain, translate
@@ -100,6 +100,7 @@ def _print_lines(runs: Sequence[LineRun], lines: Sequence[bytes], short: dict[st
         )
     widths = [max((display_width(row[column]) for row in rows), default=0) for column in range(5)]
     digits = len(str(runs[-1].end_line)) if runs else 1
+    make_room()
     for run, row in zip(runs, rows, strict=True):
         told = " ".join(pad(cell, width) for cell, width in zip(row, widths, strict=True) if width)
         style = "cyan" if run.by == "turn" else "dim"
