@@ -29,6 +29,13 @@ def test_models_are_listed_with_context_and_prices(bench: Bench) -> None:
     assert lines["openai/house-model"][1:] == ["?", "?", "?"]
 
 
+def test_an_address_without_a_list_is_not_told_to_pull_a_model_without_a_name(bench: Bench) -> None:
+    with ScriptedModel() as server:
+        ran = run_here(bench, "nebula", "models", OLLAMA_HOST=f"{server.url}/elsewhere")
+    assert "has no list of models at this address" in ran.err and "OLLAMA_HOST" in ran.err
+    assert "ollama pull" not in ran.err
+
+
 def test_the_columns_stand_under_their_heads_in_japanese(bench: Bench) -> None:
     with ScriptedModel(models={"openai": ("gpt-4.1-nano",)}) as server:
         head, row, *_ = run_here(bench, "nebula", "models", NEBULA_LANG="ja", **server.env()).out.splitlines()

@@ -198,6 +198,13 @@ def _auth_error(service: Service, status: int, said: str) -> AuthError:
 
 
 def _not_found(service: Service, model: str, said: str) -> NotFoundError:
+    if not model:
+        return NotFoundError(
+            "{service} has no list of models at this address{detail}. Check {variable}.",
+            service=service.shown,
+            detail=_in_brackets(said),
+            variable=service.url_name,
+        )
     advice = Sentence("Choose another model, or check the address in {variable}.", variable=service.url_name)
     if service.can_pull:
         advice = Sentence("Fetch it with `ollama pull {model}`, or choose one that is there.", model=model)
