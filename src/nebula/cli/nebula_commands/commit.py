@@ -16,7 +16,7 @@ from nebula.cli.arguments import Parser, checked_root, flag, root_option
 from nebula.cli.printing import print_line, print_remark, print_words
 from nebula.cli.settings import open_settings
 from nebula.errors import EXIT_FAILED, EXIT_OK
-from nebula.language import translate
+from nebula.language import translate, translate_count
 from nebula.llm.choose import choose_model
 from nebula.messages.redaction import Redactor
 from nebula.stage import one_line
@@ -75,7 +75,12 @@ async def _propose(settings: Settings, files: Sequence[StagedFile]) -> str:
 
 def _ask(root: str, message: str, files: int) -> int:
     print_line()
-    print_remark(translate("Commit {files} files with this message? (y/N, e: edit it first): ", files=files), end="")
+    question = translate_count(
+        files,
+        "Commit 1 file with this message? (y/N, e: edit it first): ",
+        "Commit {count} files with this message? (y/N, e: edit it first): ",
+    )
+    print_remark(question, end="")
 
     answer = sys.stdin.readline().strip()
     if answer.lower() in EDIT:

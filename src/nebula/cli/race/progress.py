@@ -16,7 +16,7 @@ from nebula.cli.race.keys import reading_keys
 from nebula.cli.race.view import short_name
 from nebula.cli.terminal.output.width import cut
 from nebula.events import Final, Message, Stamped, Step, Task
-from nebula.language import explain, translate
+from nebula.language import explain, translate, translate_count
 from nebula.llm.catalog import cost
 from nebula.stage import one_line
 from nebula.value import record
@@ -84,6 +84,7 @@ class RaceProgress:
         if not (self._live and sys.stdin.isatty()):
             yield
             return
+        self._draw()  # before the first word of a try: they have to be started
         with reading_keys(race, self._show_typed), self._ticking():
             yield
 
@@ -143,7 +144,9 @@ class RaceProgress:
 
     def _format(self, number: int, line: _Line) -> str:
         doing = line.ended or line.doing or translate("asking the model")
-        figures = translate("{rounds} rounds · {tokens} tokens", rounds=line.rounds, tokens=f"{line.tokens:,}")
+        figures = translate_count(
+            line.rounds, "1 round · {tokens} tokens", "{count} rounds · {tokens} tokens", tokens=f"{line.tokens:,}"
+        )
         price = "" if line.cost is None else f" · ${line.cost:.4f}"
         took = translate("{seconds} s", seconds=f"{line.seconds:.0f}")
         return one_line(f"{number} {short_name(line.model)}: {doing} · {figures}{price} · {took}")

@@ -15,7 +15,7 @@ from nebula.exchange.export.excerpt import choose_excerpt, redact_excerpt
 from nebula.exchange.export.markdown import write_markdown
 from nebula.exchange.export.page import write_page
 from nebula.graph.graph import Graph
-from nebula.language import translate, translate_count
+from nebula.language import translate_count
 from nebula.messages.redaction import Redactor
 
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ def print_part(data_dir: str, options: argparse.Namespace, settings: Settings) -
     else:
         sys.stdout.write(fit_to_print(write_markdown(excerpt)))
     sys.stdout.flush()
-    turns = len(excerpt.nodes)
-    print_remark(translate("{turns} turns; marked as [redacted]: {marks}", turns=turns, marks=marks))
+    counted = "1 turn; marked as [redacted]: {marks}", "{count} turns; marked as [redacted]: {marks}"
+    print_remark(translate_count(len(excerpt.nodes), *counted, marks=marks))
     if excerpt.unreadable:
         count = len(excerpt.unreadable)
         print_remark(
