@@ -7,6 +7,7 @@ import signal
 import sys
 import threading
 import time
+import tracemalloc
 
 import pytest
 
@@ -48,6 +49,18 @@ def test_nothing_of_a_short_file_stays_in_memory() -> None:
     for _ in range(3):
         assert cut_file("a.py", data) == [Span(1, 4, "lighthouse")]
     assert sys.getrefcount(data) == before
+
+
+def test_nothing_of_a_long_file_stays_in_memory() -> None:
+    data = "".join(function(f"lighthouse_{i}") for i in range(2_000)).encode()
+    found = cut_file("a.py", data)
+    tracemalloc.start()
+    try:
+        for _ in range(3):
+            assert cut_file("a.py", data) == found
+        assert tracemalloc.get_traced_memory()[0] < len(data) // 10
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.slow

@@ -2,7 +2,8 @@
 
 Some input takes a parser the square of its length, so parsing has a time limit. In py-tree-sitter 0.26
 `progress_callback` crashes; what ends a parse is that no more text is handed to it. While text is asked for, other
-threads run and Ctrl-C is noticed.
+threads run and Ctrl-C is noticed. What it is handed it never lets go of: that is the same array each time, emptied at
+the end. A parser holds no step but the last.
 
 Read a point of a node by its place, `start_point[0]`: in py-tree-sitter 0.26 its attributes (`.row`)
 spoil the memory."""
@@ -48,16 +49,20 @@ def parse(language: str, data: bytes) -> Tree | None:
         return Parser(grammar).parse(data)
     deadline = time.thread_time() + PARSE_SECONDS
     is_late = False
+    step = bytearray()
 
-    def read(offset: int, _: object) -> bytes:
+    def read(offset: int, _: object) -> bytearray:
         nonlocal is_late
         is_late = is_late or time.thread_time() > deadline
-        return b"" if is_late else data[offset : offset + PARSE_STEP_BYTES]
+        step[:] = b"" if is_late else data[offset : offset + PARSE_STEP_BYTES]
+        return step
 
     try:
         tree = Parser(grammar).parse(read)  # one of its own: another thread may parse while this one waits for text
     except SystemError as error:  # Ctrl-C came in `read`, and the parser went on to ask for more
         raise _find_first_cause(error) from None
+    finally:
+        step.clear()
     return None if is_late else tree
 
 
