@@ -93,3 +93,33 @@ def test_one_that_comes_while_the_command_is_loaded_ends_it_without_a_traceback(
     code = LOADED_WHEN_IT_CAME.format(command=command)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+TOLD_TO_END = """
+import os, sys
+from nebula.cli import start
+class End:
+    def find_spec(self, name, *_):
+        if name.startswith("nebula.cli."):
+            os.kill(os.getpid(), {number})
+sys.meta_path.insert(0, End())
+sys.argv = {argv}
+sys.exit(start.{command}())
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("argv", [["nebula", "-p", "x"], ["evercontext", "run", "--task", "x"]], ids=["nebula", "run"])
+def test_a_task_that_is_told_to_end_while_it_is_loaded_has_its_exit_code(argv: list[str], number: int) -> None:
+    code = TOLD_TO_END.format(command=argv[0], argv=argv, number=int(number))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+@pytest.mark.slow
+def test_a_closed_window_does_not_end_a_task_that_was_started_to_outlive_it() -> None:
+    code = f"import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)\n{TOLD_TO_END}"
+    code = code.format(command="nebula", argv=["nebula", "-p", "x", "--root", "/nowhere"], number=int(signal.SIGHUP))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (64, ""), "it went on until it found a mistake of its own"

@@ -22,11 +22,11 @@ INTERRUPTED = 130
 
 
 def nebula() -> int:
-    return _start(_nebula)
+    return _start(_nebula, is_task="-p" in sys.argv)
 
 
 def evercontext() -> int:
-    return _start(_evercontext)
+    return _start(_evercontext, is_task=sys.argv[1:2] == ["run"])
 
 
 def vizprompt() -> int:
@@ -53,14 +53,26 @@ def _vizprompt() -> int:
     return main()
 
 
-def _start(command: Callable[[], int]) -> int:
+def _start(command: Callable[[], int], *, is_task: bool = False) -> int:
     if not _is_possible_here():
         return 1
-    _collect_rarely()
     try:
+        if is_task:
+            _take_every_end_for_ctrl_c()
+        _collect_rarely()
         return command()
     except KeyboardInterrupt:  # before anything is loaded that would say so
         return INTERRUPTED
+
+
+def _take_every_end_for_ctrl_c() -> None:
+    """Have a task that is told to end, or whose window is closed, end with its exit code from the first moment on; once
+    it has begun it hears signals by itself."""
+    import _signal  # type: ignore[import-not-found]  # `signal` makes classes of what it has, which takes its time
+
+    for number in (_signal.SIGTERM, _signal.SIGHUP):
+        if _signal.getsignal(number) == _signal.SIG_DFL:  # `nohup` has one of them ignored
+            _signal.signal(number, _signal.default_int_handler)
 
 
 def _collect_rarely() -> None:
