@@ -36,10 +36,11 @@ def test_edits_keep_line_breaks_mark_and_missing_end(bench):
 
 
 def test_a_large_file_is_read_and_edited_by_ranges(bench):
-    bench.write("big.txt", "".join(f"line {number}\n" for number in range(1, 30_001)))
+    big = bench.write("big.txt", "".join(f"line {number}\n" for number in range(1, 60_001)))
+    assert big.stat().st_size > 600_000, "more than may be written at once"
     script = [
-        Turn("", [Call("readFile", {"path": "big.txt", "start_line": 29_990, "end_line": 30_000})]),
-        Turn("", [Call("editFile", {"path": "big.txt", "edits": edits(("line 29995\n", "changed\n"))})]),
+        Turn("", [Call("readFile", {"path": "big.txt", "start_line": 59_990, "end_line": 60_000})]),
+        Turn("", [Call("editFile", {"path": "big.txt", "edits": edits(("line 59995\n", "changed\n"))})]),
         Turn("", [Call("editFile", {"path": "big.txt", "edits": edits(("line 5\n", "unseen\n"))})]),
         Turn("Done."),
     ]
@@ -48,6 +49,6 @@ def test_a_large_file_is_read_and_edited_by_ranges(bench):
         told = server.turns[3].json["messages"][-1]["content"]
     assert ran.code == 0
     text = bench.read("big.txt")
-    assert "changed\nline 29996\n" in text
+    assert "changed\nline 59996\n" in text
     assert "unseen" not in text
     assert "only a part" in told

@@ -48,10 +48,16 @@ def test_while_the_model_is_chosen(bench: Bench, command: tuple[str, ...]) -> No
     assert ([event["type"] for event in events], process.returncode, err) == (["task", "final"], 130, b"")
 
 
-def test_by_the_second_ctrl_c_at_once(bench: Bench) -> None:
-    with ScriptedModel([Turn("never", fault=Fault.stall(10))]) as server:
+@pytest.mark.parametrize(
+    "reply", [Turn("never", fault=Fault.stall(10)), Turn("", [Call("runCommand", {"command": "sleep 30"})])]
+)
+def test_by_the_second_ctrl_c_at_once(bench: Bench, reply: Turn) -> None:
+    with ScriptedModel([reply]) as server:
         process = bench.start("nebula", "-p", "go", "--output-format", "stream-json", **server.env())
         server.wait_until(lambda: len(server.turns) == 1)
+        if reply.calls:
+            assert process.stdout is not None
+            next(line for line in process.stdout if json.loads(line)["type"] == "step")
         for _ in range(5):
             process.send_signal(signal.SIGINT)
             time.sleep(0.02)
