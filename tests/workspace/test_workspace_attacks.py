@@ -380,7 +380,7 @@ SECRETS = [
     "server.pem~", "server.pem.1", "#server.pem#", ".server.key.swp", ".id_rsa.swp", "id_rsa.bak", "id_ed25519_work",
     "ssh_host_rsa_key", "ssh_host_ed25519_key", "ssh_host_ecdsa_key.bak", ".netrc.orig", ".npmrc~", "AuthKey.p8",
     ".aws/credentials", ".docker/config.json", "kubeconfig", "terraform.tfstate", "terraform.tfstate.backup",
-    ".nebula/journal/changes.jsonl",
+    ".nebula/journal/changes.jsonl", "prod.env", "deep/secrets.env", "app.env.local", "service-account.json",
 ]  # fmt: skip
 INSTRUCTIONS = [
     "AGENTS.md",
@@ -391,7 +391,14 @@ INSTRUCTIONS = [
     "CLAUDE.local.md",
     "AGENTS.override.md",
 ]
-SETTINGS = [".config/fish/config.fish", ".yarnrc.yml", ".cargo/config.toml", ".vimrc", "team.code-workspace"]
+SETTINGS = [
+    ".config/fish/config.fish", ".yarnrc.yml", ".cargo/config.toml", ".vimrc", "team.code-workspace", ".lefthook.yml",
+    "lefthook-local.yml", "mise.local.toml", ".dir-locals-2.el", ".pnpmfile.mjs", ".hg/hgrc", ".jj/repo/config.toml",
+    ".Rprofile", ".simple-git-hooks.json", ".overcommit.yml", ".gitpod.yml", ".replit", "cloudbuild.yaml", ".build.yml",
+    ".run/tests.run.xml", ".helix/languages.toml", ".theia/settings.json", ".nova/Tasks/x.json", ".roomodes",
+    "sub/.gitattributes",
+]  # fmt: skip
+"""Written out, where the tables of the product would agree with themselves."""
 BESIDE = ["id_rsa.pub", "ssh_host_rsa_key.pub", "config", "keys.md", "monkey", "a.1", "x~", "agents.py", "my-agents.md"]
 
 
