@@ -19,7 +19,7 @@ from nebula.cli.terminal.input.keys import KeysKept
 from nebula.cli.terminal.output.live_line import LiveLine
 from nebula.cli.terminal.output.screen import Screen
 from nebula.cli.terminal.output.turn_view import TurnView
-from nebula.events import FileChange, Final, Output, Retry, Stamped, Steering, Usage
+from nebula.events import Diff, Final, Output, Retry, Stamped, Steering, Usage
 from nebula.graph.graph import Graph
 from nebula.language import Sentence, use_language
 from nebula.stage import Curtain, Heard, Scene, StageOptions, perform
@@ -192,7 +192,7 @@ def test_the_closing_line_is_broken_between_its_parts(monkeypatch: pytest.Monkey
     out = io.StringIO()
     out.isatty = lambda: True  # type: ignore[method-assign]
     screen = Screen(out)
-    final = Final("", "ok", 0, (FileChange("source.txt", 1, 1), FileChange("test.txt", 2, 1)), Usage(500, 100))
+    final = Final("", "ok", 0, (Diff("source.txt", "", 1, 1), Diff("test.txt", "", 2, 1)), Usage(500, 100))
     TurnView(screen, LiveLine(screen, str), StageOptions("ja")).read(Stamped(final, "", "", 1, ""))
     assert " · 未検証" in out.getvalue() and "入力 500・出力 100 トークン" in out.getvalue()
 

@@ -36,7 +36,6 @@ from nebula.events import (
     Error,
     EventStream,
     Evidence,
-    FileChange,
     Final,
     Message,
     Notice,
@@ -178,7 +177,6 @@ def test_what_is_said_of_commands_and_keys_is_translated() -> None:
 
 DATA = {
     Evidence: "path span blob commit",
-    FileChange: "path before after",
     CheckRun: "name summary",
     CommandRun: "command stopped",
     StepOutcome: "id title",

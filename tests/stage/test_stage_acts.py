@@ -12,7 +12,6 @@ from nebula.events import (
     Diff,
     Error,
     EventStream,
-    FileChange,
     Final,
     Message,
     Output,
@@ -285,7 +284,7 @@ def test_cues_for_the_wire():
     assert json.loads(json.dumps(staged_json(asked, stage.read(asked))))["stage"][0]["approval_id"] == "a1"
 
 
-CHANGES = (FileChange("src/a.py", 3, 1), FileChange("b\n.md", 1200, 0))
+CHANGES = (Diff("src/a.py", "", 3, 1), Diff("b\n.md", "", 1200, 0))
 
 
 @pytest.mark.parametrize(
@@ -322,7 +321,7 @@ def test_the_closing_line(ending, lang, line):
 
 
 def test_many_files_are_counted_not_listed():
-    many = final(files_changed=tuple(FileChange(f"f{n}", n, 0) for n in range(8)))
+    many = final(files_changed=tuple(Diff(f"f{n}", "", n, 0) for n in range(8)))
     assert closing_line(many).startswith("8 files changed: f0 +0 −0, ")
     assert "f4 +4 −0, and 3 more · " in closing_line(many)
 

@@ -15,7 +15,6 @@ from nebula.events import (
     Diff,
     Error,
     Event,
-    FileChange,
     Final,
     Message,
     Notice,
@@ -162,7 +161,7 @@ def test_what_failed_is_a_line_each_when_the_turn_ends(options: StageOptions, li
     final = Final("All passed.", "ok", 0, commands=commands, checks=checks)
     (*_, close) = perform(Scene(spoken=True, answered=True), final, options)[1]
     assert isinstance(close, Close) and close.failed == lines and close.to_json()["failed"] == list(lines)
-    changed = replace(final, files_changed=(FileChange("a", 1, 0),))
+    changed = replace(final, files_changed=(Diff("a", "", 1, 0),))
     (*_, close) = perform(Scene(), changed, options)[1]
     assert isinstance(close, Close) and close.failed == lines[:2]  # the closing line names the check
 
@@ -245,7 +244,7 @@ def test_every_part_of_what_is_to_be_approved_is_seen() -> None:
         assert [str(each) for each in seen.remarks] == [said]
 
 
-FILES = tuple(FileChange(f"f{number}", 1, 0) for number in range(6))
+FILES = tuple(Diff(f"f{number}", "", 1, 0) for number in range(6))
 FIVE = "f0 +1 −0、f1 +1 −0、f2 +1 −0、f3 +1 −0、f4 +1 −0"
 
 

@@ -18,7 +18,6 @@ from nebula.events import (
     CommandRun,
     Diff,
     Event,
-    FileChange,
     Final,
     Message,
     PlanReply,
@@ -116,7 +115,7 @@ class TurnResult:
     _asked: dict[str, Approval] = field(default_factory=dict)
     """The last question to a person about each call."""
     _steps: dict[str, Step] = field(default_factory=dict)
-    _changes: dict[str, FileChange] = field(default_factory=dict)
+    _changes: dict[str, Diff] = field(default_factory=dict)
     _checks: dict[str, CheckRun] = field(default_factory=dict)
     _refused: dict[str, RefusedChange] = field(default_factory=dict)
     """By path, or by the name of a tool of somebody else's server."""
@@ -169,11 +168,9 @@ class TurnResult:
         is done under its right name (instead of an absolute path), and where the model, told of the refusal, did
         something else.
         """
-        added, removed, before = diff.added, diff.removed, diff.before
-        earlier = self._changes.get(diff.path)
-        if earlier is not None:
-            added, removed, before = added + earlier.added, removed + earlier.removed, earlier.before
-        self._changes[diff.path] = FileChange(diff.path, added, removed, before, diff.after)
+        earlier = self._changes.get(diff.path, Diff(diff.path, "", 0, 0, diff.before))
+        added, removed = earlier.added + diff.added, earlier.removed + diff.removed
+        self._changes[diff.path] = replace(earlier, added=added, removed=removed, after=diff.after)
         self._checks.clear()
         self._refused = {
             path: refusal
@@ -224,7 +221,7 @@ class TurnResult:
                 self._commands[line] = CommandRun(line, ended["exit_code"], ended.get("stopped"))
 
     @property
-    def files(self) -> tuple[FileChange, ...]:
+    def files(self) -> tuple[Diff, ...]:
         return tuple(self._changes.values())
 
     def results_of(self, tool: str) -> list[ToolUseResult]:

@@ -47,17 +47,6 @@ class Usage(Facts):
 
 
 @value
-class FileChange(Facts):
-    """What a turn did to one file. Empty `before`: the turn created it; empty `after`: it is gone."""
-
-    path: str
-    added: int
-    removed: int
-    before: str = ""
-    after: str = ""
-
-
-@value
 class CheckRun(Facts):
     """A configured check and how it ended."""
 

@@ -11,7 +11,6 @@ from nebula.events.facts import (
     CommandRun,
     Event,
     Evidence,
-    FileChange,
     StepOutcome,
     Usage,
     say_remark,
@@ -144,7 +143,7 @@ class ToolResult(Event):
 
 @value
 class Diff(Event):
-    """A file that was really changed."""
+    """A file that was really changed. Empty `before`: it was created; empty `after`: it is gone."""
 
     type: ClassVar[str] = "diff"
     path: str
@@ -199,6 +198,9 @@ class Error(Event):
         return without_none(body | {"task_id": self.task_id, "detail": self.detail})
 
 
+_SUMMED = ("path", "added", "removed", "before", "after")
+
+
 @value
 class Final(Event):
     """Last of every turn."""
@@ -207,7 +209,8 @@ class Final(Event):
     text: str
     status: Status
     exit_code: int
-    files_changed: tuple[FileChange, ...] = ()
+    files_changed: tuple[Diff, ...] = ()
+    """Each file once, all its changes summed up: `path`, `added`, `removed`, `before` and `after`."""
     usage: Usage = Usage()
     duration_s: float = 0.0
     node_id: str | None = None
@@ -233,4 +236,9 @@ class Final(Event):
 
     def to_json(self) -> dict[str, Any]:
         # Spelled out rather than super(): a slots dataclass is a new class, and zero-argument super() breaks in it.
-        return Event.to_json(self) | {"node_id": self.node_id, "remark": say_remark(self.remark)}
+        summed = [{name: getattr(each, name) for name in _SUMMED} for each in self.files_changed]
+        return Event.to_json(self) | {
+            "files_changed": summed,
+            "node_id": self.node_id,
+            "remark": say_remark(self.remark),
+        }

@@ -9,7 +9,7 @@ from nebula.language import Sentence, translate_to
 from nebula.stage.visible import one_line
 
 if TYPE_CHECKING:
-    from nebula.events import CommandRun, FileChange, Final
+    from nebula.events import CommandRun, Diff, Final
 
 _FILES_NAMED = 5
 
@@ -63,7 +63,7 @@ def _say_how_it_ended(command: CommandRun, lang: str) -> str:
     return translate_to(lang, "exit {code}", code=command.exit_code)
 
 
-def _name_files(changes: Sequence[FileChange], lang: str) -> str:
+def _name_files(changes: Sequence[Diff], lang: str) -> str:
     named = [f"{one_line(change.path)} +{change.added} −{change.removed}" for change in changes[:_FILES_NAMED]]
     if len(changes) > _FILES_NAMED:
         named.append(translate_to(lang, "and {count} more", count=len(changes) - _FILES_NAMED))
