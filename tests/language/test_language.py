@@ -190,7 +190,7 @@ DATA = {
     Output: "tool_use_id text program",
     Steering: "text",
     TodoItem: "content",
-    ProposedChange: "path kind diff renamed_from old new",
+    ProposedChange: "path kind diff renamed_from old new before",
     Approval: "approval_id tool text tool_use_id decision",
     ToolResult: "tool decision task_id",
     Diff: "path diff before after task_id",

@@ -29,7 +29,6 @@ from nebula.tools.approval import (
     agrees,
     allow_all,
     has_part,
-    proposed_change,
 )
 from nebula.tools.commands.change_set import CommandChanges
 from nebula.tools.commands.run_command import RunCommand
@@ -39,11 +38,12 @@ from nebula.tools.files.write_file import WriteFile
 from nebula.tools.ledger import ReadLedger
 from nebula.tools.permissions import NETWORK, YES_TO_ALL, Permission
 from nebula.tools.result_limits import cut_middle
-from nebula.tools.writing import Proposal, WritingTool
+from nebula.tools.writing import WritingTool
 from nebula.value import replace
 from nebula.workspace import open_workspace
 from nebula.workspace.diff import diff_texts
 from nebula.workspace.errors import WorkspaceError
+from nebula.workspace.proposing import propose_text
 
 YES = [
     "y", "yes", "yep", "yeah", "sure", "ok", "okay", "yes please", "ok go", "go ahead", "do it", "please do",
@@ -109,8 +109,8 @@ def test_the_words_of_decisions_that_no_text_makes() -> None:
     assert Decision(False).word() == "no"
 
 
-def proposal(path: str, old: str | None = None, new: str = "new\n") -> Proposal:
-    return Proposal.of("writeFile", path, old, new, "")
+def proposal(path: str, old: str | None = None, new: str = "new\n") -> ProposedChange:
+    return propose_text(path, old, new)
 
 
 def asked_about(kind: QuestionKind, *changes: ProposedChange, once: bool = False) -> Approval:
@@ -121,7 +121,7 @@ def test_what_a_decision_names_has_to_be_there() -> None:
     lines = [f"{number}\n" for number in range(40)]
     changed = [*lines]
     changed[3] = changed[30] = "@@ x\n"
-    question = asked_about("write", proposed_change(proposal("a.txt", "".join(lines), "".join(changed))))
+    question = asked_about("write", proposal("a.txt", "".join(lines), "".join(changed)))
     changes = asked_about("command", *(ProposedChange(path, "created", diff=question.diff) for path in ("a", "b")))
     for hunks in ((), (1,), (2,), (1, 2)):
         assert has_part(question, Decision(True, hunks=hunks))
@@ -265,7 +265,7 @@ def test_the_question_is_told_as_an_event(tmp_path: Path) -> None:
     bench = Bench(tmp_path, asked, by_rule="yes")
     outcome = bench.write(bench.use("a.txt", "call-7"))
     (question,) = asked.questions
-    change = proposed_change(proposal("a.txt", new="x\n"))
+    change = proposal("a.txt", new="x\n")
     assert bench.events == [
         Approval(
             question.approval_id,
@@ -408,7 +408,7 @@ class CountingTool(WriteFile):
     proposed = 0
     on_the_loop = 0
 
-    def propose(self, args: Any) -> Proposal:
+    def propose(self, args: Any) -> ProposedChange:
         CountingTool.proposed += 1
         CountingTool.on_the_loop += threading.current_thread() is threading.main_thread()
         return super().propose(args)
@@ -468,7 +468,7 @@ def test_where_a_rule_answers_a_write_waits_until_others_are_done(tmp_path: Path
 
 
 def test_a_write_as_it_is_asked_about() -> None:
-    created, edited = proposed_change(proposal("a", None, "x\ny\n")), proposed_change(proposal("a", "x\n", "y\nz\n"))
+    created, edited = proposal("a", None, "x\ny\n"), proposal("a", "x\n", "y\nz\n")
     assert (created.path, created.kind, created.added, created.removed) == ("a", "created", 2, 0)
     assert (edited.path, edited.kind, edited.added, edited.removed) == ("a", "changed", 2, 1)
     assert (created.old, created.new, edited.old, edited.new) == (None, "x\ny\n", "x\n", "y\nz\n")
@@ -491,7 +491,7 @@ def test_a_control_or_secret_file_is_one_question_that_nothing_else_answers(tmp_
     (question,) = asked.questions
     assert (question.kind, question.tool, question.path, question.once) == ("write", "writeFile", path, True)
     assert (question.tool_use_id, question.decision, question.together) == ("call-7", None, ())
-    assert question.changes == (proposed_change(proposal(path, new="x\n")),)
+    assert question.changes == (proposal(path, new="x\n"),)
     assert [str(each) for each in question.remarks] == [BY_NAME.format(path=path)]
     assert bench.events == [question] and bench.approvals.permissions.listed == (Permission("write", "*"),)
     (tmp_path / path).unlink()

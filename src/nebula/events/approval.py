@@ -24,6 +24,8 @@ class ProposedChange:
     old: str | None = None
     """The whole text before it, where it is known, for a face that shows texts in its own way. Never on the wire."""
     new: str | None = None
+    before: str = ""
+    """Hash of the content that it replaces, where it is bound to one. Never on the wire."""
 
     def to_json(self) -> dict[str, Any]:
         body = {name: getattr(self, name) for name in ("path", "kind", "added", "removed", "diff")}

@@ -20,10 +20,11 @@ from nebula.messages import AssistantToolUse, ToolSpec
 from nebula.tools.contract import Call, Outcome, ToolFailure, to_the_end
 from nebula.tools.permissions import EVERY_FILE, YES_TO_ALL, Permission, Permissions
 from nebula.tools.result_limits import cut_middle
-from nebula.tools.writing import Proposal, WritingTool
+from nebula.tools.writing import WritingTool
 from nebula.value import field, record, replace, value
 from nebula.workspace.diff import diff_texts
 from nebula.workspace.errors import ProtectedPath, SecretPath, Stale, WorkspaceError
+from nebula.workspace.proposing import keep_hunks
 
 MAX_QUESTIONS = 5
 """How often one write is asked about again because its file keeps changing."""
@@ -206,7 +207,7 @@ class WritersOfTurn:
             tool = self.tools.get(use.orig_name)
             if tool is not None and isinstance(use.orig_args, dict):
                 try:
-                    message.changes[place] = proposed_change(tool.propose(use.orig_args))
+                    message.changes[place] = tool.propose(use.orig_args)
                 except (ToolFailure, WorkspaceError):
                     continue  # this one fails by itself when its turn comes, and says why
 
@@ -231,16 +232,18 @@ class Approved:
             message = self._writers.message_of(call)
             if tool is not self._tool:
                 warning = Sentence(BY_NAME, path=proposal.path)
-                decision = await self._approvals.ask(_ask_about(proposal, (warning, *remarks)), call, None)
+                decision = await self._approvals.ask(self._question(proposal, (warning, *remarks)), call, None)
             elif message.allowed or self._approvals.permissions.reach([proposal.path]):
                 decision = Decision(True, "session")
             else:
-                question = _ask_about(proposal, remarks, await self._together(proposal, call, message))
+                question = self._question(proposal, remarks, await self._together(proposal, call, message))
                 decision = await self._approvals.ask(question, call, Permission("write", EVERY_FILE))
                 message.allowed = decision.allowed and decision.scope == "message"
-            meant = proposal.only(decision.hunks) if decision.hunks else proposal
-            decision = await self._approvals.heed_hooks(decision, call, proposal.tool, (proposed_change(meant),))
-            chosen = _allowed_part(proposal, decision)
+            chosen = keep_hunks(proposal, decision.hunks) if decision.hunks else proposal
+            decision = await self._approvals.heed_hooks(decision, call, self.spec.name, (chosen,))
+            meant = not decision.paths or proposal.path in decision.paths
+            if not decision.allowed or not meant or (decision.hunks and not chosen.diff):
+                raise decision.refusal(REFUSED)
             remark = _left_out(proposal, chosen)
             try:
                 return await to_the_end(partial(tool.carry_out, chosen, decision.word(), remark))
@@ -248,7 +251,7 @@ class Approved:
                 await asyncio.sleep(_LONGEST_WAIT_S * os.urandom(1)[0] / 255)
         raise ToolFailure(f"{proposal.path} keeps changing while it is being approved. Read it again later.", code=409)
 
-    def _propose(self, args: Mapping[str, Any]) -> tuple[WritingTool, Proposal]:
+    def _propose(self, args: Mapping[str, Any]) -> tuple[WritingTool, ProposedChange]:
         """Return what would be written, and the tool that may write it: of a secret or control file, where somebody can
         be asked about it, one that is allowed this file alone."""
         try:
@@ -259,36 +262,22 @@ class Approved:
                 raise
             return named, named.propose(args)
 
-    async def _together(self, proposal: Proposal, call: Call, message: MessageWrites) -> tuple[ProposedChange, ...]:
+    async def _together(
+        self, proposal: ProposedChange, call: Call, message: MessageWrites
+    ) -> tuple[ProposedChange, ...]:
         if len(message.calls) > 1:
             await asyncio.to_thread(self._writers.look_at, message)
         own = next(place for place, use in enumerate(message.calls) if use is call.use)
-        found = message.changes | {own: proposed_change(proposal)}
+        found = message.changes | {own: proposal}
         return tuple(replace(found[place], old=None, new=None) for place in sorted(found))
 
-
-def _ask_about(
-    proposal: Proposal, remarks: tuple[Sentence, ...], together: tuple[ProposedChange, ...] = ()
-) -> Approval:
-    changes = (proposed_change(proposal),)
-    return Approval(new_trace_id(), "write", proposal.tool, changes, remarks=remarks, together=together)
+    def _question(
+        self, proposal: ProposedChange, remarks: tuple[Sentence, ...], together: tuple[ProposedChange, ...] = ()
+    ) -> Approval:
+        return Approval(new_trace_id(), "write", self.spec.name, (proposal,), remarks=remarks, together=together)
 
 
-def proposed_change(proposal: Proposal) -> ProposedChange:
-    kind = "created" if proposal.mode == "create" else "changed"
-    counts = proposal.added, proposal.removed
-    return ProposedChange(proposal.path, kind, *counts, proposal.diff, old=proposal.old, new=proposal.new)
-
-
-def _allowed_part(proposal: Proposal, decision: Decision) -> Proposal:
-    chosen = proposal.only(decision.hunks) if decision.hunks else proposal
-    meant = not decision.paths or proposal.path in decision.paths
-    if not decision.allowed or not meant or (decision.hunks and not chosen.change.hunks):
-        raise decision.refusal(REFUSED)
-    return chosen
-
-
-def _left_out(proposal: Proposal, chosen: Proposal) -> str:
+def _left_out(proposal: ProposedChange, chosen: ProposedChange) -> str:
     """Return what the model is told of a change that is made in part."""
     if chosen is proposal:
         return ""

@@ -11,10 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
+from nebula.events import ProposedChange
 from nebula.files.digest import digest
 from nebula.value import field, record
 from nebula.workspace.changed_lines import Block
 from nebula.workspace.diff import split_lines
+from nebula.workspace.proposing import blocks_of
 
 BOM = "\ufeff"
 Range = tuple[int, int]
@@ -89,16 +91,16 @@ class ReadLedger:
             if last <= len(lines) and _hash(text) == known:
                 self.saw_part(path, sha256, len(lines), [(first, last)])
 
-    def edited(self, path: str, before: str, after: str, blocks: Sequence[Block]) -> None:
-        """The model changed these lines: it knows them, and of the rest what it knew before."""
-        name = _normal(path)
+    def edited(self, change: ProposedChange, after: str) -> None:
+        """Note what the model changed: it knows these lines, and of the rest what it knew before."""
+        name = _normal(change.path)
         seen = self._seen.get(name)
-        if seen is None or seen.sha256 != before:
-            seen = _Seen(before)
+        if seen is None or seen.sha256 != change.before:
+            seen = _Seen(change.before)
         if seen.whole:
             self._saw_whole(name, after)
         else:
-            self._seen[name] = _Seen(after, ranges=_carried_over(seen.ranges, blocks))
+            self._seen[name] = _Seen(after, ranges=_carried_over(seen.ranges, blocks_of(change)))
 
     @contextmanager
     def reading_back(self) -> Iterator[None]:

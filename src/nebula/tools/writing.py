@@ -8,57 +8,17 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping
-from typing import Any, ClassVar, Literal, Self
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
 
-from nebula.events import Diff
+from nebula.events import Diff, ProposedChange
 from nebula.files.protected_names import names_secret
 from nebula.messages import ToolSpec
 from nebula.tools.contract import Call, Outcome, ToolFailure
 from nebula.tools.ledger import ReadLedger
-from nebula.value import value
-from nebula.workspace.contract import Workspace
-from nebula.workspace.diff import TextDiff, apply_hunks, diff_texts
+from nebula.workspace.contract import Workspace, WriteMode
 from nebula.workspace.errors import AlreadyExists, Stale
 from nebula.workspace.local import LocalWorkspace
-
-
-@value
-class Proposal:
-    """A write that would succeed now."""
-
-    tool: str
-    path: str
-    old: str | None
-    new: str
-    before: str
-    """Hash of the content that it replaces, empty where the file does not exist yet."""
-    change: TextDiff
-
-    @classmethod
-    def of(cls, tool: str, path: str, old: str | None, new: str, before: str) -> Proposal:
-        return cls(tool, path, old, new, before, diff_texts(path, old, new))
-
-    def only(self, hunks: Collection[int]) -> Proposal:
-        """Return the same with some of its hunks alone, counted from 1."""
-        chosen = [hunk for number, hunk in enumerate(self.change.hunks, start=1) if number in hunks]
-        return Proposal.of(self.tool, self.path, self.old, apply_hunks(self.old, chosen), self.before)
-
-    @property
-    def mode(self) -> Literal["create", "overwrite"]:
-        return "create" if self.old is None else "overwrite"
-
-    @property
-    def diff(self) -> str:
-        return self.change.text
-
-    @property
-    def added(self) -> int:
-        return self.change.added
-
-    @property
-    def removed(self) -> int:
-        return self.change.removed
 
 
 class WritingTool(ABC):
@@ -77,20 +37,21 @@ class WritingTool(ABC):
         return type(self)(self.workspace.allowing(path), self.ledger)
 
     @abstractmethod
-    def propose(self, args: Mapping[str, Any]) -> Proposal:
-        """Raises `ToolFailure` or a workspace error where the write must fail; changes nothing."""
+    def propose(self, args: Mapping[str, Any]) -> ProposedChange:
+        """Return a write that would succeed now; raise `ToolFailure` or a workspace error where it must fail."""
 
-    def carry_out(self, proposal: Proposal, decision: str | None = None, remark: str = "") -> Outcome:
+    def carry_out(self, proposal: ProposedChange, decision: str | None = None, remark: str = "") -> Outcome:
         """Make the change and return its outcome; the remark is for the model. Raises Stale where the file is not what
         was proposed to change, as one that was made meanwhile."""
+        mode: WriteMode = "create" if proposal.old is None else "overwrite"
         try:
-            result = self.workspace.write_file(proposal.path, proposal.new, proposal.mode, expected=proposal.before)
+            result = self.workspace.write_file(proposal.path, proposal.new or "", mode, expected=proposal.before)
         except AlreadyExists:
             raise Stale("{path}: was made meanwhile; read it first.", path=proposal.path) from None
         if proposal.old is None:
-            self.ledger.saw(proposal.path, proposal.new)
+            self.ledger.saw(proposal.path, proposal.new or "")
         else:
-            self.ledger.edited(proposal.path, proposal.before, result.after, proposal.change.blocks)
+            self.ledger.edited(proposal, result.after)
         change = Diff(proposal.path, proposal.diff, proposal.added, proposal.removed, proposal.before, result.after)
         said = {"success": True, "remark": remark} if remark else {"success": True}
         shows_secret = bool(remark) and names_secret(proposal.path)

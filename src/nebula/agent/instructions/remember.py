@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 from nebula.agent.instructions.standing import NAMES
 from nebula.agent.undo import NoJournalHere
-from nebula.events import ProposedChange, new_trace_id
+from nebula.events import new_trace_id
 from nebula.value import value
 from nebula.workspace.diff import diff_texts
 from nebula.workspace.local import LocalWorkspace
+from nebula.workspace.proposing import propose_text
 
 if TYPE_CHECKING:
     from nebula.agent.judging import Judge
@@ -47,10 +48,7 @@ def write_line(workspace: Workspace, planned: Remembered, judge: Judge | None = 
     """Write what was planned and return the journal's name for it. Raises Stale where the file changed meanwhile, and
     what `judge` raises, which asks the user's hooks."""
     if judge is not None:
-        diff = diff_texts(PATH, planned.old, planned.new)
-        kind = "created" if planned.old is None else "changed"
-        change = ProposedChange(PATH, kind, diff.added, diff.removed, diff.text, old=planned.old, new=planned.new)
-        judge("remember", [change])
+        judge("remember", [propose_text(PATH, planned.old, planned.new)])
     assert isinstance(workspace, LocalWorkspace)  # noqa: S101 - nothing is planned for another
     group = new_trace_id()
     mode: WriteMode = "create" if planned.old is None else "overwrite"

@@ -6,17 +6,19 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
+from nebula.events import ProposedChange
 from nebula.language import Sentence
 from nebula.messages import DeclaredSpec, DialectForm
 from nebula.tools.contract import ToolFailure, schema, text_argument
 from nebula.tools.declaration import ToolDeclaration
 from nebula.tools.files.text_edits import TextEdit, apply_edits, read_edits
 from nebula.tools.ledger import BOM, ReadLedger
-from nebula.tools.writing import Proposal, WritingTool, content_argument
+from nebula.tools.writing import WritingTool, content_argument
 from nebula.workspace.changed_lines import Block
 from nebula.workspace.contract import ABSENT
 from nebula.workspace.diff import apply_hunks, diff_texts
 from nebula.workspace.guard.paths import normal_path
+from nebula.workspace.proposing import blocks_of, propose_text
 
 MAKES = "makes"
 """An argument of the dialect's `write_file` alone: its mode overwrite makes a file that is not there."""
@@ -62,14 +64,14 @@ SPEC = DeclaredSpec(
 class EditFile(WritingTool):
     spec = SPEC
 
-    def propose(self, args: Mapping[str, Any]) -> Proposal:
+    def propose(self, args: Mapping[str, Any]) -> ProposedChange:
         path = text_argument(args, "path")
         if args.get("append") is not None:
             return self._appending(path, content_argument(args, "append"))
         edits, content = _wanted(args)
         state = self.workspace.check_write(path, "overwrite", content)
         if state.kind == "missing" and content is not None and args.get(MAKES) is True:
-            return Proposal.of("editFile", state.path, None, content, ABSENT)
+            return propose_text(state.path, None, content, ABSENT)
         if state.kind == "missing":
             problem = Sentence("{path} does not exist.", path=path)
             raise ToolFailure(f"{path} does not exist. Use writeFile to create it.", code=404, problem=problem)
@@ -87,7 +89,7 @@ class EditFile(WritingTool):
         if present == content:
             said = f"Nothing to change: {path} already has exactly this content."
             raise ToolFailure(said, code=409, unchanged=True)
-        proposal = Proposal.of("editFile", state.path, present, content, sha256)
+        proposal = propose_text(state.path, present, content, sha256)
         if not self._has_read(proposal, whole=not edits):
             raise self._unread(path, sha256, whole=not edits)
         if edits and state.max_bytes is None:
@@ -96,20 +98,20 @@ class EditFile(WritingTool):
             raise ToolFailure(f"{path} would get {more} bytes more; {state.max_bytes} are allowed at once.", code=413)
         return proposal
 
-    def _appending(self, path: str, text: str) -> Proposal:
+    def _appending(self, path: str, text: str) -> ProposedChange:
         """Propose more at the end of a file, or a new one, as the dialect's `write_file` offers it."""
         state = self.workspace.check_write(path, "append", text)
         if state.kind == "missing":
-            return Proposal.of("editFile", state.path, None, text, ABSENT)
+            return propose_text(state.path, None, text, ABSENT)
         file = self.workspace.read_file(path)
-        return Proposal.of("editFile", state.path, file.content, file.content + text, file.sha256)
+        return propose_text(state.path, file.content, file.content + text, file.sha256)
 
-    def _has_read(self, proposal: Proposal, *, whole: bool) -> bool:
+    def _has_read(self, proposal: ProposedChange, *, whole: bool) -> bool:
         if whole:
             return self.ledger.knows(proposal.path, proposal.before)
-        return all(self._knows(proposal, block) for block in proposal.change.blocks)
+        return all(self._knows(proposal, block) for block in blocks_of(proposal))
 
-    def _knows(self, proposal: Proposal, block: Block) -> bool:
+    def _knows(self, proposal: ProposedChange, block: Block) -> bool:
         """Return whether the model has read the lines that an edit removes; where it only adds lines, one of the two
         beside them."""
         first, last = block[0] + 1, block[1]

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from nebula.events import ProposedChange
 from nebula.language import Sentence
 from nebula.messages import DeclaredSpec, DialectForm
 from nebula.tools.contract import ToolFailure, schema, text_argument
 from nebula.tools.declaration import ToolDeclaration
 from nebula.tools.ledger import ReadLedger
-from nebula.tools.writing import Proposal, WritingTool, content_argument
+from nebula.tools.writing import WritingTool, content_argument
 from nebula.workspace.contract import ABSENT
 from nebula.workspace.errors import AlreadyExists, WorkspaceError
+from nebula.workspace.proposing import propose_text
 
 SPEC = DeclaredSpec(
     "writeFile",
@@ -37,7 +39,7 @@ SPEC = DeclaredSpec(
 class WriteFile(WritingTool):
     spec = SPEC
 
-    def propose(self, args: Mapping[str, Any]) -> Proposal:
+    def propose(self, args: Mapping[str, Any]) -> ProposedChange:
         path, content = text_argument(args, "path"), content_argument(args, "content")
         try:
             state = self.workspace.check_write(path, "create", content)
@@ -45,7 +47,7 @@ class WriteFile(WritingTool):
             said = f"{path} exists already. Use editFile to change it, after readFile."
             problem = Sentence("{path} exists already.", path=path)
             raise ToolFailure(said, code=409, unchanged=self._has(path, content), problem=problem) from None
-        return Proposal.of("writeFile", state.path, None, content, ABSENT)
+        return propose_text(state.path, None, content, ABSENT)
 
     def _has(self, path: str, content: str) -> bool:
         try:

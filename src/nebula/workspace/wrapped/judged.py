@@ -7,8 +7,8 @@ from typing import Final, Self
 
 from nebula.events import ProposedChange
 from nebula.workspace.contract import Workspace, WriteMode, WriteResult
-from nebula.workspace.diff import diff_texts
 from nebula.workspace.errors import Stale
+from nebula.workspace.proposing import propose_text
 from nebula.workspace.wrapped.base import WrappedWorkspace
 
 Judge = Callable[[str, Sequence[ProposedChange]], None]
@@ -30,10 +30,7 @@ class JudgedWorkspace(WrappedWorkspace):
             raise Stale("{path}: is not what it was when it was read; read it again.", path=state.path)
         old = None if state.kind == "missing" else self._text_of(state.path, state.content)
         new = f"{old or ''}{content}" if mode == "append" else content
-        diff = diff_texts(state.path, old, new)
-        kind = "created" if old is None else "changed"
-        change = ProposedChange(state.path, kind, diff.added, diff.removed, diff.text, old=old, new=new)
-        self._judge(WRITE, [change])
+        self._judge(WRITE, [propose_text(state.path, old, new)])
         return self._inner.write_file(path, content, mode, expected=state.expected)
 
     def _text_of(self, path: str, known: str | None) -> str:

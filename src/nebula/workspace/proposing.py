@@ -1,0 +1,28 @@
+"""The change of a text before it is made: shown, judged, and bound to the content that it replaces."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from nebula.events import ProposedChange
+from nebula.workspace.changed_lines import Block, changed_blocks
+from nebula.workspace.diff import apply_hunks, diff_texts, split_lines
+
+
+def propose_text(path: str, old: str | None, new: str, before: str = "") -> ProposedChange:
+    """Return the change from one text to another; None stands for no file, `before` is the hash of the old one."""
+    diff = diff_texts(path, old, new)
+    kind = "created" if old is None else "changed"
+    return ProposedChange(path, kind, diff.added, diff.removed, diff.text, old=old, new=new, before=before)
+
+
+def keep_hunks(change: ProposedChange, numbers: Collection[int]) -> ProposedChange:
+    """Return the same with some of its hunks alone, counted from 1."""
+    hunks = enumerate(diff_texts(change.path, change.old, change.new).hunks, start=1)
+    new = apply_hunks(change.old, [hunk for number, hunk in hunks if number in numbers])
+    return propose_text(change.path, change.old, new, change.before)
+
+
+def blocks_of(change: ProposedChange) -> list[Block]:
+    """Return the lines that differ."""
+    return changed_blocks(split_lines(change.old), split_lines(change.new))
