@@ -91,11 +91,7 @@ class RealHistory:
         for turn in self._open:
             changes = [each for each in self.files.history.changes() if each.group == turn]
             steps = [FileState(each.path, each.before or "", each.after or "") for each in changes]
-            records = record_lines(steps, self.files.history.content, lambda _: True)
-            states = [
-                FileState(path, _first(steps, path), _last(steps, path), own.wrote, own.removed)
-                for path, own in records.items()
-            ]
+            states = record_lines(steps, self.files.history.content, lambda _: True).values()
             texts = [Utterance("user", f"turn {turn}"), Utterance("assistant", "done")]
             self.graph.add_turn(node_id=turn, texts=texts, model="gpt-4.1-nano", files=states)
         self._open.clear()
@@ -156,11 +152,3 @@ def ask(root: Path, path: str) -> list[str]:
     with ProjectBlame(str(root)) as blame:
         runs = blame.runs(path, (root / path).read_bytes())
     return [run.node_id or run.by for run in runs for _ in range(run.start_line, run.end_line + 1)]
-
-
-def _first(steps: list[FileState], path: str) -> str:
-    return next(step.before for step in steps if step.path == path)
-
-
-def _last(steps: list[FileState], path: str) -> str:
-    return [step.after for step in steps if step.path == path][-1]

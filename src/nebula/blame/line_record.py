@@ -32,12 +32,6 @@ _Writer = Literal["turn", "found", "moved"]
 
 
 @value
-class LineRecord:
-    wrote: str = ""
-    removed: str = ""
-
-
-@value
 class WrittenLine:
     number: int
     """Its place in the file as the turn left it, from 1."""
@@ -81,8 +75,9 @@ def count_written(wrote: str) -> int:
 
 def record_lines(
     steps: Iterable[FileState], content: Callable[[str], bytes | None], may_tell: Callable[[str], bool]
-) -> dict[str, LineRecord]:
-    """Return what a turn wrote and took out, by path, from its changes in order.
+) -> dict[str, FileState]:
+    """Return what a turn did to each file, by path, with the lines that it wrote and took out; `steps` are its changes
+    in order.
 
     `content` returns the bytes of a state, None where they were not kept: nothing is told of such a file. A line for
     which `may_tell` is False is counted and not named."""
@@ -96,10 +91,11 @@ def record_lines(
             owners[:] = ["moved"] * len(owners)
         else:
             _mark_moved(owners, after, [lost for other, end in ends.items() if other != path for lost in end[3]])
-    return {
-        path: LineRecord(_write_runs(owners, after, may_tell), "".join(_find_removed(path, ends, may_tell)))
-        for path, (_, owners, after, _) in ends.items()
-    }
+    states = {}
+    for path, (_, owners, after, _) in ends.items():
+        wrote, removed = _write_runs(owners, after, may_tell), "".join(_find_removed(path, ends, may_tell))
+        states[path] = FileState(path, by_path[path][0].before, by_path[path][-1].after, wrote, removed)
+    return states
 
 
 _End = tuple[bytes, list[_Writer], list[bytes], list[Lost[_Writer]]]

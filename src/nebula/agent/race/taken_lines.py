@@ -18,7 +18,6 @@ from nebula.workspace.local import LocalWorkspace
 from nebula.workspace.state_folder import prepare_state_folder
 
 if TYPE_CHECKING:
-    from nebula.blame.line_record import LineRecord
     from nebula.graph.graph import Graph
 
 
@@ -34,15 +33,14 @@ def keep_taken_lines(taken: Mapping[str, Sequence[Diff]], workspace: LocalWorksp
     graph = graph_opener(settings)()
     try:
         for node_id, applied in taken.items():
-            changes = [FileState(each.path, each.before, each.after) for each in applied]
-            _add_lines(graph, node_id, recorder.record(changes))
+            _add_lines(graph, node_id, recorder.record(applied))
     except (GraphError, OSError):
         return  # what was taken is in the files and in the journal
     finally:
         graph.close()
 
 
-def _add_lines(graph: Graph, node_id: str, told: Mapping[str, LineRecord]) -> None:
+def _add_lines(graph: Graph, node_id: str, told: Mapping[str, FileState]) -> None:
     from nebula.graph.flows.change import GraphChange, NodeEdit
 
     node = graph.get_node(node_id)
@@ -51,7 +49,7 @@ def _add_lines(graph: Graph, node_id: str, told: Mapping[str, LineRecord]) -> No
         graph.apply(GraphChange(edit=(NodeEdit(node, replace(node, files=files)),)))
 
 
-def _with_lines(state: FileState, own: LineRecord) -> FileState:
+def _with_lines(state: FileState, own: FileState) -> FileState:
     """Return it with these lines as well: of one file some hunks may be taken today, and others tomorrow. What was
     taken back and is taken again is in it already."""
     wrote = " ".join(dict.fromkeys((*state.wrote.split(), *own.wrote.split())))

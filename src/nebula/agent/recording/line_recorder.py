@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from nebula.events import Diff
 from nebula.messages.redaction import Redactor
 from nebula.value import value
 from nebula.workspace.errors import WorkspaceError
@@ -12,7 +13,6 @@ from nebula.workspace.guard.paths import normal_path
 from nebula.workspace.local import LocalWorkspace
 
 if TYPE_CHECKING:
-    from nebula.blame.line_record import LineRecord
     from nebula.graph.values import FileState
     from nebula.workspace.contract import Workspace
 
@@ -24,11 +24,12 @@ class LineRecorder:
     workspace: Workspace
     redactor: Redactor
 
-    def record(self, changes: Sequence[FileState]) -> dict[str, LineRecord]:
+    def record(self, changes: Sequence[Diff]) -> dict[str, FileState]:
         """Return what a turn with these changes wrote, by path. Nothing is told of secret files."""
         from nebula.blame.line_record import record_lines
+        from nebula.graph.values import FileState
 
-        steps = [each for each in changes if _may_be_told(each)]
+        steps = [FileState(each.path, each.before, each.after) for each in changes if _may_be_told(each)]
         if not steps or not isinstance(self.workspace, LocalWorkspace):
             return {}
         try:
@@ -40,7 +41,7 @@ class LineRecorder:
         return self.redactor.text(line) == line
 
 
-def _may_be_told(change: FileState) -> bool:
+def _may_be_told(change: Diff) -> bool:
     from nebula.workspace.journal.states import parse_state
 
     states = [parse_state(state).kind for state in (change.before, change.after) if state]

@@ -199,11 +199,8 @@ class NodeWriter:
 
         if self.files is not None:
             return self.files()
-        changes = [FileState(each.path, each.before, each.after) for each in self._changes]
-        told = self.lines.record(changes) if self.lines is not None and changes else {}
+        told = self.lines.record(self._changes) if self.lines is not None and self._changes else {}
         return [
-            FileState(
-                each.path, each.before, each.after, *((own.wrote, own.removed) if (own := told.get(each.path)) else ())
-            )
+            replace(told.get(each.path) or FileState(each.path), before=each.before, after=each.after)
             for each in self._turn.files
         ]

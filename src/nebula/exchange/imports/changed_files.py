@@ -72,8 +72,7 @@ def _state(path: str, edits: Sequence[FileEdit], may_tell: Callable[[str], bool]
     if all(edit.before is not None and edit.after is not None for edit in edits):
         contents = {_hash(each): each.encode() for edit in edits for each in (edit.before or "", edit.after or "")}
         steps = [FileState(path, _hash(e.before) if e.before else "", _hash(e.after or "")) for e in edits]
-        told = record_lines(steps, contents.get, may_tell).get(path)
-        return FileState(path, before, after, told.wrote, told.removed) if told else FileState(path, before, after)
+        return record_lines(steps, contents.get, may_tell).get(path) or FileState(path, before, after)
     return FileState(path, before, after, *_lines_of_patches(edits, may_tell))
 
 
