@@ -21,7 +21,6 @@ from nebula.agent.past.kept_state import KeptState, SessionState
 from nebula.agent.past.summaries import without_summary
 from nebula.agent.place import Place
 from nebula.agent.prompt_reading import PromptReader
-from nebula.agent.recording.line_recorder import LineRecorder
 from nebula.agent.recording.turn_archive import FlowChoice, NodeWriter, TurnArchive
 from nebula.agent.remarks import Remarks
 from nebula.agent.workbench import ProjectAccess, Workbench
@@ -117,8 +116,8 @@ class Session:
         self, audience: Sequence[Reader], trace_id: str | None, flow: FlowChoice | None, branch: str | None
     ) -> Turn:
         chosen = self.chosen
-        lines = LineRecorder(self.project.workspace, self.redactor)
-        writer: Reader = NodeWriter(self.archive, self.id, flow, branch, lines, beginning=self.place.beginning)
+        files, beginning = self.project.workspace, self.place.beginning
+        writer: Reader = NodeWriter(self.archive, self.id, flow, branch, files, self.redactor, beginning=beginning)
         recorders = (writer, *self.recorders)
         stream = EventStream(self.id, trace_id or new_trace_id(), recorders, tuple(audience), self.redactor)
         self.turn_ids.add(stream.trace_id)

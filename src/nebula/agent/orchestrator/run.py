@@ -22,7 +22,6 @@ from nebula.agent.plan.plan import BadPlan, StepPlan, agreeing, step_graph
 from nebula.agent.plan.planner import make_plan
 from nebula.agent.plan.planning_context import planning_context
 from nebula.agent.plan.rollbacks import noted_rollback
-from nebula.agent.recording.line_recorder import LineRecorder
 from nebula.agent.recording.redactors import redactor_of
 from nebula.agent.recording.session_nodes import SessionNodes
 from nebula.agent.recording.turn_archive import NodeWriter, TurnArchive
@@ -97,7 +96,7 @@ class TaskRun:
             return self._result(self._final(begun.ending))
         access = open_access(self.settings, self.request, self.state, self.stream)
         if self._node is not None:
-            self._node.lines = LineRecorder(access.project.workspace, self.stream.redactor)
+            self._node.workspace = access.project.workspace
         try:
             with errors_as_events(self.stream) as work:
                 await self._within_time(access)
@@ -133,7 +132,7 @@ class TaskRun:
         derived = derived_folder(self.settings.root, self.settings.home)  # from now on this home knows of the project
         if mode == MODE:
             self._archive = open_archive(self.settings, self.state, SessionNodes(os.path.join(derived, "sessions")))
-            self._node = NodeWriter(self._archive, self.stream.session_id)
+            self._node = NodeWriter(self._archive, self.stream.session_id, redactor=self.stream.redactor)
             self.stream.read_first_by(self._node)
         self.stream.emit(Task(self.request.prompt, mode, executor.name, executor.provider))
         for remark in (*self.state.remarks, *self.models.remarks):

@@ -8,9 +8,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from nebula.agent.assembly import graph_opener
-from nebula.agent.recording.line_recorder import LineRecorder
+from nebula.agent.recording.line_recorder import written_lines
 from nebula.config import Settings
 from nebula.events import Diff
+from nebula.graph.errors import GraphError
+from nebula.graph.flows.change import GraphChange, NodeEdit
 from nebula.graph.values import FileState
 from nebula.messages.redaction import Redactor
 from nebula.value import replace
@@ -24,16 +26,14 @@ if TYPE_CHECKING:
 def keep_taken_lines(taken: Mapping[str, Sequence[Diff]], workspace: LocalWorkspace, settings: Settings) -> None:
     """Write down in each node, by id, which lines of these changes are its own. A graph that cannot be written costs
     nothing but that."""
-    from nebula.graph.errors import GraphError
-
     state = prepare_state_folder(settings.root)
     if not (state.has_graph and state.keeps_records):
         return
-    recorder = LineRecorder(workspace, Redactor(settings.secrets))
+    redactor = Redactor(settings.secrets)
     graph = graph_opener(settings)()
     try:
         for node_id, applied in taken.items():
-            _add_lines(graph, node_id, recorder.record(applied))
+            _add_lines(graph, node_id, written_lines(applied, workspace, redactor))
     except (GraphError, OSError):
         return  # what was taken is in the files and in the journal
     finally:
@@ -41,8 +41,6 @@ def keep_taken_lines(taken: Mapping[str, Sequence[Diff]], workspace: LocalWorksp
 
 
 def _add_lines(graph: Graph, node_id: str, told: Mapping[str, FileState]) -> None:
-    from nebula.graph.flows.change import GraphChange, NodeEdit
-
     node = graph.get_node(node_id)
     files = tuple(_with_lines(each, told[each.path]) if each.path in told else each for each in node.files)
     if files != node.files:

@@ -6,18 +6,19 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from nebula.agent.recording.line_recorder import LineRecorder
 from nebula.agent.recording.nodes import kept_with_node, round_texts
 from nebula.agent.recording.session_nodes import SessionNode, SessionNodes
 from nebula.agent.turn_result import TurnResult
 from nebula.events import Diff, Final, Stamped, TurnNotKept
 from nebula.graph.errors import AmbiguousId, GraphError, NotFound
 from nebula.language import Sentence
+from nebula.messages.redaction import Redactor
 from nebula.value import field, record, replace
 
 if TYPE_CHECKING:
     from nebula.graph.graph import Graph
     from nebula.graph.values import FileState, Node
+    from nebula.workspace.contract import Workspace
 
 
 SHORTEST_BEGINNING = 4
@@ -144,7 +145,9 @@ class NodeWriter:
     session_id: str
     flow: FlowChoice | None = None
     branch: str | None = None
-    lines: LineRecorder | None = None
+    workspace: Workspace | None = None
+    """Its journal says which lines the turn wrote."""
+    redactor: Redactor = field(default_factory=Redactor)
     files: Callable[[], Sequence[FileState]] | None = None
     """Returns what the turn did to files, where its events do not say it: of a try."""
     beginning: str = ""
@@ -195,12 +198,10 @@ class NodeWriter:
             ) from problem
 
     def _files(self) -> Sequence[FileState]:
-        from nebula.graph.values import FileState
-
         if self.files is not None:
             return self.files()
-        told = self.lines.record(self._changes) if self.lines is not None and self._changes else {}
-        return [
-            replace(told.get(each.path) or FileState(each.path), before=each.before, after=each.after)
-            for each in self._turn.files
-        ]
+        if not self._changes:
+            return ()
+        from nebula.agent.recording.line_recorder import file_states
+
+        return file_states(self._turn.files, self._changes, self.workspace, self.redactor)
