@@ -31,7 +31,7 @@ from nebula.tools.approval import (
     has_part,
 )
 from nebula.tools.commands.change_set import CommandChanges
-from nebula.tools.commands.run_command import RunCommand
+from nebula.tools.commands.settling import Settling
 from nebula.tools.contract import Call, Outcome, ToolFailure
 from nebula.tools.files.edit_file import EditFile
 from nebula.tools.files.write_file import WriteFile
@@ -571,8 +571,9 @@ async def test_an_earlier_yes_reaches_a_command_only_if_it_reaches_all_that_woul
     shown = tuple(ProposedChange(path, "created") for path in proposed)
     changes = CommandChanges(layer, shown, {}, ignored=changed(*ignored), repository=changed(*repository))  # type: ignore[arg-type]
     use = AssistantToolUse("1", "runCommand", "runCommand", {}, {})
-    command = RunCommand.__new__(RunCommand)
-    decision = await command._decide("make", changes, approvals, Call(use, lambda _: None, (use,)))
+    call = Call(use, lambda _: None, (use,))
+    settling = Settling("make", None, None, approvals, call, lambda *_: {})  # type: ignore[arg-type]
+    decision = await settling.decide(changes)
     assert (decision.allowed, bool(questions)) == (stands, not stands)
     assert all(question.text == "make" and question.changes == shown for question in questions)
 

@@ -3,34 +3,32 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from nebula.errors import NebulaError
 from nebula.events import Approval, Output, new_trace_id
 from nebula.language import Sentence, sentence_of
-from nebula.messages import DeclaredSpec, DialectForm, Json, ToolResultStatus
-from nebula.tools.approval import Approvals, Decision
+from nebula.messages import DeclaredSpec, DialectForm
+from nebula.tools.approval import Approvals
 from nebula.tools.commands.empty_files import ask_to_read, describe_for_model
 from nebula.tools.commands.show_folder import NOT_STARTED, ask_to_show
-from nebula.tools.contract import Call, Outcome, ToolFailure, number_argument, schema, text_argument, to_the_end
+from nebula.tools.contract import Call, Outcome, ToolFailure, number_argument, schema, text_argument
 from nebula.tools.declaration import ToolDeclaration, ToolKit
-from nebula.tools.permissions import EVERY_FILE, IGNORED, NETWORK, Permission
+from nebula.tools.permissions import NETWORK
 from nebula.tools.result_limits import cut_middle
 from nebula.value import replace
 from nebula.workspace.local import LocalWorkspace
 
 if TYPE_CHECKING:
     from nebula.sandbox.contract import CommandResult
-    from nebula.tools.commands.change_set import CommandChanges
     from nebula.tools.commands.layers import CommandLayers
-    from nebula.workspace.contract import AppliedSet
 NO_NETWORK = "The network was not allowed, so the command was not run. Go on without it, or ask what is wanted."
 NETWORK_UNATTENDED = (
     "Nobody is there to ask, and the program was started without --allow-network: the command was not run."
 )
 NOT_REACHED = "Not reached, because the user's sandbox_network does not list them: {hosts}."
-NOT_APPLIED = "The user did not allow what the command changed; nothing was applied. Do not try it again."
 PLAN_REMARK = "Plan mode: whatever the command changed was thrown away."
 ROOM_FOR_REST = 4_000
 
@@ -106,9 +104,13 @@ class RunCommand:
         return self._approvals is not None and self._approvals.permissions.has(NETWORK)
 
     async def _outcome(self, line: str, result: CommandResult, call: Call) -> Outcome:
+        report = partial(self._report, result, call)
         if result.stopped or self._workspace is None:
-            return Outcome.ok(self._report(result, call, [], [] if self._workspace else [PLAN_REMARK]))
-        return await self._propose(line, result, call, self._workspace)
+            return Outcome.ok(report([], [] if self._workspace else [PLAN_REMARK]))
+        assert self._approvals is not None  # noqa: S101 - there is a workspace to write to
+        from nebula.tools.commands.settling import Settling
+
+        return await Settling(line, result, self._workspace, self._approvals, call, report).run()
 
     async def _run(
         self, line: str, timeout_s: int | None, network: bool, hosts: tuple[str, ...], call: Call
@@ -136,95 +138,6 @@ class RunCommand:
         decision = await approvals.ask(question, call, NETWORK)
         if not decision.allowed:
             raise decision.refusal(NO_NETWORK)
-
-    async def _propose(self, line: str, result: CommandResult, call: Call, workspace: LocalWorkspace) -> Outcome:
-        from nebula.tools.commands.change_set import read_command_changes
-
-        changes = await asyncio.to_thread(read_command_changes, result, workspace)
-        approvals = self._approvals
-        assert approvals is not None  # noqa: S101 - there is a workspace to write to
-        named: tuple[str, ...] = ()
-        if changes.needs_names and approvals.somebody_is_there:
-            from nebula.tools.commands.by_name import ask_by_name
-
-            named = await ask_by_name(line, result, changes, workspace, approvals, call)
-            workspace = workspace.allowing(*named)
-            changes = await asyncio.to_thread(read_command_changes, result, workspace)
-        outcome = await self._settle(line, result, changes, named, workspace, call)
-        if ".git" not in changes.needs_names or approvals.somebody_is_there:
-            kinds = changes.left_out_by_kind()
-            return replace(outcome, refused=True, problem=kinds) if kinds is not None else outcome
-        from nebula.tools.commands.by_name import repository_left_out
-
-        problem = repository_left_out(result, changes, workspace)
-        return replace(outcome, refused=True, problem=problem, lasting=True)
-
-    async def _settle(
-        self,
-        line: str,
-        result: CommandResult,
-        changes: CommandChanges,
-        named: tuple[str, ...],
-        workspace: LocalWorkspace,
-        call: Call,
-    ) -> Outcome:
-        """Have the set decided, and apply what was allowed."""
-        approvals = self._approvals
-        assert approvals is not None  # noqa: S101 - there is a workspace to write to
-        if changes.is_minor or (not changes.proposed and not changes.repository and approvals.by_rule == "no"):
-            return Outcome.ok(self._report(result, call, [], map(str, changes.remarks())))
-        decision = await self._decide(line, changes, approvals, call, named)
-        meant = changes.meant(decision.paths)
-        decision = await approvals.heed_hooks(decision, call, call.use.orig_name, meant)
-        chosen = changes.known(decision.paths) if decision.paths else None
-        if not decision.allowed or chosen == [] or decision.hunks:  # hunks are no part of this question
-            reason = f"The user refused: {decision.reason}" if decision.reason else NOT_APPLIED
-            report = self._report(result, call, [], map(str, changes.remarks())) | {"error": reason}
-            return Outcome((Json(report),), ToolResultStatus.Error, decision=decision.word(), refused=True, code=403)
-
-        def apply() -> Outcome:
-            done = workspace.apply_changes(
-                changes.path_changes(chosen),
-                [] if chosen is not None else changes.ignored_changes(),
-                [] if chosen is not None else changes.repository_changes(),
-            )
-            return self._applied(result, changes, done, decision, call)
-
-        return await to_the_end(apply)
-
-    async def _decide(
-        self, line: str, changes: CommandChanges, approvals: Approvals, call: Call, named: Sequence[str] = ()
-    ) -> Decision:
-        """Ask about the set; `named` are paths and folders that were asked about by name before."""
-        unnamed = [path for path in changes.paths if not any(f"{path}/".startswith(f"{each}/") for each in named)]
-        if not unnamed:
-            return Decision(True)
-        lasting = IGNORED if changes.is_ignored else Permission("write", EVERY_FILE)
-        if approvals.permissions.has(lasting) or approvals.permissions.reach(unnamed):
-            return Decision(True, "session")
-        question = Approval(
-            new_trace_id(),
-            "command",
-            call.use.name,
-            changes.proposed,
-            line,
-            remarks=changes.remarks(),
-            ignored=changes.is_ignored,
-        )
-        return await approvals.ask(question, call, lasting)
-
-    def _applied(
-        self, result: CommandResult, changes: CommandChanges, done: AppliedSet, decision: Decision, call: Call
-    ) -> Outcome:
-        from nebula.tools.commands.change_set import report_applied
-
-        applied = report_applied(changes.proposed, done.applied)
-        remarks = [*map(str, changes.remarks()), *(str(error) for _, error in done.left_out)]
-        if decision.paths:
-            dropped = [each.path for each in changes.proposed if each.path not in decision.paths]
-            remarks.append(f"The user left out: {', '.join(dropped)}.")
-        report = self._report(result, call, [each.path for each in applied], remarks)
-        return Outcome.ok(report, changes=tuple(applied), decision=decision.word())
 
     def _report(self, result: CommandResult, call: Call, changed: list[str], remarks: Iterable[str]) -> dict[str, Any]:
         """Return what the model reads: both ends of the output, however long it was."""
