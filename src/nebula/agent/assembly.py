@@ -15,7 +15,7 @@ from nebula.agent.code.project_map import map_readers
 from nebula.agent.past.background import BackgroundSummaries
 from nebula.agent.past.chapters import look_up
 from nebula.agent.past.kept_state import KeptState
-from nebula.agent.past.session_names import find_by_name
+from nebula.agent.past.session_names import begin_session
 from nebula.agent.place import Place
 from nebula.agent.recording.redactors import redactor_of
 from nebula.agent.recording.session_nodes import SessionNodes
@@ -29,7 +29,7 @@ from nebula.files.home import derived_folder
 from nebula.graph.formats.config_yaml import suggested_model
 from nebula.language import Sentence, sentence_of
 from nebula.llm.choose import ChosenModel, choose_model
-from nebula.memory.errors import MemoryFileError, UnknownSession
+from nebula.memory.errors import MemoryFileError
 from nebula.memory.log import LogReader
 from nebula.memory.recorder import MemoryReader
 from nebula.memory.session_lock import SessionLock
@@ -54,9 +54,6 @@ if TYPE_CHECKING:
     from nebula.tools.delegate import Delegated, Errand, Runner
     from nebula.tools.external.servers import ExternalServers
     from nebula.workspace.contract import Workspace
-
-_MOST_NAMED = 20
-"""Paths that one remark names."""
 
 
 async def open_session(
@@ -97,7 +94,7 @@ async def open_session(
         home = archive.graph.data_dir if mode == CHAT and archive.graph else settings.root
         if resume == "" and memory.latest(home) is None:
             forgetful.append(Sentence("There is no earlier session of this directory; this one is new."))
-        session_id = _session_id(memory, home, bench.redactor.text(chosen.name), resume, settings)
+        session_id = begin_session(memory, home, bench.redactor.text(chosen.name), resume, settings)
         opened.callback(memory.end, session_id)
         lock = SessionLock(folder, session_id)
         opened.callback(lock.release)
@@ -282,29 +279,7 @@ def take_back_half_applied(files: Workspace) -> list[Sentence]:
     if not isinstance(files, LocalWorkspace) or not is_half_applied(files.root):
         return []
     taken = files.take_back_half_applied()
-    if taken is None:
-        return []
-    remarks = []
-    if taken.paths:
-        remarks.append(
-            Sentence(
-                "Changes were only half applied when nebula was ended. They were taken back: {paths}",
-                paths=_named(taken.paths),
-            )
-        )
-    if taken.left:
-        remarks.append(
-            Sentence(
-                "Half-applied changes that could not be taken back, because the files changed since: {paths}",
-                paths=_named(taken.left),
-            )
-        )
-    return remarks
-
-
-def _named(paths: tuple[str, ...]) -> str:
-    more = f" … +{len(paths) - _MOST_NAMED}" if len(paths) > _MOST_NAMED else ""
-    return ", ".join(paths[:_MOST_NAMED]) + more
+    return taken.remarks() if taken is not None else []
 
 
 def _workspace(settings: Settings, policy: Policy, *, read_only: bool) -> Workspace:
@@ -344,27 +319,6 @@ def _open_memory(settings: Settings, folder: str) -> tuple[Sessions, list[Senten
             raise
         remark = Sentence("This conversation is not remembered: {problem}", problem=sentence_of(problem))
         return Sessions(os.path.join(folder, "memory.db")), [remark]
-
-
-def _session_id(memory: Sessions, place: str, model: str, resume: str | None, settings: Settings) -> str:
-    if resume is None:
-        return memory.start(place, model)
-    if resume:
-        found = find_by_name(memory.of_project(place), resume, settings) or memory.find(resume, place)
-        if found.project_path != os.path.realpath(place):
-            raise UnknownSession(
-                "session {id} belongs to {path}; go there to resume it", id=found.id, path=found.project_path
-            )
-        return _resumed(memory, found.id, model)
-    newest = memory.latest(place)
-    return _resumed(memory, newest.id, model) if newest else memory.start(place, model)
-
-
-def _resumed(memory: Sessions, session_id: str, model: str) -> str:
-    found = memory.resume(session_id)
-    if found.model != model:
-        memory.switch_model(found.id, model)
-    return found.id
 
 
 def open_archive(

@@ -1,4 +1,5 @@
-"""What users call their sessions, one small file each beside the session's trail; and which of them are open."""
+"""What users call their sessions, one small file each beside the session's trail; which of them are open, and which one
+is meant."""
 
 from __future__ import annotations
 
@@ -9,12 +10,13 @@ from typing import TYPE_CHECKING
 from nebula.files.folder import Folder
 from nebula.files.home import derived_folder
 from nebula.files.reading import UnreadableFile, read_below
+from nebula.memory.errors import UnknownSession
 from nebula.memory.session_lock import is_open
 from nebula.value import replace
 
 if TYPE_CHECKING:
     from nebula.config import Settings
-    from nebula.memory.sessions import SessionInfo
+    from nebula.memory.sessions import SessionInfo, Sessions
 
 LONGEST = 100
 """Characters of a name."""
@@ -48,6 +50,28 @@ def find_by_name(sessions: Iterable[SessionInfo], name: str, settings: Settings)
     """Return the newest session that is called `name`, whatever the case of its letters."""
     wanted = " ".join(name.split()).casefold()
     return next((each for each in as_listed(sessions, settings) if each.name.casefold() == wanted != ""), None)
+
+
+def begin_session(memory: Sessions, place: str, model: str, resume: str | None, settings: Settings) -> str:
+    """Return the id of a new session, or of the one that is resumed: by its id or name, or the newest where that is
+    empty."""
+    if resume is None:
+        return memory.start(place, model)
+    found: SessionInfo | None
+    if not resume:
+        found = memory.latest(place)
+    else:
+        found = find_by_name(memory.of_project(place), resume, settings) or memory.find(resume, place)
+        if found.project_path != os.path.realpath(place):
+            raise UnknownSession(
+                "session {id} belongs to {path}; go there to resume it", id=found.id, path=found.project_path
+            )
+    if found is None:
+        return memory.start(place, model)
+    resumed = memory.resume(found.id)
+    if resumed.model != model:
+        memory.switch_model(resumed.id, model)
+    return resumed.id
 
 
 def _folder(settings: Settings) -> str:

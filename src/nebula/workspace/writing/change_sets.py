@@ -17,6 +17,7 @@ from typing import Final
 
 from nebula.files.reading import read_all
 from nebula.files.untrusted_json import parse_json
+from nebula.language import Sentence
 from nebula.value import replace, value
 from nebula.workspace.contract import NotApplied, PathChange
 from nebula.workspace.errors import Stale, WorkspaceError
@@ -31,6 +32,8 @@ from nebula.workspace.writing.writer import FileWriter
 
 _MARKER_FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _MARKER_BYTES: Final = 1000
+_MOST_NAMED: Final = 20
+"""Paths that one remark names."""
 
 
 @value
@@ -40,6 +43,16 @@ class TakenBack:
     paths: tuple[str, ...]
     left: tuple[str, ...] = ()
     """Changed since by somebody else, so they stay as they are."""
+
+    def remarks(self) -> list[Sentence]:
+        said = []
+        if self.paths:
+            taken = "Changes were only half applied when nebula was ended. They were taken back: {paths}"
+            said.append(Sentence(taken, paths=_named(self.paths)))
+        if self.left:
+            left = "Half-applied changes that could not be taken back, because the files changed since: {paths}"
+            said.append(Sentence(left, paths=_named(self.left)))
+        return said
 
 
 class ChangeSetWriter:
@@ -199,6 +212,11 @@ class ChangeSetWriter:
             return None
         start, group = marker
         return ChangeSetWriter(self._writer, self._beside, group)._take_back(start)
+
+
+def _named(paths: tuple[str, ...]) -> str:
+    more = f" … +{len(paths) - _MOST_NAMED}" if len(paths) > _MOST_NAMED else ""
+    return ", ".join(paths[:_MOST_NAMED]) + more
 
 
 def _is_folder(state: str | None) -> bool:
