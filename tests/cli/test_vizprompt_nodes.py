@@ -156,7 +156,7 @@ def test_a_search_that_did_not_see_every_node_says_so(
 ) -> None:
     import shutil
 
-    from nebula.graph.derived import node_index, search
+    from nebula.graph.derived import node_cache, search
     from nebula.graph.graph import Graph
 
     with Graph(str(tmp_path / "project")) as graph:
@@ -164,8 +164,8 @@ def test_a_search_that_did_not_see_every_node_says_so(
             graph.create_node(f"needle {number}")
     shutil.rmtree(tmp_path / "home" / "projects", ignore_errors=True)
     monkeypatch.setattr(search, "_PATIENCE", 0.0)
-    monkeypatch.setattr(node_index, "_BATCH", 8)
-    monkeypatch.setattr(node_index.NodeIndex.read_some, "__defaults__", (8,))
+    monkeypatch.setattr(node_cache, "_BATCH", 8)
+    monkeypatch.setattr(node_cache.NodeCache.read_some, "__defaults__", (8,))
     with monkeypatch.context() as at_a_terminal:
         at_a_terminal.setattr(search_command, "patience_for", lambda *_, **__: 0.0)
         ran = vizprompt("search", "--text", "needle", "--json")

@@ -72,13 +72,13 @@ def test_whoever_waits_for_all_nodes_keeps_nobody_from_reading_one(tmp_path: Pat
         for path in (tmp_path / "nodes/000", tmp_path / "nodes/index.tsv"):
             os.utime(path, (1e9, 1e9))
         assert graph.list_tags() == {}
-        graph._store.node_index._scan_at = 0.0
+        graph._store.node_cache._scan_at = 0.0
         edited = tmp_path / "nodes/000/000.xml"
         edited.write_text(edited.read_text("utf-8") + "\n", encoding="utf-8")
         waiting = threading.Thread(target=graph.list_tags)
         found: list[Node] = []
         reading = threading.Thread(target=lambda: found.append(graph.get_node(node.id)))
-        with graph._store.node_index._database.writing:  # as who fills the cache
+        with graph._store.node_cache._database.writing:  # as who fills the cache
             waiting.start()
             while not is_in(waiting, "reread"):
                 assert waiting.is_alive()

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nebula.files.home import derived_folder
-from nebula.graph.derived import node_index as node_index_module
+from nebula.graph.derived import node_cache as node_cache_module
 from nebula.graph.derived import search as search_module
-from nebula.graph.derived.node_index import NodeIndex
+from nebula.graph.derived.node_cache import NodeCache
 from nebula.graph.derived.search_terms import index_text, match_expression, phrases
 from nebula.graph.graph import Graph
 
@@ -210,8 +210,8 @@ def test_a_large_graph_seen_for_the_first_time_answers_from_what_is_there(
     graph.close()
     shutil.rmtree(derived_folder(graph.data_dir))
     monkeypatch.setattr(search_module, "_PATIENCE", 0.0)
-    monkeypatch.setattr(node_index_module, "_BATCH", 8)
-    monkeypatch.setattr(NodeIndex.read_some, "__defaults__", (8,))
+    monkeypatch.setattr(node_cache_module, "_BATCH", 8)
+    monkeypatch.setattr(NodeCache.read_some, "__defaults__", (8,))
     monkeypatch.setattr(graph._store, "_tidy", lambda: None)
     found = graph.search_nodes(text="needle")
     assert found.unread == 12
@@ -260,11 +260,11 @@ def test_whatever_is_asked_is_answered_and_the_database_stays(graph: Graph, quer
 def test_a_question_that_makes_no_sense_is_an_error_and_costs_nothing(graph: Graph) -> None:
     graph.create_node("kept")
     graph.search_nodes(text="kept")
-    index = graph._store.node_index
+    cache = graph._store.node_cache
     with pytest.raises(Exception, match="no such column"):
-        index.ask("SELECT nonsense FROM files")
-    assert index._database.is_kept
-    assert not index._database.was_discarded
+        cache.ask("SELECT nonsense FROM files")
+    assert cache._database.is_kept
+    assert not cache._database.was_discarded
 
 
 def test_signs_are_found_where_they_are_said_and_nowhere_else(graph: Graph) -> None:
@@ -289,9 +289,9 @@ def test_a_search_with_patience_is_whole(graph: Graph, monkeypatch: pytest.Monke
     graph.close()
     shutil.rmtree(derived_folder(graph.data_dir))
     monkeypatch.setattr(search_module, "_PATIENCE", -1.0)
-    monkeypatch.setattr(node_index_module, "_BATCH", 4)
-    read_some = NodeIndex.read_some
-    monkeypatch.setattr(NodeIndex, "read_some", lambda self, limit=4: read_some(self, limit))
+    monkeypatch.setattr(node_cache_module, "_BATCH", 4)
+    read_some = NodeCache.read_some
+    monkeypatch.setattr(NodeCache, "read_some", lambda self, limit=4: read_some(self, limit))
     partial = graph.search_nodes(text="needle")
     assert 0 < len(partial) < 20 and partial.unread == 20 - len(partial)
     whole = graph.search_nodes(text="needle", patience=60)

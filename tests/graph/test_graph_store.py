@@ -556,7 +556,7 @@ def test_a_node_mended_in_place_is_found_before_the_next_look_at_all_files(graph
     path.write_bytes(good[:40])
     time.sleep(0.1)  # the times of the files are settled then
     assert graph.list_nodes() == []
-    graph._store.node_index._scan_at = float("inf")  # as after a look that took long
+    graph._store.node_cache._scan_at = float("inf")  # as after a look that took long
     path.write_bytes(good)
     assert graph.get_node(node.id) == node
     path.unlink()

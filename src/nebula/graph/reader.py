@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from nebula.graph import events
 from nebula.graph.derived.beginnings import read_beginnings
 from nebula.graph.derived.file_problems import problems
-from nebula.graph.derived.node_index import NodeIndex
+from nebula.graph.derived.node_cache import NodeCache
 from nebula.graph.derived.search import Found, Query, due, latest, models, search, tags, tries_of
 from nebula.graph.disk.node_files import FOLDER as NODES
 from nebula.graph.disk.watch import NodeWatch
@@ -125,12 +125,12 @@ class GraphReader:
 
     def list_nodes(self, limit: int | None = None, offset: int = 0) -> list[Node]:
         """Nodes, newest first."""
-        return latest(self._index(), limit, offset)
+        return latest(self._cache(), limit, offset)
 
     def list_tries(self, node: Node, *, wait: bool = True) -> list[str]:
         """Return the ids of all tries of a first prompt, oldest first; `node` is one of them. Without `wait`, those
         that were read by now."""
-        return tries_of(self._index(), node, wait=wait)
+        return tries_of(self._cache(), node, wait=wait)
 
     def list_beginnings(self, node_ids: Sequence[str]) -> dict[str, Beginning]:
         """Return how the conversations began whose first turns these are, without waiting for anything."""
@@ -141,16 +141,16 @@ class GraphReader:
         """Nodes that are in no flow, newest first: taken out of theirs, or parted from another one after a merge."""
         with self._store.reading():
             inside = {entry.id for loaded in self._store.flows.all() for entry in loaded.flow.entries}
-        return latest(self._index(), None, 0, without=inside)
+        return latest(self._cache(), None, 0, without=inside)
 
     def count_nodes(self) -> int:
         """How many nodes there are, without reading them."""
         with self._store.reading():
-            return self._store.node_index.count()
+            return self._store.node_cache.count()
 
     def due_nodes(self) -> list[Node]:
         """Nodes whose summary has to be built, oldest first: edited since the last one, or without any."""
-        return due(self._index())
+        return due(self._cache())
 
     def search_nodes(
         self,
@@ -167,12 +167,12 @@ class GraphReader:
         In a large graph seen for the first time the answer does not wait for the whole index: `unread` says how many
         nodes it left out. With `patience` it waits so many seconds, and nobody else has to meanwhile."""
         query = Query.of(several(tags), several(keywords), text or "", **filters)
-        node_index = self._index()
+        cache = self._cache()
         if patience:
             until = time.monotonic() + patience
-            node_index.refresh()
-            node_index.read_all(until)
-        found, late = search(node_index, query, limit)
+            cache.refresh()
+            cache.read_all(until)
+        found, late = search(cache, query, limit)
         if found.unread:
             self._store.want_reading()
         elif late:
@@ -181,19 +181,19 @@ class GraphReader:
 
     search = search_nodes
 
-    def _index(self) -> NodeIndex:
-        """Return the node index, ready to be asked. It has locks of its own: whoever waits until it has read everything
-        keeps nobody else from reading."""
+    def _cache(self) -> NodeCache:
+        """Return what the node files say, ready to be asked. It has locks of its own: whoever waits until it has read
+        everything keeps nobody else from reading."""
         with self._store.reading():
-            return self._store.node_index
+            return self._store.node_cache
 
     def list_tags(self) -> dict[str, int]:
         """Every tag and how many nodes have it, in alphabetical order."""
-        return tags(self._index())
+        return tags(self._cache())
 
     def list_models(self) -> dict[str, int]:
         """Every model that answered and how often."""
-        return models(self._index())
+        return models(self._cache())
 
     def get_flow(self, flow: str = DEFAULT_FLOW) -> Flow:
         """A flow by id or name. Raises NotFound, or BadFile where its file cannot be read."""
@@ -233,10 +233,10 @@ class GraphReader:
 
     def problems(self) -> list[Problem]:
         """Return what was met that makes no sense: unreadable files, ids claimed twice, connections to nowhere."""
-        node_index = self._index()
-        node_index.catch_up()
+        cache = self._cache()
+        cache.catch_up()
         with self._store.reading():
-            return problems(node_index) + self._store.flows.problems() + self._store.problems()
+            return problems(cache) + self._store.flows.problems() + self._store.problems()
 
     def unreadable(self, last: int) -> list[Problem]:
         """Files that make no sense; of the node files so many are looked at, those that came last."""

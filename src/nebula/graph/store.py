@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from nebula.graph import events
 from nebula.graph.derived.metadata import Metadata
+from nebula.graph.derived.node_cache import NodeCache
 from nebula.graph.derived.node_index import NodeIndex
 from nebula.graph.disk.data_folder import DataFolder
 from nebula.graph.disk.flow_files import INDEX as FLOW_INDEX
@@ -42,8 +43,9 @@ class GraphStore:
         self.settings = SettingsFile(self.disk)
         self.nodes = NodeFiles(self.disk)
         self.flows = FlowFiles(self.disk)
-        self.node_index = NodeIndex(self.disk, self.nodes, lambda: self._housekeeper.wake())
-        self.metadata = Metadata(self.disk, self.node_index)
+        self.node_cache = NodeCache(self.disk, self.nodes, lambda: self._housekeeper.wake())
+        self.node_index = NodeIndex(self.disk, self.nodes, self.node_cache)
+        self.metadata = Metadata(self.disk, self.node_cache)
         self.events = events.Events()
         self.recorded = Recorded()
         self._housekeeper = Housekeeper(self._tidy, idle=_TIDY_AFTER)
@@ -130,7 +132,7 @@ class GraphStore:
             if node is not None and node.id == node_id:
                 return node
             # Moved, removed or renumbered by somebody else.
-            self.node_index.reread([path])
+            self.node_cache.reread([path])
         raise NotFound("no node {node_id}", node_id=node_id)
 
     def require(self, node_ids: Iterable[str], loaded: Loaded | None = None) -> None:
@@ -215,11 +217,11 @@ class GraphStore:
     def _tidy_up(self) -> None:
         self.nodes.index_file.sync()
         self.flows.index_file.sync()
-        self.node_index.refresh(self._housekeeper.is_stopping)
+        self.node_cache.refresh(self._housekeeper.is_stopping)
         if self._scan_wanted:
             self._scan_wanted = False
-            self.node_index.scan(gently=True)
-        while not self._housekeeper.should_make_way() and self.node_index.read_some():
+            self.node_cache.scan(gently=True)
+        while not self._housekeeper.should_make_way() and self.node_cache.read_some():
             pass
         if self.disk.can_write() and not self._housekeeper.should_make_way():
             self._write_metadata()
@@ -232,7 +234,7 @@ class GraphStore:
                 with contextlib.suppress(BadFile):
                     self._write_metadata()
         finally:
-            self.node_index.close()
+            self.node_cache.close()
             self.nodes.close()
             self.flows.close()
             self.disk.close()

@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from nebula.graph.derived.node_index import NodeIndex
+from nebula.graph.derived.node_cache import NodeCache
 from nebula.graph.disk.node_files import FOLDER
 from nebula.graph.values import Problem
 from nebula.language import Sentence
 
 
-def all_files(node_index: NodeIndex) -> dict[str, tuple[str, str] | None]:
+def all_files(cache: NodeCache) -> dict[str, tuple[str, str] | None]:
     """Path to (id, timestamp) of every node file; None for one that cannot be read."""
-    rows = node_index.ask("SELECT path, id, timestamp, state FROM files")
+    rows = cache.ask("SELECT path, id, timestamp, state FROM files")
     return {path: (node_id, timestamp) if state == 1 else None for path, node_id, timestamp, state in rows}
 
 
-def clashes(node_index: NodeIndex) -> list[tuple[str, str, str]]:
+def clashes(cache: NodeCache) -> list[tuple[str, str, str]]:
     """Files that lost their id to another, as (path, id, path of the one that counts)."""
-    rows = node_index.ask("SELECT path, id FROM files WHERE shadowed = 1 ORDER BY path")
-    return [(path, node_id, node_index.paths_of(node_id)[0]) for path, node_id in rows]
+    rows = cache.ask("SELECT path, id FROM files WHERE shadowed = 1 ORDER BY path")
+    return [(path, node_id, cache.paths_of(node_id)[0]) for path, node_id in rows]
 
 
-def problems(node_index: NodeIndex) -> list[Problem]:
+def problems(cache: NodeCache) -> list[Problem]:
     """Files that cannot be read, and ids that more than one file claims."""
     from nebula.graph.derived.fill import load_sentence
 
-    rows = node_index.ask("SELECT path, problem FROM files WHERE state = 2 ORDER BY path")
+    rows = cache.ask("SELECT path, problem FROM files WHERE state = 2 ORDER BY path")
     found = [Problem("unreadable", f"{FOLDER}/{path}", load_sentence(message)) for path, message in rows]
-    for path, node_id, winner in clashes(node_index):
+    for path, node_id, winner in clashes(cache):
         what = Sentence(
             "has the same id ({node_id}) as {path}, which is the one that counts",
             node_id=node_id,

@@ -12,7 +12,7 @@ import re
 import time
 from collections.abc import Iterable, Iterator
 
-from nebula.graph.derived.node_index import NodeIndex
+from nebula.graph.derived.node_cache import NodeCache
 from nebula.graph.disk.data_folder import DataFolder
 from nebula.graph.disk.node_files import FOLDER as NODES
 from nebula.graph.disk.node_files import INDEX as NODE_INDEX
@@ -33,9 +33,9 @@ _LONG_AGO = 600.0
 
 
 class Metadata:
-    def __init__(self, disk: DataFolder, node_index: NodeIndex) -> None:
+    def __init__(self, disk: DataFolder, cache: NodeCache) -> None:
         self._disk = disk
-        self._node_index = node_index
+        self._cache = cache
 
     def _mark_path(self) -> str:
         return os.path.join(self._disk.derived, _MARK)
@@ -59,17 +59,17 @@ class Metadata:
             age = time.time() - os.stat(self._mark_path()).st_mtime
         except FileNotFoundError:
             return False  # another process has done it meanwhile
-        is_known = self._node_index.count_roughly() > 0 and self._node_index.count_unread() <= _FEW
+        is_known = self._cache.count_roughly() > 0 and self._cache.count_unread() <= _FEW
         return is_known and age > _LONG_AGO
 
     def rewrite(self) -> bool:
         """Writes both files from what the nodes say; True when that changed them. Takes the lock at the end."""
-        self._node_index.refresh()
-        self._node_index.read_all()
+        self._cache.refresh()
+        self._cache.read_all()
         with self._disk.exclusive():
             # Nodes that came in while the lock was not held are few.
-            self._node_index.refresh()
-            self._node_index.read_all()
+            self._cache.refresh()
+            self._cache.read_all()
             try:
                 changed = [self._write(INDEX, self._index()), self._write(TAGS, self._tags())]
             except BadFile:  # it stays old, and `check` says why
@@ -102,9 +102,9 @@ class Metadata:
 
     def stale(self) -> list[str]:
         """The files that do not say what the nodes say; one that is not there at all is nobody's problem."""
-        self._node_index.refresh()
-        self._node_index.scan()
-        self._node_index.read_all()
+        self._cache.refresh()
+        self._cache.scan()
+        self._cache.read_all()
         return [
             path
             for path, lines in ((INDEX, self._index()), (TAGS, self._tags()))
@@ -112,7 +112,7 @@ class Metadata:
         ]
 
     def _index(self) -> Iterator[str]:
-        rows = self._node_index.ask(
+        rows = self._cache.ask(
             "SELECT id, timestamp, tags, summary FROM files WHERE state = 1 AND shadowed = 0 ORDER BY moment, path"
         )
         yield f"updated: {now()}\nnodes:\n" if rows else f"updated: {now()}\nnodes: {{}}\n"
@@ -120,7 +120,7 @@ class Metadata:
             yield _index_lines(node_id, timestamp, tags.split("\n"), summary)
 
     def _tags(self) -> Iterator[str]:
-        rows = self._node_index.ask(
+        rows = self._cache.ask(
             "SELECT tags.tag, tags.label, files.id FROM tags JOIN files ON files.doc = tags.doc"
             " WHERE files.shadowed = 0 ORDER BY tags.tag, files.moment, files.path"
         )

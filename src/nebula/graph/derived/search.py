@@ -14,7 +14,7 @@ from typing import Any
 
 from nebula.graph.derived import search_terms
 from nebula.graph.derived.bodies import decode
-from nebula.graph.derived.node_index import NodeIndex
+from nebula.graph.derived.node_cache import NodeCache
 from nebula.graph.values import Node
 from nebula.value import value
 
@@ -63,32 +63,32 @@ class Found(list[Node]):
         return len(self) if self.count_all is None else self.count_all()
 
 
-def search(node_index: NodeIndex, query: Query, limit: int | None) -> tuple[Found, bool]:
+def search(cache: NodeCache, query: Query, limit: int | None) -> tuple[Found, bool]:
     """The nodes, and whether a look at all files for edits is left to do in the background."""
-    unread, late = node_index.catch_up(_PATIENCE)
-    hits = _hits(node_index, query, limit)
-    changed = node_index.changed(row[1:5] for row in hits)
+    unread, late = cache.catch_up(_PATIENCE)
+    hits = _hits(cache, query, limit)
+    changed = cache.changed(row[1:5] for row in hits)
     if changed:
-        node_index.reread(changed)
-        unread = node_index.read_all(time.monotonic() + _PATIENCE)
-        hits = _hits(node_index, query, limit)
-    found = Found(_nodes(node_index, [row[0] for row in hits]))
-    found.unread, found.unreadable = unread, node_index.count_unreadable()
+        cache.reread(changed)
+        unread = cache.read_all(time.monotonic() + _PATIENCE)
+        hits = _hits(cache, query, limit)
+    found = Found(_nodes(cache, [row[0] for row in hits]))
+    found.unread, found.unreadable = unread, cache.count_unreadable()
     if limit is not None and len(hits) >= limit:
-        found.count_all = partial(_count, node_index, query)
+        found.count_all = partial(_count, cache, query)
     return found, late
 
 
-def _nodes(node_index: NodeIndex, docs: Sequence[int]) -> list[Node]:
+def _nodes(cache: NodeCache, docs: Sequence[int]) -> list[Node]:
     bodies: dict[int, str] = {}
     for start in range(0, len(docs), _CHUNK):
         part = docs[start : start + _CHUNK]
         marks = ",".join("?" * len(part))
-        bodies.update(node_index.ask(f"SELECT doc, body FROM bodies WHERE doc IN ({marks})", *part))  # noqa: S608
+        bodies.update(cache.ask(f"SELECT doc, body FROM bodies WHERE doc IN ({marks})", *part))  # noqa: S608
     return [decode(bodies[doc]) for doc in docs if doc in bodies]
 
 
-def _hits(node_index: NodeIndex, query: Query, limit: int | None) -> list[Any]:
+def _hits(cache: NodeCache, query: Query, limit: int | None) -> list[Any]:
     """Rows (doc, path, mtime_ns, size, inode, moment) of the matching files in order.
 
     One condition leads: its table is walked from the newest entry down, so that a limit ends the walk early however
@@ -102,17 +102,17 @@ def _hits(node_index: NodeIndex, query: Query, limit: int | None) -> list[Any]:
         f"SELECT files.doc, files.path, files.mtime_ns, files.size, files.inode, files.moment FROM {plan.leading} "  # noqa: S608
         f"WHERE {conditions} ORDER BY {plan.order} DESC LIMIT ?"
     )
-    found = node_index.ask(sql, *(value for _, value in plan.conditions), -1 if limit is None else max(limit, _POOL))
-    ranked = _ranked(node_index, plan, found[:_POOL]) + found[_POOL:]
+    found = cache.ask(sql, *(value for _, value in plan.conditions), -1 if limit is None else max(limit, _POOL))
+    ranked = _ranked(cache, plan, found[:_POOL]) + found[_POOL:]
     return ranked if limit is None else ranked[:limit]
 
 
-def _count(node_index: NodeIndex, query: Query) -> int:
+def _count(cache: NodeCache, query: Query) -> int:
     plan = _plan(query)
     if plan is None:
         return 0
     sql = f"SELECT count(*) FROM {plan.leading} WHERE {_conditions(plan)}"  # noqa: S608
-    return int(node_index.ask(sql, *(value for _, value in plan.conditions))[0][0])
+    return int(cache.ask(sql, *(value for _, value in plan.conditions))[0][0])
 
 
 def _conditions(plan: _Plan) -> str:
@@ -203,48 +203,48 @@ def _as_in_body(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)[1:-1]
 
 
-def _ranked(node_index: NodeIndex, plan: _Plan, found: list[Any]) -> list[Any]:
+def _ranked(cache: NodeCache, plan: _Plan, found: list[Any]) -> list[Any]:
     """Rows by where they match: a tag counts most, then the summary, the prompt, the answer; then newest first."""
     scores: dict[int, int] = dict.fromkeys((row[0] for row in found), 0)
     order: dict[int, int] = {}
     if plan.keywords and found:
-        _score(node_index, scores, "keywords", "tags", plan.keywords, 4)
+        _score(cache, scores, "keywords", "tags", plan.keywords, 4)
     if plan.text and found:
-        _score(node_index, scores, "texts", "brief", plan.text, 4)
-        _score(node_index, scores, "texts", "prompt", plan.text, 2)
+        _score(cache, scores, "texts", "brief", plan.text, 4)
+        _score(cache, scores, "texts", "prompt", plan.text, 2)
         if len(found) < _POOL:
             # Few enough to weigh how often and in how long a text.
             sql = "SELECT rowid FROM texts WHERE texts MATCH ? AND rowid BETWEEN ? AND ? ORDER BY bm25(texts, 4, 2, 1)"
-            rows = node_index.ask(sql, plan.text, min(scores), max(scores))
+            rows = cache.ask(sql, plan.text, min(scores), max(scores))
             order = {row[0]: place for place, row in enumerate(rows)}
     return sorted(found, key=lambda row: (-scores[row[0]], order.get(row[0], 0), -row[5]))
 
 
-def _score(node_index: NodeIndex, scores: dict[int, int], table: str, column: str, match: str, weight: int) -> None:
+def _score(cache: NodeCache, scores: dict[int, int], table: str, column: str, match: str, weight: int) -> None:
     sql = f"SELECT rowid FROM {table} WHERE {table} MATCH ? AND rowid BETWEEN ? AND ?"  # noqa: S608
-    for (doc,) in node_index.ask(sql, f"{{{column}}} : ({match})", min(scores), max(scores)):
+    for (doc,) in cache.ask(sql, f"{{{column}}} : ({match})", min(scores), max(scores)):
         if doc in scores:
             scores[doc] += weight
 
 
-def latest(node_index: NodeIndex, limit: int | None, offset: int, without: Container[str] = ()) -> list[Node]:
+def latest(cache: NodeCache, limit: int | None, offset: int, without: Container[str] = ()) -> list[Node]:
     """Nodes, newest first, leaving some out."""
-    node_index.catch_up()
-    rows = node_index.ask(
+    cache.catch_up()
+    rows = cache.ask(
         "SELECT doc, id FROM files WHERE state = 1 AND shadowed = 0 ORDER BY moment DESC, doc DESC LIMIT ? OFFSET ?",
         -1 if limit is None else limit,
         offset,
     )
-    return _nodes(node_index, [doc for doc, node_id in rows if node_id not in without])
+    return _nodes(cache, [doc for doc, node_id in rows if node_id not in without])
 
 
-def tries_of(node_index: NodeIndex, node: Node, *, wait: bool) -> list[str]:
+def tries_of(cache: NodeCache, node: Node, *, wait: bool) -> list[str]:
     """Return the ids of the first prompts under the same beginning as this one, oldest first; it is among them."""
     if wait:
-        node_index.catch_up()
-    elif not node_index.take_in_new():
+        cache.catch_up()
+    elif not cache.take_in_new():
         return [node.id]
-    rows = node_index.ask(
+    rows = cache.ask(
         "SELECT id FROM files WHERE state = 1 AND shadowed = 0 AND (id = ? OR (beginning = ? AND beginning != ''))"
         " ORDER BY moment, doc",
         node.first_try,
@@ -253,28 +253,28 @@ def tries_of(node_index: NodeIndex, node: Node, *, wait: bool) -> list[str]:
     return [row[0] for row in rows]
 
 
-def due(node_index: NodeIndex) -> list[Node]:
+def due(cache: NodeCache) -> list[Node]:
     """Nodes without a summary or edited since it was built, oldest first."""
-    node_index.catch_up()
-    rows = node_index.ask("SELECT doc FROM files WHERE due = 1 AND state = 1 AND shadowed = 0 ORDER BY moment, doc")
-    return _nodes(node_index, [row[0] for row in rows])
+    cache.catch_up()
+    rows = cache.ask("SELECT doc FROM files WHERE due = 1 AND state = 1 AND shadowed = 0 ORDER BY moment, doc")
+    return _nodes(cache, [row[0] for row in rows])
 
 
-def models(node_index: NodeIndex) -> dict[str, int]:
+def models(cache: NodeCache) -> dict[str, int]:
     """Every model that answered and how often, the most used first."""
-    node_index.catch_up()
+    cache.catch_up()
     return dict(
-        node_index.ask(
+        cache.ask(
             "SELECT model, count(*) FROM files WHERE state = 1 AND shadowed = 0 AND model != ''"
             " GROUP BY model ORDER BY count(*) DESC, model"
         )
     )
 
 
-def tags(node_index: NodeIndex) -> dict[str, int]:
-    node_index.catch_up()
+def tags(cache: NodeCache) -> dict[str, int]:
+    cache.catch_up()
     return dict(
-        node_index.ask(
+        cache.ask(
             "SELECT min(tags.label), count(*) FROM tags JOIN files ON files.doc = tags.doc WHERE files.shadowed = 0"
             " GROUP BY tags.tag ORDER BY tags.tag"
         )

@@ -52,7 +52,7 @@ class Check:
         self._node_conflicts()
         self._flow_conflicts()
         self._look()
-        self._index(NODES, all_files(self._store.node_index))
+        self._index(NODES, all_files(self._store.node_cache))
         self._clashes()
         self._index(FLOWS, self._flow_ids())
         self._flow_clashes()
@@ -67,7 +67,7 @@ class Check:
         """Bring the derived files into step with what was repaired."""
         noted = list(self._found)
         self._look()
-        self._index(NODES, all_files(self._store.node_index))
+        self._index(NODES, all_files(self._store.node_cache))
         self._index(FLOWS, self._flow_ids())
         self._found = noted
         if self._disk.signature(f"{NODES}/index.tsv"):
@@ -77,9 +77,9 @@ class Check:
         self._found.append(Problem(kind, path, what, done if self._repair else None))
 
     def _look(self) -> None:
-        self._store.node_index.refresh()
-        self._store.node_index.scan()
-        self._store.node_index.read_all()
+        self._store.node_cache.refresh()
+        self._store.node_cache.scan()
+        self._store.node_cache.read_all()
 
     def _settings(self) -> None:
         self._step = self._store.step
@@ -210,7 +210,7 @@ class Check:
     # Ids
 
     def _clashes(self) -> None:
-        for path, node_id, winner in clashes(self._store.node_index):
+        for path, node_id, winner in clashes(self._store.node_cache):
             data = self._store.nodes.read_bytes(path)
             fresh = id_of_content(path.encode("ascii") + data)
             what = Sentence(
@@ -301,7 +301,7 @@ class Check:
     # Flows and metadata
 
     def _flows(self) -> None:
-        files = all_files(self._store.node_index).values()
+        files = all_files(self._store.node_cache).values()
         known = {found[0] for found in files if found} | self._unreadable_ids()
         for loaded in self._store.flows.all():
             fixed, findings = repaired_flow(loaded.file, known)
@@ -315,7 +315,7 @@ class Check:
 
     def _unreadable_ids(self) -> set[str]:
         """Nodes whose files are there but cannot be read now: they keep their place in the flows until then."""
-        there = all_files(self._store.node_index)
+        there = all_files(self._store.node_cache)
         lines = (line for piece, _ in self._store.nodes.index_file.chunks(0) for line in piece)
         return {line.id for line in lines if there.get(line.path, ()) is None}
 
