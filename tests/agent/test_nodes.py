@@ -3,12 +3,14 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nebula.agent.recording.line_recorder import file_states
 from nebula.agent.recording.nodes import round_texts, turn_of
 from nebula.agent.recording.turn_archive import TurnArchive
 from nebula.agent.turn_result import TurnResult
-from nebula.events import EventStream, Message, Task, ToolResult
-from nebula.graph.values import Node, Utterance
+from nebula.events import Diff, EventStream, Message, Task, ToolResult
+from nebula.graph.values import FileState, Node, Utterance
 from nebula.messages import AssistantMessage, AssistantToolUse, Json, ToolResultStatus, ToolUseResult, UserMessage
+from nebula.messages.redaction import Redactor
 
 words = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 
@@ -67,3 +69,9 @@ def test_no_node_is_known_without_opening_the_graph():
         raise AssertionError("a first request would wait for it")
 
     assert list(TurnArchive(open_graph).known(())) == []
+
+
+def test_a_file_of_whose_lines_nothing_is_told_keeps_its_states() -> None:
+    first, last = Diff(".env", "", 1, 0, "a" * 64, "b" * 64), Diff(".env", "", 1, 1, "b" * 64, "c" * 64)
+    summed = Diff(".env", "", 2, 1, "a" * 64, "c" * 64)
+    assert file_states([summed], [first, last], None, Redactor()) == [FileState(".env", "a" * 64, "c" * 64)]
