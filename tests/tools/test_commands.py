@@ -59,6 +59,9 @@ def test_what_a_child_that_left_the_group_holds_is_closed_here(tmp_path):
     async def count_kept_open():
         before = len(os.listdir("/dev/fd"))
         result = await run_command(command, str(tmp_path), 1)
+        for _ in range(100):
+            if len(os.listdir("/dev/fd")) > before:
+                await asyncio.sleep(0.01)  # the loop closes it in its next round
         return result.code, len(os.listdir("/dev/fd")) - before
 
     assert asyncio.run(count_kept_open()) == (None, 0)
