@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterable, Sequence
 
 from nebula.cli.arguments import Parser, UsageError, checked_root, flag, root_option
+from nebula.cli.nebula_commands.conversation.import_settings import main as import_settings
 from nebula.cli.printing import print_line, print_remark
 from nebula.cli.settings import open_settings
-from nebula.cli.settings_import import main as import_settings
 from nebula.errors import EXIT_FAILED, EXIT_OK
 from nebula.exchange.imports.contract import BAD_FILE, REASONS, ImportSource, SkipCounts
 from nebula.exchange.imports.line_claims import LINE_SOURCES, import_lines
