@@ -15,7 +15,7 @@ import sandbox_rig
 from marked_processes import a_mark, processes_with
 from nebula.sandbox.command import Stop, run
 from nebula.sandbox.contract import MIB, Command, CommandResult, Limits
-from nebula.sandbox.environment import TOOLS
+from nebula.sandbox.environment import TOOLS, certificates
 from nebula.sandbox.errors import SandboxError
 from nebula.sandbox.launcher import Launchers
 from sandbox_rig import command_server
@@ -89,6 +89,8 @@ def test_the_environment_is_a_short_list(project: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("LD_PRELOAD", "")
     for name in TOOLS:
         monkeypatch.setenv(name, "no folder")
+    for name in certificates(os.environ):
+        monkeypatch.setenv(name, "/no/such/file")
     names = {line.partition("=")[0] for line in ran(project, "env").output.splitlines()}
     assert names <= {
         "PATH", "LANG", "LANGUAGE", "LC_ALL", "TZ", "USER", "LOGNAME", "HOME", "SHELL", "TERM", "TMPDIR", "PWD", "SHLVL",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nebula.sandbox.environment import activated
+from nebula.sandbox.environment import activated, reduced_environment
 
 
 def make_environment(folder: Path) -> str:
@@ -46,3 +46,10 @@ def test_a_folder_that_is_no_environment_changes_nothing(tmp_path: Path) -> None
     (tmp_path / ".venv").mkdir()
     (tmp_path / ".venv/pyvenv.cfg").touch()
     assert activated({"PATH": "/bin"}, str(tmp_path), {}) == {"PATH": "/bin"}
+
+
+@pytest.mark.parametrize(("chosen", "is_kept"), [("3.12.1", True), ("stable:3.11", True), ("a b", False), ("", False)])
+def test_the_version_that_the_users_shell_has_chosen_is_kept(chosen: str, is_kept: bool) -> None:
+    env = reduced_environment({"HOME": "/home/anna", "PYENV_VERSION": chosen, "SECRET": "x"}, network=False)
+    assert env.get("PYENV_VERSION") == (chosen if is_kept else None)
+    assert "SECRET" not in env

@@ -9,6 +9,7 @@ import pytest
 
 from nebula.sandbox.command import run
 from nebula.sandbox.contract import Command
+from nebula.sandbox.environment import TOOLS, certificates
 from nebula.sandbox.toolchains import Toolchains, find_toolchains
 
 
@@ -25,7 +26,9 @@ def link(path: Path, to: Path) -> None:
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for each in (*TOOLS, *certificates(os.environ)):
+        monkeypatch.delenv(each, raising=False)  # those of this machine
     home = tmp_path / "home"
     (home / "project").mkdir(parents=True)
     program(home / ".pyenv/versions/3.12/bin/python3.12", "#!/bin/sh\necho python of pyenv\n")
@@ -134,14 +137,19 @@ def test_an_environment_made_by_a_python_of_the_home_works_and_keys_stay_unread(
         ("Cargo.toml", [".cargo/registry"]),
         ("pom.xml", [".m2/repository", ".m2/wrapper/dists"]),
         ("build.gradle.kts", [".gradle/caches/modules-2", ".gradle/wrapper/dists", ".m2/repository"]),
-        ("package.json", []),
+        ("package.json", [".cache/node/corepack", ".local/share/pnpm", ".yarn/berry/cache"]),
+        ("pyproject.toml", [".cache/pypoetry/virtualenvs"]),
+        ("Pipfile", [".local/share/virtualenvs"]),
+        ("README.md", []),
     ],
 )
 def test_what_was_downloaded_for_a_project_is_shown_whatever_path_says(
     home: Path, manifest: str, shown: list[str]
 ) -> None:
     wrappers = (".m2/wrapper/dists", ".gradle/wrapper/dists")
-    for each in ("go/pkg/mod", ".m2/repository", ".gradle/caches/modules-2", *wrappers):
+    managers = (".cache/node/corepack", ".local/share/pnpm", ".yarn/berry/cache", ".npm")
+    environments = (".cache/pypoetry/virtualenvs", ".local/share/virtualenvs")
+    for each in ("go/pkg/mod", ".m2/repository", ".gradle/caches/modules-2", *wrappers, *managers, *environments):
         (home / each).mkdir(parents=True)
     program(home / ".m2/settings.xml", "canary")
     program(home / ".gradle/gradle.properties", "canary")
@@ -172,3 +180,64 @@ def test_a_build_takes_locks_and_unpacks_in_its_downloads_and_the_home_stays_as_
     assert sorted(each.name for each in modules.iterdir()) == ["auth.json", "files", "modules-2.lock"]
     with run(command) as done:
         assert done.output.split()[0] == "junit", "nothing is left of the first one's"
+
+
+def test_an_installation_that_a_variable_names_is_shown_without_its_credentials(home: Path, tmp_path: Path) -> None:
+    moved = tmp_path / "data"
+    for each in (
+        "cargo/bin",
+        "cargo/registry",
+        "rustup",
+        "go/pkg/mod",
+        "go/src/private",
+        "pyenv/shims",
+        "pyenv/versions",
+    ):
+        (moved / each).mkdir(parents=True)
+    program(moved / "cargo/credentials.toml", "canary")
+    names = {"CARGO_HOME": "cargo", "RUSTUP_HOME": "rustup", "GOPATH": "go", "PYENV_ROOT": "pyenv"}
+    environ = {"HOME": str(home), "PATH": "/usr/bin"} | {name: str(moved / at) for name, at in names.items()}
+    shown = find_toolchains(str(home / "project"), environ).folders
+    assert short(moved, shown) == ["cargo/bin", "cargo/registry", "go/pkg/mod", "pyenv", "rustup"]
+
+
+@pytest.mark.parametrize("named", [".", ".ssh", "own/.config", "no/such"])
+def test_a_variable_opens_no_folder_that_keeps_credentials(home: Path, named: str) -> None:
+    (home / "own/.config").mkdir(parents=True)
+    environ = {"HOME": str(home), "PATH": "/usr/bin", "NVM_DIR": str(home / named)}
+    assert find_toolchains(str(home / "project"), environ) == Toolchains()
+
+
+def test_downloads_in_another_place_may_be_written_as_in_the_usual_one(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "modules").mkdir()
+    (home / "go/pkg/mod").mkdir(parents=True)
+    program(home / "project/go.mod")
+    environ = {"HOME": str(home), "PATH": "/usr/bin", "GOPATH": f"{home}/go", "GOMODCACHE": str(tmp_path / "modules")}
+    assert find_toolchains(str(home / "project"), environ).caches == (str(tmp_path / "modules"),)
+
+
+def test_what_a_compiler_made_before_is_found_again_and_stays_as_it_was(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program(home / ".cache/go-build/00/a", "made before\n")
+    program(home / "project/go.mod")
+    monkeypatch.setenv("HOME", str(home))
+    project = str(home / "project")
+    tools = find_toolchains(project, os.environ)
+    assert short(home, tools.builds) == [".cache/go-build"] and not set(tools.builds) & set(tools.folders)
+    line = "cat ~/.cache/go-build/00/a && echo new > ~/.cache/go-build/00/a && cat ~/.cache/go-build/00/a"
+    with run(Command(project, line, read_only=tools.builds, caches=tools.builds)) as done:
+        assert done.output.split("\n") == ["made before", "new", ""]
+    assert (home / ".cache/go-build/00/a").read_text() == "made before\n"
+
+
+def test_the_certificates_of_a_company_are_found(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program(tmp_path / "company.pem", "trusted\n")
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("NODE_EXTRA_CA_CERTS", str(tmp_path / "company.pem"))
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "gone.pem"))
+    project = str(home / "project")
+    tools = find_toolchains(project, os.environ)
+    line = 'cat "$NODE_EXTRA_CA_CERTS"; echo "${SSL_CERT_FILE-none}"'
+    with run(Command(project, line, read_only=tools.folders)) as done:
+        assert done.output == "trusted\nnone\n"

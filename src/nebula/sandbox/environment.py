@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 
 _KEPT = ("PATH", "LANG", "LANGUAGE", "TZ", "USER", "LOGNAME")
 _KEPT_WITH_NETWORK = ("http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
 TOOLS = (
-    "ASDF_DATA_DIR", "ASDF_DIR", "CARGO_HOME", "CONDA_PREFIX", "GOPATH", "GOROOT", "JAVA_HOME", "MISE_DATA_DIR",
-    "NVM_DIR", "PYENV_ROOT", "RBENV_ROOT", "RUSTUP_HOME", "VIRTUAL_ENV", "VOLTA_HOME",
+    "ASDF_DATA_DIR", "ASDF_DIR", "CARGO_HOME", "CONDA_PREFIX", "GOMODCACHE", "GOPATH", "GOROOT", "JAVA_HOME",
+    "MISE_DATA_DIR", "NVM_DIR", "PYENV_ROOT", "RBENV_ROOT", "RUSTUP_HOME", "VIRTUAL_ENV", "VOLTA_HOME",
 )  # fmt: skip
 """Where installations lie that `PATH` leads to: kept where they name a folder."""
+_VERSIONS = ("GOTOOLCHAIN", "NODENV_VERSION", "PYENV_VERSION", "RBENV_VERSION", "RUSTUP_TOOLCHAIN")
+"""Which of several installed versions the user's shell has chosen."""
+_VERSION = re.compile(r"[\w.+:-]{1,80}")
+_CERTIFICATES = (
+    "CURL_CA_BUNDLE", "GIT_SSL_CAINFO", "NODE_EXTRA_CA_CERTS", "PIP_CERT", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE",
+)  # fmt: skip
+"""Whom programs trust: without them nothing can be installed where a company's proxy signs what comes through it."""
 ENVIRONMENTS = (".venv", "venv", "env")
 """Where a project has its virtual environment."""
 _USUAL_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -22,8 +30,16 @@ def reduced_environment(ours: Mapping[str, str], *, network: bool) -> dict[str, 
     kept = _KEPT + _KEPT_WITH_NETWORK if network else _KEPT
     env = {name: value for name, value in ours.items() if name in kept or name.startswith("LC_")}
     env |= {name: ours[name] for name in TOOLS if os.path.isabs(ours.get(name, ""))}
+    env |= {name: ours[name] for name in _VERSIONS if _VERSION.fullmatch(ours.get(name, ""))}
+    env |= certificates(ours)
     env.setdefault("PATH", _USUAL_PATH)
     return env | {"HOME": home_folder(ours), "SHELL": find_shell(), "TERM": "dumb", "TMPDIR": "/tmp"}  # noqa: S108
+
+
+def certificates(ours: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that name a file of certificates, wherever it lies."""
+    found = {name: ours.get(name, "") for name in _CERTIFICATES}
+    return {name: path for name, path in found.items() if os.path.isabs(path) and os.path.isfile(path)}
 
 
 def activated(env: Mapping[str, str], root: str, ours: Mapping[str, str]) -> dict[str, str]:

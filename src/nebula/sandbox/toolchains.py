@@ -1,7 +1,8 @@
-"""The user's own tools in the home, which a command may read: what `PATH`, an activated environment and the project's
-virtual environment lead to.
+"""The user's own tools in the home, which a command may read: what `PATH`, the variables of installers, an activated
+environment and the project's virtual environment lead to.
 
-`PATH` is the user's word: a folder that it names is shown, and the installation that its links lead to. A project may
+`PATH` is the user's word: a folder that it names is shown, and the installation that its links lead to. So are the
+variables by which installers are told of another place than the usual one (`CARGO_HOME`, `GOPATH` …). A project may
 come from anywhere: its links open folders of well-known tools and nothing else. Credentials that lie in a shown folder
 are covered, and a folder that keeps them, or the home itself, is never shown.
 """
@@ -12,15 +13,16 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from nebula.sandbox.environment import ENVIRONMENTS, home_folder
+from nebula.sandbox.environment import ENVIRONMENTS, TOOLS, certificates, home_folder
 from nebula.value import value
 
 KNOWN: Final = (
-    ".asdf", ".bun", ".cargo/bin", ".cargo/git", ".cargo/registry", ".conda/envs", ".deno/bin", ".elan", ".fnm",
-    ".ghcup/bin", ".goenv", ".gradle/caches/modules-2", ".gradle/wrapper/dists", ".jenv", ".juliaup", ".linuxbrew",
-    ".local/bin", ".local/pipx", ".local/share/fnm", ".local/share/mise", ".local/share/pipx", ".local/share/pnpm",
-    ".local/share/rtx", ".local/share/uv", ".m2/repository", ".m2/wrapper/dists", ".mix",
-    ".nodenv", ".nvm", ".opam", ".phpenv", ".pyenv", ".rbenv", ".rustup", ".rvm", ".sdkman/candidates", ".volta",
+    ".asdf", ".bun", ".cache/node/corepack", ".cache/pypoetry/virtualenvs", ".cargo/bin", ".cargo/git",
+    ".cargo/registry", ".conda/envs", ".deno/bin", ".elan", ".fnm", ".ghcup/bin", ".goenv", ".gradle/caches/modules-2",
+    ".gradle/wrapper/dists", ".jenv", ".juliaup", ".linuxbrew", ".local/bin", ".local/pipx", ".local/share/fnm",
+    ".local/share/mise", ".local/share/pipx", ".local/share/pnpm", ".local/share/pypoetry", ".local/share/rtx",
+    ".local/share/uv", ".local/share/virtualenvs", ".m2/repository", ".m2/wrapper/dists", ".mix", ".nodenv", ".nvm",
+    ".opam", ".phpenv", ".pyenv", ".rbenv", ".rustup", ".rvm", ".sdkman/candidates", ".volta", ".yarn/berry/cache",
     "anaconda3", "go/bin", "go/pkg/mod", "mambaforge", "micromamba", "miniconda3", "miniforge3", "sdk",
 )  # fmt: skip
 """Folders of a home that installers of languages and tools fill."""
@@ -29,12 +31,22 @@ _TOGETHER = ((".cargo/bin", (".rustup", ".cargo/registry", ".cargo/git")), ("go/
 """What the programs of one folder look for in others."""
 _GRADLE = ("build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts")
 _DOWNLOADS = (
+    ("package.json", (".cache/node/corepack", ".local/share/pnpm", ".yarn/berry/cache")),
+    ("pyproject.toml", (".cache/pypoetry/virtualenvs",)),
+    ("Pipfile", (".local/share/virtualenvs",)),
     ("go.mod", ("go/pkg/mod",)),
     ("Cargo.toml", (".cargo/registry", ".cargo/git")),
     ("pom.xml", (".m2/repository", ".m2/wrapper/dists")),
     *((name, (".gradle/caches/modules-2", ".gradle/wrapper/dists", ".m2/repository")) for name in _GRADLE),
 )
-"""Where the packages lie that a project of a kind has had downloaded: without a network there is no other source."""
+"""Where the packages lie that a project of a kind has had downloaded, the package manager itself in the version that
+it names among them: without a network there is no other source."""
+_BUILDS = (("go.mod", ".cache/go-build"),)
+"""Where compilers of a kind keep what they made: one that finds none of it begins with its own library."""
+_PARTS = {"CARGO_HOME": ("bin", "git", "registry"), "GOPATH": ("bin", "pkg/mod")}
+"""What is shown of an installation that also keeps credentials, or other projects."""
+_MOVED = ((".cargo", "CARGO_HOME"), (".rustup", "RUSTUP_HOME"), ("go/pkg/mod", "GOMODCACHE"), ("go", "GOPATH"))
+"""The variables that name another place than the usual one in the home."""
 _SYSTEM = ("/usr/", "/bin/", "/sbin/", "/lib", "/etc/", "/opt/", "/nix/", "/gnu/")
 _CREDENTIALS = frozenset(
     {
@@ -55,6 +67,8 @@ class Toolchains:
     """Shown read-only, the outermost only."""
     caches: tuple[str, ...] = ()
     """Downloads among them, in which build tools take locks and unpack what they need."""
+    builds: tuple[str, ...] = ()
+    """What compilers keep of earlier builds: of use only where they may write into it as well."""
     covered: tuple[str, ...] = ()
     """Credentials in them, which read as empty."""
     hidden: tuple[str, ...] = ()
@@ -75,25 +89,33 @@ def find_toolchains(root: str, environ: Mapping[str, str]) -> Toolchains:
         opened = _opened_by_path(entry, home, known)
         shown |= opened
         hidden += [] if opened else [entry]
+    shown |= {each for each in _named_by_variables(environ, home) if not _is_visible(each, root)}
     programs = list(_programs_of_environments(root))
     for program in programs:
         shown |= _known_around(program, known)
     shown |= {place for each in shown for place in _needed_with(each, home, known)}
-    caches = sorted(set(_downloads_of(root, home, known)))
+    caches = sorted(set(_downloads_of(root, home, environ)))
     shown |= set(caches)
+    builds = [place for name, kept in _BUILDS if _has(root, name) and _may_be_shown(place := f"{home}/{kept}", home)]
+    shown |= {path for path in certificates(environ).values() if not _is_visible(path, root)}
     folders = _outermost(each for each in shown if not _is_in(root, each))
     unseen = {_folder_around(each, home) for each in programs if not _is_visible(each, root) and os.path.isfile(each)}
     unseen = {
         each for each in unseen if not _keeps_credentials(each, home) and not any(_is_in(each, f) for f in folders)
     }
     return Toolchains(
-        tuple(folders), tuple(caches), tuple(_credentials_in(folders)), tuple(hidden), tuple(_outermost(unseen))
+        folders=tuple(folders),
+        caches=tuple(caches),
+        builds=tuple(builds),
+        covered=tuple(_credentials_in(folders)),
+        hidden=tuple(hidden),
+        hidden_interpreters=tuple(_outermost(unseen)),
     )
 
 
 def _known_folders(home: str) -> Iterator[str]:
     for place in (*(os.path.join(home, name) for name in KNOWN), BREW):
-        if os.path.isdir(place) and not _keeps_credentials(place, home):
+        if _may_be_shown(place, home):
             yield place
 
 
@@ -151,10 +173,39 @@ def _needed_with(folder: str, home: str, known: Mapping[str, str]) -> list[str]:
     return [place for name in wanted if (place := os.path.join(home, name)) in known]
 
 
-def _downloads_of(root: str, home: str, known: Mapping[str, str]) -> Iterator[str]:
+def _downloads_of(root: str, home: str, environ: Mapping[str, str]) -> Iterator[str]:
     for manifest, names in _DOWNLOADS:
-        if os.path.isfile(os.path.join(root, manifest)):
-            yield from (place for name in names if (place := os.path.join(home, name)) in known)
+        if _has(root, manifest):
+            places = (_place_of(name, home, environ) for name in names)
+            yield from (place for place in places if _may_be_shown(place, home) and not _is_visible(place, root))
+
+
+def _place_of(name: str, home: str, environ: Mapping[str, str]) -> str:
+    """Return where the folder lies that is `name` in a home whose user has not moved it."""
+    for usual, variable in _MOVED:
+        moved = environ.get(variable, "").split(os.pathsep)[0]
+        if os.path.isabs(moved) and _is_in(name, usual):
+            return os.path.join(moved, name[len(usual) :].lstrip("/")).rstrip("/")
+    return os.path.join(home, name)
+
+
+def _named_by_variables(environ: Mapping[str, str], home: str) -> Iterator[str]:
+    """Yield the installations that variables name, as `PATH` names its folders."""
+    for variable in TOOLS:
+        named = environ.get(variable, "").split(os.pathsep)[0].rstrip("/")
+        if os.path.isabs(named):
+            places = [os.path.join(named, part) for part in _PARTS[variable]] if variable in _PARTS else [named]
+            yield from (
+                name for place in places if _may_be_shown(place, home) for name in {place, os.path.realpath(place)}
+            )
+
+
+def _has(root: str, manifest: str) -> bool:
+    return os.path.isfile(os.path.join(root, manifest))
+
+
+def _may_be_shown(folder: str, home: str) -> bool:
+    return os.path.isdir(folder) and not _keeps_credentials(folder, home)
 
 
 def _keeps_credentials(folder: str, home: str) -> bool:

@@ -117,14 +117,15 @@ class CommandLayers:
             output_bytes=said.command_output_bytes,
             layer_bytes=said.command_layer_mb * MIB,
         )
+        builds = () if self._on_disk else self.toolchains.builds  # on disk nothing beside the project is written
         return Command(
             said.root,
             line,
             limits,
             network,
             hosts,
-            read_only=(*self.readable, *self.toolchains.folders),
-            caches=self.toolchains.caches,
+            read_only=(*self.readable, *self.toolchains.folders, *builds),
+            caches=(*self.toolchains.caches, *builds),
             skills=self.skills,
             covered=self.toolchains.covered,
             secrets=secrets,
