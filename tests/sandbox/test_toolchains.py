@@ -201,6 +201,13 @@ def test_an_installation_that_a_variable_names_is_shown_without_its_credentials(
     assert short(moved, shown) == ["cargo/bin", "cargo/registry", "go/pkg/mod", "pyenv", "rustup"]
 
 
+def test_rust_is_found_where_only_cargo_has_another_place(home: Path, tmp_path: Path) -> None:
+    moved = program(tmp_path / "cargo/bin/cargo").parent
+    environ = {"HOME": str(home), "PATH": str(moved), "CARGO_HOME": str(moved.parent)}
+    shown = find_toolchains(str(home / "project"), environ).folders
+    assert shown == (str(moved), str(home / ".rustup"))
+
+
 @pytest.mark.parametrize("named", [".", ".ssh", "own/.config", "no/such"])
 def test_a_variable_opens_no_folder_that_keeps_credentials(home: Path, named: str) -> None:
     (home / "own/.config").mkdir(parents=True)
@@ -241,3 +248,34 @@ def test_the_certificates_of_a_company_are_found(home: Path, tmp_path: Path, mon
     line = 'cat "$NODE_EXTRA_CA_CERTS"; echo "${SSL_CERT_FILE-none}"'
     with run(Command(project, line, read_only=tools.folders)) as done:
         assert done.output == "trusted\nnone\n"
+
+
+def test_a_build_knows_of_a_mirror_and_of_no_password(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program(
+        home / ".cargo/config.toml",
+        '[source.crates-io]\nreplace-with = "mirror"\n[source.mirror]\nregistry = "https://anna:canary@mirror.example"\n'
+        '[registries.own]\ntoken = "canary"\n',
+    )
+    program(home / "project/Cargo.toml")
+    monkeypatch.setenv("HOME", str(home))
+    project = str(home / "project")
+    tools = find_toolchains(project, os.environ)
+    line = "cat ~/.cargo/config.toml && touch ~/.cargo/lock && ls ~/.cargo"
+    with run(Command(project, line, read_only=tools.folders, settings=tools.settings)) as done:
+        assert done.output == (
+            '[source.crates-io]\nreplace-with = "mirror"\n[source.mirror]\nregistry = "https://mirror.example"\n'
+            '[registries.own]\ntoken = ""\nconfig.toml\nlock\nregistry\n'
+        )
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root works in somebody else's project")
+def test_tools_write_beside_what_is_shown_in_somebody_elses_project(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program(home / "project/Cargo.toml")
+    os.chown(home / "project", 12345, 12345)
+    monkeypatch.setenv("HOME", str(home))
+    project = str(home / "project")
+    tools = find_toolchains(project, os.environ)
+    with run(Command(project, "id -u && touch ~/.cargo/lock", read_only=tools.folders)) as done:
+        assert (done.output, done.exit_code) == ("12345\n", 0)

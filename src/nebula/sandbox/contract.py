@@ -38,6 +38,8 @@ class Command:
     """Directories and files outside the project that the command may read."""
     caches: tuple[str, ...] = ()
     """Directories in what may be read into which the command may write as well; what it writes is thrown away."""
+    settings: tuple[tuple[str, str], ...] = ()
+    """Path and text of files that are made for it in its home."""
     skills: tuple[str, ...] = ()
     """Folders that the command may read, though they may lie in what is otherwise covered or hidden."""
     covered: tuple[str, ...] = ()

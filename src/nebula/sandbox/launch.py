@@ -86,6 +86,7 @@ class Launch:
             "covered": self._covered(as_root),
             "read_only": [path for path in self._read_only() if os.path.exists(path)],
             "caches": [path for path in command.caches if os.path.isdir(path)],
+            "settings": dict(command.settings),
             "skills": [path for path in command.skills if os.path.isdir(path)],
             "network": command.network,
             "proxy": bool(command.hosts),

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from nebula.sandbox.environment import ENVIRONMENTS, TOOLS, certificates, home_folder
+from nebula.sandbox.tool_settings import GRADLE, cleaned_tool_settings
 from nebula.value import value
 
 KNOWN: Final = (
@@ -29,7 +30,6 @@ KNOWN: Final = (
 BREW: Final = "/home/linuxbrew/.linuxbrew"
 _TOGETHER = ((".cargo/bin", (".rustup", ".cargo/registry", ".cargo/git")), ("go/bin", ("go/pkg/mod",)))
 """What the programs of one folder look for in others."""
-_GRADLE = ("build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts")
 _DOWNLOADS = (
     ("package.json", (".cache/node/corepack", ".local/share/pnpm", ".yarn/berry/cache")),
     ("pyproject.toml", (".cache/pypoetry/virtualenvs",)),
@@ -37,7 +37,7 @@ _DOWNLOADS = (
     ("go.mod", ("go/pkg/mod",)),
     ("Cargo.toml", (".cargo/registry", ".cargo/git")),
     ("pom.xml", (".m2/repository", ".m2/wrapper/dists")),
-    *((name, (".gradle/caches/modules-2", ".gradle/wrapper/dists", ".m2/repository")) for name in _GRADLE),
+    *((name, (".gradle/caches/modules-2", ".gradle/wrapper/dists", ".m2/repository")) for name in GRADLE),
 )
 """Where the packages lie that a project of a kind has had downloaded, the package manager itself in the version that
 it names among them: without a network there is no other source."""
@@ -69,6 +69,8 @@ class Toolchains:
     """Downloads among them, in which build tools take locks and unpack what they need."""
     builds: tuple[str, ...] = ()
     """What compilers keep of earlier builds: of use only where they may write into it as well."""
+    settings: tuple[tuple[str, str], ...] = ()
+    """Path and text of what build tools are told in the home, without credentials."""
     covered: tuple[str, ...] = ()
     """Credentials in them, which read as empty."""
     hidden: tuple[str, ...] = ()
@@ -93,7 +95,7 @@ def find_toolchains(root: str, environ: Mapping[str, str]) -> Toolchains:
     programs = list(_programs_of_environments(root))
     for program in programs:
         shown |= _known_around(program, known)
-    shown |= {place for each in shown for place in _needed_with(each, home, known)}
+    shown |= {place for each in shown for place in _needed_with(each, home, environ)}
     caches = sorted(set(_downloads_of(root, home, environ)))
     shown |= set(caches)
     builds = [place for name, kept in _BUILDS if _has(root, name) and _may_be_shown(place := f"{home}/{kept}", home)]
@@ -107,6 +109,7 @@ def find_toolchains(root: str, environ: Mapping[str, str]) -> Toolchains:
         folders=tuple(folders),
         caches=tuple(caches),
         builds=tuple(builds),
+        settings=tuple(cleaned_tool_settings(root, home)),
         covered=tuple(_credentials_in(folders)),
         hidden=tuple(hidden),
         hidden_interpreters=tuple(_outermost(unseen)),
@@ -168,9 +171,10 @@ def _folder_around(program: str, home: str) -> str:
     return folder if os.path.basename(folder) != "bin" or _keeps_credentials(around, home) else around
 
 
-def _needed_with(folder: str, home: str, known: Mapping[str, str]) -> list[str]:
-    wanted = [name for first, others in _TOGETHER if folder == os.path.join(home, first) for name in others]
-    return [place for name in wanted if (place := os.path.join(home, name)) in known]
+def _needed_with(folder: str, home: str, environ: Mapping[str, str]) -> list[str]:
+    of_it = (others for first, others in _TOGETHER if folder == _place_of(first, home, environ))
+    places = [_place_of(name, home, environ) for others in of_it for name in others]
+    return [place for place in places if _may_be_shown(place, home)]
 
 
 def _downloads_of(root: str, home: str, environ: Mapping[str, str]) -> Iterator[str]:

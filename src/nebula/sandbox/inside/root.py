@@ -37,6 +37,7 @@ def build(config: dict[str, Any]) -> tuple[int, int, MemorySpace | DiskSpace]:
     stage, layer = [path for path in _STAGES if os.path.isdir(path)][:2]
     mounts.mount("tmpfs", stage, "mode=755,size=16m,nr_inodes=16384", _SAFE)
     space = _make_own_folders(layer, config)
+    _fill_home(f"{layer}/home", config)
     sides = layer if disk is None else f"/proc/self/fd/{disk}"
     upper = _make_sides(sides, project, config)
     _put_system(stage, sources.pop("system"))
@@ -107,6 +108,30 @@ def _make_own_folders(layer: str, config: dict[str, Any]) -> MemorySpace:
         os.chmod(f"{layer}/{name}", mode)
     os.chown(f"{layer}/home", *config["user"])
     return MemorySpace(os.open(layer, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
+
+
+def _fill_home(own: str, config: dict[str, Any]) -> None:
+    """Put what the command is told into its home, with folders that are its own: so are those around what it may read,
+    since tools write beside that."""
+    home: str = config["home"]
+    for path in (*config["read_only"], *config["settings"]):
+        if _holds(home, path):
+            _make_own(os.path.dirname(path[len(home) :]), own, config["user"])
+    for path, text in config["settings"].items():
+        if _holds(home, path):
+            place = own + path[len(home) :]
+            with open(place, "w", encoding="utf-8") as file:
+                file.write(text)
+            os.chown(place, *config["user"])
+
+
+def _make_own(path: str, top: str, user: tuple[int, int]) -> None:
+    place = top
+    for name in filter(None, path.split("/")):
+        place = f"{place}/{name}"
+        if not os.path.isdir(place):
+            os.mkdir(place, 0o755)
+            os.chown(place, *user)
 
 
 def _make_sides(sides: str, project: int, config: dict[str, Any]) -> int:

@@ -126,6 +126,7 @@ class CommandLayers:
             hosts,
             read_only=(*self.readable, *self.toolchains.folders, *builds),
             caches=(*self.toolchains.caches, *builds),
+            settings=self.toolchains.settings,
             skills=self.skills,
             covered=self.toolchains.covered,
             secrets=secrets,
