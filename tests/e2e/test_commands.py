@@ -303,6 +303,11 @@ class TestWithoutYes:
         assert (told["exit_code"], told["changed"]) == (0, [])
         assert not (project / "a.log").exists()
 
+    def test_the_model_knows_that_what_git_ignores_was_dropped(self, bench, project: Path) -> None:
+        done, told, _ = ran(bench, "mkdir -p node_modules/left && touch node_modules/left/index.js")
+        assert done.code == 0 and told["changed"] == [] and not (project / "node_modules/left").exists()
+        assert "node_modules/" in told["remark"] and "this was dropped" in told["remark"]
+
     def test_the_network_is_refused(self, bench, project: Path) -> None:
         done, told, _ = ran(bench, "echo ran", "--yes", network=True)
         assert done.code == 2

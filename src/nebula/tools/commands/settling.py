@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from nebula.workspace.local import LocalWorkspace
 
 NOT_APPLIED = "The user did not allow what the command changed; nothing was applied. Do not try it again."
+IGNORED_DROPPED = "Nobody is there to ask, so this was dropped. A later command that needs it has to make it again."
 REPOSITORY = "It changes the repository itself, not restorable by undo: {what}. A yes is for this one command."
 LEFT_OUT = "A command's changes under .git were left out: {what}. To allow them add {options}"
 LEFT_OUT_AS_CHANGED = "A command's changes under .git were left out, because it changed meanwhile: {what}."
@@ -61,8 +62,9 @@ class Settling:
         return await asyncio.to_thread(read_command_changes, self.result, self.workspace.allowing(*allowed))
 
     async def _settle(self, changes: CommandChanges, named: tuple[str, ...]) -> Outcome:
-        if changes.is_minor or (not changes.proposed and not changes.repository and self.approvals.by_rule == "no"):
-            return Outcome.ok(self.report([], map(str, changes.remarks())))
+        if changes.is_minor or (changes.is_ignored and self.approvals.by_rule == "no"):
+            dropped = [IGNORED_DROPPED] if changes.is_ignored else []
+            return Outcome.ok(self.report([], [*map(str, changes.remarks()), *dropped]))
         decision = await self.decide(changes, named)
         meant = changes.meant(decision.paths)
         decision = await self.approvals.heed_hooks(decision, self.call, self.call.use.orig_name, meant)
