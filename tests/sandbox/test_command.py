@@ -197,6 +197,23 @@ def test_too_many_processes_end_it(project: Path) -> None:
     assert (done.exit_code, done.stopped) == (None, "processes")
 
 
+MANY_THREADS = (
+    "import threading; threading.stack_size(1 << 16); leave = threading.Event(); made = []\n"
+    "while len(made) < {wanted}:\n"
+    "    made.append(threading.Thread(target=leave.wait))\n"
+    "    try: made[-1].start()\n"
+    "    except RuntimeError: made.pop(); break\n"
+    "print(len(made)); leave.set()"
+)
+
+
+def test_threads_are_no_processes_and_have_a_bound_of_their_own(project: Path) -> None:
+    done = ran(project, f'/usr/bin/python3 -c "{MANY_THREADS.format(wanted=1000)}"', processes=400)
+    assert (done.exit_code, done.output) == (0, "1000\n"), "as many as a server's test suite has"
+    done = ran(project, f'/usr/bin/python3 -c "{MANY_THREADS.format(wanted=2000)}"', processes=40)
+    assert done.exit_code == 0 and int(done.output) <= 40 * 8 + 16
+
+
 def test_a_full_layer_ends_it_and_proposes_nothing(project: Path) -> None:
     done = run(Command(str(project), "cat /dev/zero > big; sleep 60", Limits(layer_bytes=8 * MIB, timeout_s=60)))
     assert (done.exit_code, done.stopped, done.changes.paths) == (None, "layer", ())

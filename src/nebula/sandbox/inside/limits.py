@@ -15,6 +15,9 @@ from itertools import takewhile
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _FEWEST_PIDS = 301
 _OWN_PROCESSES = 16
+_THREADS_EACH = 8
+"""To the kernel a thread counts as a process. A test suite of a server easily has a thousand, and if it gets no more it
+is not ended: it fails in odd places, or waits for ever. So the kernel's bound is wider than what is counted."""
 _NAMESPACED_PID_MAX = (6, 14)
 _LEAST_SHARED = 1 << 30
 _PATIENCE_S = 2.0
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
 def set_limits(processes: int, layer_bytes: int) -> None:
     _set_limit(resource.RLIMIT_CORE, 0)
     _set_limit(resource.RLIMIT_FSIZE, layer_bytes)
-    _set_limit(resource.RLIMIT_NPROC, processes + _OWN_PROCESSES)
+    _set_limit(resource.RLIMIT_NPROC, processes * _THREADS_EACH + _OWN_PROCESSES)
 
 
 def _set_limit(which: int, wanted: int) -> None:
@@ -43,7 +46,7 @@ def limit_pids(processes: int) -> None:
         return
     try:
         with open("/proc/sys/kernel/pid_max", "w", encoding="ascii") as file:
-            file.write(str(max(_FEWEST_PIDS, processes + _OWN_PROCESSES)))
+            file.write(str(max(_FEWEST_PIDS, processes * _THREADS_EACH + _OWN_PROCESSES)))
     except OSError:
         return  # RLIMIT_NPROC and the watch remain
 
