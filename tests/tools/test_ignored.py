@@ -105,3 +105,16 @@ def test_installed_packages_are_counted_even_where_some_were_there(project: Path
     (project / ".git/info/exclude").write_text("node_modules/\n")
     gone = LayerChange("node_modules/left/index.js", "deleted", FILE, None)
     assert split_ignored(str(project), [gone], layer) == SplitChanges((), (gone,))
+
+
+@pytest.mark.parametrize(
+    ("script", "is_counted"), [("build.gradle", True), ("build.gradle.kts", True), ("Makefile", False)]
+)
+def test_what_gradle_made_before_is_counted_and_other_builds_are_named(
+    project: Path, layer: Layer, script: str, is_counted: bool
+) -> None:
+    (project / script).touch()
+    report = LayerChange("build/reports/index.html", "changed", FILE, FILE)
+    found = split_ignored(str(project), [report], layer)
+    (project / script).unlink()  # the other tests know nothing of it
+    assert found == (SplitChanges((), (report,)) if is_counted else SplitChanges((report,)))

@@ -13,6 +13,7 @@ from typing import Final
 from nebula.git import GitFailed, innermost_repository, safe_git
 from nebula.sandbox.contract import LayerChange
 from nebula.sandbox.layer import Layer
+from nebula.sandbox.tool_settings import GRADLE
 from nebula.value import value
 from nebula.workspace.guard.paths import folders_above
 
@@ -26,6 +27,9 @@ CACHES: Final = frozenset(
 INSTALLED: Final = frozenset({"node_modules", ".venv", "venv", "target"})
 """Folders that a package manager or a compiler fills. Where git ignores them, what stood in them is counted like what
 is new: a single `npm ci` would otherwise propose, and keep for undo, tens of thousands of files."""
+_MADE_BY_GRADLE = "build"
+"""The same, where it lies beside a script of Gradle: every test run writes its reports there. Elsewhere the name says
+nothing."""
 _RULE_BYTES = 500
 """The most that is read of a `.gitignore` which may say no more than that all is ignored."""
 
@@ -45,6 +49,7 @@ def split_ignored(root: str, changes: Iterable[LayerChange], layer: Layer) -> Sp
     caches = {_name_of(change) for change in changes if not CACHES.isdisjoint(change.path.split("/"))}
     tracked = _tracked_paths(root, changes) if self_ignored or caches - ignored else set()
     there = {change.path for change in changes if change.before is not None}
+    installed = {name for name in ignored if _is_installed(root, name)}
     left: list[LayerChange] = []
     kept: list[LayerChange] = []
     for change in changes:
@@ -52,7 +57,7 @@ def split_ignored(root: str, changes: Iterable[LayerChange], layer: Layer) -> Sp
         is_known = change.path in tracked
         if name in caches and not is_known:
             continue
-        is_old = change.path in there and not (name in ignored and _is_installed(change.path))
+        is_old = change.path in there and name not in installed
         (left if name in ignored | self_ignored and not is_known and not is_old else kept).append(change)
     above = {folder for change in kept if not change.is_folder for folder in folders_above(change.path)}
     needed = [change for change in left if change.is_folder and change.path in above]
@@ -66,8 +71,12 @@ def _name_of(change: LayerChange) -> str:
     return f"{change.path}/" if change.is_folder else change.path
 
 
-def _is_installed(path: str) -> bool:
-    return not INSTALLED.isdisjoint(path.split("/"))
+def _is_installed(root: str, path: str) -> bool:
+    parts = path.split("/")
+    if not INSTALLED.isdisjoint(parts):
+        return True
+    above = parts[: parts.index(_MADE_BY_GRADLE)] if _MADE_BY_GRADLE in parts else None
+    return above is not None and any(os.path.isfile(os.path.join(root, *above, name)) for name in GRADLE)
 
 
 def _ignored_paths(root: str, changes: list[LayerChange]) -> set[str]:
