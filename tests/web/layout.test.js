@@ -283,3 +283,14 @@ test("each conversation stands as high as it can, and of several such places in 
   });
   assert.deepEqual(packed([{ width: 5000, rows: 90 }], { rowHeight: 116, shape: 0.7 }), [{ left: 0, row: 0 }]);
 });
+
+test("room to grow is given up where the titles of all could not be read for it", () => {
+  const talk = (/** @type {number} */ lanes, /** @type {number} */ rows) => ({
+    width: lanes * 272 + 48,
+    rows: rows + 1,
+  });
+  const extents = [talk(2, 3), talk(1, 3), talk(2, 2), talk(1, 1), talk(1, 3), talk(1, 2), talk(3, 3), talk(2, 4)];
+  const corners = packed(extents, { rowHeight: 116, shape: 0.7 });
+  assert.ok(Math.max(...corners.map(({ left }, number) => left + extents[number].width)) / 0.7 <= 2000);
+  assert.ok(Math.max(...corners.map(({ row }, number) => row + extents[number].rows)) * 116 <= 2000);
+});

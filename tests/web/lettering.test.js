@@ -13,6 +13,14 @@ test("a word that has room on the next line is not parted", () => {
   assert.deepEqual(lines("More about step 1: containers"), ["More about", "step 1: conta…"]);
 });
 
+test("Japanese is parted where a phrase ends, if that leaves the line well filled", () => {
+  assert.deepEqual(lines("クライアントごとの要求をどう制限すればよいですか", 3)[0], "クライアントごとの要求をどう");
+  assert.deepEqual(lines("どちらがテストしやすく、本番で一年使うか", 3)[0], "どちらがテストしやすく、");
+  assert.deepEqual(lines("Retry-After の拒否ヘッダー", 3), ["Retry-After の", "拒否ヘッダー"]);
+  assert.deepEqual(lines("Retry-After ヘッダー", 3), ["Retry-After", "ヘッダー"]);
+  assert.deepEqual(lines("上限トークンバケットクライアント制限", 3)[0], "上限トークンバケットクライア");
+});
+
 test("a word longer than a line is parted, and Japanese anywhere", () => {
   assert.deepEqual(lines("antidisestablishmentarianism", 3), ["antidisestabli", "shmentarianism"]);
   assert.deepEqual(lines("CI が遅いのはなぜですか、教えて"), ["CI が遅いのはなぜですか、", "教えて"]);

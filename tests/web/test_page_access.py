@@ -49,7 +49,7 @@ def by_key(key):
 
 SHEETS = (
     open_help,
-    *map(by_key, ("l", "E", "N", "w")),
+    *map(by_key, ("l", "N", "w")),
     open_palette,
     lambda page: page.locator("#figures").click(),
     lambda page: page.locator(".selected .files-of").click(),
@@ -91,6 +91,10 @@ async def test_axe_finds_nothing_of_weight(bench, look):
                 assert await page.evaluate(FIND) == [], opened
                 await page.keyboard.press("Escape")
                 await expect(page.locator("#dialog")).to_be_hidden()
+            await by_key("E")(page)
+            await expect(page.locator("#transcript .correcting textarea").first).to_be_focused()
+            assert await page.evaluate(FIND) == []
+            await page.keyboard.press("Escape")
             await page.fill("#prompt", "/")
             await expect(page.locator("#slash-list li")).to_have_count(1)
             assert await page.evaluate(FIND) == []

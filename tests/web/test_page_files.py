@@ -159,7 +159,7 @@ async def test_several_turns_are_chosen_deleted_and_brought_back(bench):
                 await expect(page.locator('[aria-selected="true"]')).to_have_count(2)
                 await page.get_by_role("button", name="Delete 2").click()
                 await expect(page.locator("#dialog")).to_contain_text("Delete 2 turns")
-                await page.locator("#dialog").get_by_role("button", name="Yes").click()
+                await page.locator("#dialog").get_by_role("button", name="Delete 2").click()
                 await expect(page.get_by_role("treeitem")).to_have_count(1)
                 await bring_back()
                 await expect(page.get_by_role("treeitem")).to_have_count(3)

@@ -124,7 +124,7 @@ async def test_who_deletes_a_flow_goes_on_in_one_that_is_not_put_away(bench):
             async with browsing(server, viewport=WIDE) as page:
                 await expect(page.locator("#flows option")).to_have_text(["main", "older"])
                 await command(page, "Delete this flow")
-                await page.get_by_role("button", name="Yes", exact=True).click()
+                await page.get_by_role("button", name="Delete this flow", exact=True).click()
                 await expect(page.locator("#flows option:checked")).to_have_text("older")
 
 

@@ -31,15 +31,26 @@ async def test_a_turn_is_corrected_in_place(bench):
             await (await row(page, "two")).click()
             await expect(page.locator("#transcript")).to_contain_text("answer to two")
             await command(page, "Correct this turn")
-            await page.locator("#dialog textarea[name=response]").fill("a better answer")
-            await page.locator("#dialog textarea[name=summary]").fill("in short")
-            await page.locator("#dialog input[name=tags]").fill("a, b")
-            await page.locator("#dialog button.primary").click()
+            turn = page.locator("#transcript .selected")
+            await expect(turn.get_by_label("Prompt")).to_be_focused()
+            await turn.get_by_label("Answer").fill("a better answer")
+            await (await row(page, "one")).click()  # what was typed waits there
+            await expect(page.locator("#transcript .correcting")).to_have_count(0)
+            await (await row(page, "two")).click()
+            await expect(turn.get_by_label("Answer")).to_have_value("a better answer")
+            await turn.get_by_label("Summary").fill("in short")
+            await turn.get_by_label("Tags").fill("a, b")
+            await page.keyboard.press("Control+Enter")
+            await expect(page.locator("#transcript .correcting")).to_have_count(0)
             await expect(page.locator("#transcript")).to_contain_text("a better answer")
             node = (await client.ask("get_node", node_id=second))["data"]
             assert (node["prompt"], node["summary"], node["tags"]) == ("two", "in short", ["a", "b"])
             await page.keyboard.press("Control+z")
             await expect(page.locator("#transcript")).to_contain_text("answer to two")
+            await page.keyboard.press("E")
+            await page.keyboard.type("no, ")
+            await page.keyboard.press("Escape")
+            await expect(page.locator("#transcript .selected .prompt")).to_have_text("Youtwo")
 
 
 async def test_a_branch_is_named_moved_and_deleted_at_once(bench):
@@ -78,7 +89,7 @@ async def test_a_flow_is_counted_and_deleted_and_a_branch_shared(bench):
                 await expect(page.locator("#dialog")).to_contain_text("Turns4")
                 await page.keyboard.press("Escape")
                 await command(page, "Delete this flow")
-                await page.get_by_role("button", name="Yes", exact=True).click()
+                await page.get_by_role("button", name="Delete this flow", exact=True).click()
                 await expect(await row(page, "three")).to_have_count(0)
                 assert (await client.ask("list_flows"))["data"]["flows"] == []
                 await page.locator("#outline .tree").focus()

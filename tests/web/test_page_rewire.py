@@ -193,7 +193,7 @@ async def test_summaries_are_asked_for_counted_and_stopped(bench):
             await page.get_by_role("button", name="Build summaries").click()
             await expect(page.locator("#dialog")).to_contain_text("summarise 6 turns")
             assert model.turns == []
-            await page.get_by_role("button", name="Yes", exact=True).click()
+            await page.get_by_role("button", name="Build", exact=True).click()
             await expect(page.locator(".below")).to_contain_text("Building 2 of 6")
             await page.locator(".below").get_by_role("button", name="Stop").click()
             held.release()

@@ -34,9 +34,16 @@ def filled(words: str, **fields: str) -> Step:
         await command(page, words)
         for name, text in fields.items():
             await page.locator(f"{DIALOG} [name={name}]").fill(text)
-        await page.locator(f"{DIALOG} button.primary").click()
+        await page.locator(f"{DIALOG} :is(.primary, .danger)").click()
 
     return run
+
+
+async def correct(page: Page) -> None:
+    await command(page, "Correct this turn")
+    for name, text in {"prompt": "asked", "response": "better", "summary": "in short", "tags": "a, b"}.items():
+        await page.locator(f"#transcript .correcting [name={name}]").fill(text)
+    await page.keyboard.press("Control+Enter")
 
 
 def plain(words: str) -> Step:
@@ -67,7 +74,7 @@ async def write_tag(page: Page) -> None:
 
 
 OPERATIONS: dict[str, Step] = {
-    "texts": filled("Correct this turn", prompt="asked", response="better", summary="in short", tags="a, b"),
+    "texts": correct,
     "a tag where it stands": write_tag,
     "pin": pressed("*"),
     "note": filled("Write a note", note="ask again"),

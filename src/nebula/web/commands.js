@@ -22,6 +22,10 @@ export const withChosen =
     if (selected !== null) act(selected);
   };
 
+// As it stands on the keyboard.
+/** @param {string} key */
+export const shownKey = (key) => key.replace(/^(Ctrl\+)?([A-Z])$/, "$1Shift+$2").toLowerCase();
+
 /** @param {Command[]} commands @param {State} state */
 export function possible(commands, state) {
   return commands.filter((command) => !command.when || command.when(state));

@@ -92,7 +92,7 @@ const graph = createGraph(
 );
 const stage = createStage(find("stage"), choosing);
 const operations = () =>
-  possible(commands, store.state).map(({ name, run }) => ({ name, act: () => run(store.state) }));
+  possible(commands, store.state).map(({ name, keys, run }) => ({ name, keys, act: () => run(store.state) }));
 const reading = { turns, edits, files, choosing, operations };
 const transcript = createTranscript(find("transcript"), reading, loading, selectors, stage.working);
 const composer = createComposer(

@@ -14,7 +14,8 @@ from nebula.server.conversation.protocol import encode
 TITLE_LENGTH = 120
 OPENING_LENGTH = 240
 SEEN_FIRST = 40
-_SIGNS = re.compile(r"[*`#|]+")
+_SIGNS = re.compile(r"^[\s|:-]+$|[*`#|]+", re.MULTILINE)
+"""Marks of Markdown, and lines that are nothing else: the rule below the head of a table."""
 
 
 def title_of(prompt: str) -> str:

@@ -145,8 +145,8 @@ function controls(state, say, { composing: actions, looking, turns }, attach, pr
       <option value="" .selected=${composing.model === ""}>${state.project.model || say("model")}</option>
       ${namedModels(state.models, state.current, composing.model).map(model)}
     </select>
-    ${state.project.root ? raceButton(state, say, race) : nothing}
-    <button type="button" class="quiet" ?disabled=${state.status !== "open"} data-tip=${say("preview_hint")} aria-expanded=${state.preview ? "true" : "false"} @click=${look}>${icon("eye")}<span class="word">${say("preview")}</span></button></div>
+    <span class="others">${state.project.root ? raceButton(state, say, race) : nothing}
+    <button type="button" class="quiet" ?disabled=${state.status !== "open"} data-tip=${say("preview_hint")} aria-expanded=${state.preview ? "true" : "false"} @click=${look}>${icon("eye")}<span class="word">${say("preview")}</span></button></span></div>
     <div class="sends">${stop(state, say, turns)} ${submit(state, say)}</div>`;
 }
 

@@ -6,7 +6,7 @@ import { files } from "../files/files.js";
 import { fileLines } from "../files/lines.js";
 import { figures } from "../figures/figures.js";
 import { linkFlow, linkTurn, nestBranch, noteTurn, renameTag, turnsOutside } from "../graph/mark_sheets.js";
-import { deleteFlow, editTurn, flowFigures, moveBranch, nameBranch } from "../graph/sheets.js";
+import { deleteFlow, flowFigures, moveBranch, nameBranch } from "../graph/sheets.js";
 import { nothing, render } from "../lib/lit.js";
 import { racing } from "../race/race.js";
 import { help, palette } from "./palette.js";
@@ -59,7 +59,6 @@ const SHEETS = {
   count_flow: flowFigures,
   delete: deleting,
   delete_flow: deleteFlow,
-  edit_turn: editTurn,
   figures,
   files,
   help,

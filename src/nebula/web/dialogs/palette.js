@@ -1,6 +1,6 @@
 // The palette finds turns, flows, files, tags and commands by what is typed; the sheet of keys lists the commands.
 
-import { possible } from "../commands.js";
+import { possible, shownKey } from "../commands.js";
 import { html } from "../lib/lit.js";
 import { bar } from "./bar.js";
 import { picker, turnChoices, wanted } from "./picker.js";
@@ -101,5 +101,5 @@ export function help({ say, close, actions }) {
 /** @param {Command} command */
 function keys(command) {
   const shown = command.keys.length > MOST_KEYS ? [`${command.keys[0]}–${command.keys.at(-1)}`] : command.keys;
-  return shown.map((key) => html` <kbd>${key.replace(/^(Ctrl\+)?([A-Z])$/, "$1Shift+$2").toLowerCase()}</kbd>`);
+  return shown.map((key) => html` <kbd>${shownKey(key)}</kbd>`);
 }

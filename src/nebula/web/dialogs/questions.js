@@ -1,8 +1,9 @@
 // What is asked before something is done: the name of a flow, whether to build, whether to delete several turns.
 
 import { fieldOf } from "../lib/dom.js";
-import { html } from "../lib/lit.js";
+import { html, nothing } from "../lib/lit.js";
 import { continuing } from "../state/here.js";
+import { bar } from "./bar.js";
 
 /** @import { Say } from "../lib/words.js" */
 /** @import { Sheet } from "./dialogs.js" */
@@ -17,9 +18,23 @@ export function naming({ state, say, actions: { edits, loading }, close }) {
     if (renaming) edits.renameFlow(name);
     else if (await edits.createFlow(name)) loading.chooseFlow(name);
   };
-  return html`<h2 id="dialog-title">${say(`cmd_${state.view.dialog}`)}</h2>
+  const now = renaming ? state.flow.name : "";
+  return named(say(`cmd_${state.view.dialog}`), say, close, submit, { label: say("flow_name"), now });
+}
+
+/**
+ * A name, asked for in one line.
+ * @param {string} title
+ * @param {Say} say
+ * @param {() => void} close
+ * @param {(event: Event) => void} submit
+ * @param {{ label: string, now?: string, about?: string, may?: "be empty" }} field
+ */
+export function named(title, say, close, submit, { label, now = "", about = "", may }) {
+  return html`${bar(title, say, close)}
+    ${about ? html`<p class="hint">${about}</p>` : nothing}
     <form @submit=${submit}>
-      <input name="name" type="text" autocomplete="off" required aria-label=${say("flow_name")} .value=${renaming ? state.flow.name : ""}>
+      <input name="name" type="text" autocomplete="off" ?required=${!may} placeholder=${label} aria-label=${label} .value=${now}>
       <button type="submit" class="primary">${say("save")}</button>
     </form>`;
 }
@@ -27,22 +42,38 @@ export function naming({ state, say, actions: { edits, loading }, close }) {
 /** @param {Sheet} sheet */
 export function building({ state, say, actions, close }) {
   const text = say("ask_build", { count: state.view.due.length });
-  return asked(say("build"), text, say, close, actions.summaries.build);
+  return asked(say("build"), text, say, close, actions.summaries.build, { yes: say("build_now") });
 }
 
 /** @param {Sheet} sheet */
 export function deleting({ state, say, actions, close }) {
   const ids = continuing(state);
-  return asked(say("delete"), say("ask_delete", { count: ids.length }), say, close, () => actions.edits.remove(ids));
+  const how = { yes: say("delete_several", { count: ids.length }), kind: "danger" };
+  return asked(
+    say("delete"),
+    say("ask_delete", { count: ids.length }),
+    say,
+    close,
+    () => actions.edits.remove(ids),
+    how,
+  );
 }
 
-/** @param {string} title @param {string} text @param {Say} say @param {() => void} close @param {() => void} act */
-function asked(title, text, say, close, act) {
+/**
+ * Whether something shall be done: the button says what.
+ * @param {string} title
+ * @param {string} text
+ * @param {Say} say
+ * @param {() => void} close
+ * @param {() => void} act
+ * @param {{ yes: string, kind?: string }} how
+ */
+export function asked(title, text, say, close, act, { yes, kind = "primary" }) {
   const agree = () => {
     close();
     act();
   };
-  return html`<h2 id="dialog-title">${title}</h2>
+  return html`${bar(title, say, close)}
     <p>${text}</p>
-    <button type="button" class="primary" @click=${agree}>${say("yes")}</button> <button type="button" @click=${close}>${say("no")}</button>`;
+    <div class="ends"><button type="button" @click=${close}>${say("cancel")}</button><button type="button" class=${kind} @click=${agree}>${yes}</button></div>`;
 }

@@ -42,7 +42,7 @@ function measured(all, say) {
   const one = (/** @type {ReturnType<typeof measures>[number]} */ { name, shown, of }) =>
     html`<li><b>${shown}</b><span>${say(`kpi_${name}`)}</span><small>${of ? say("counted", { count: of }) : nothing}</small></li>`;
   return html`${known.length ? html`<ul class="measures">${known.map(one)}</ul>` : nothing}
-    ${names.length ? html`<p class="hint">${say("unmeasured", { names: names.join(", ") })}</p>` : nothing}`;
+    ${names.length ? html`<p class="hint">${say("unmeasured", { names: names.join(say("and_then")) })}</p>` : nothing}`;
 }
 
 // The longest is the whole width; every bar has its number beside it.

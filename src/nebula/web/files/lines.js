@@ -27,7 +27,8 @@ export function fileLines({ state, say, actions, close }) {
     actions.choosing.open(id);
   };
   const turns = [...new Set(runs.flatMap((run) => run.node_id ?? []))];
-  const hue = (/** @type {LineRun} */ { node_id: id }) => (id ? ` hue-${(turns.indexOf(id) % COLOURS) + 1}` : "");
+  const hue = (/** @type {LineRun} */ { node_id: id, by }) =>
+    id ? ` hue-${(turns.indexOf(id) % COLOURS) + 1}` : by === "before" ? "" : " others";
   const shown = codes(lines, path);
   const one = (/** @type {LineRun} */ run) => html`<section class="run${hue(run)}" aria-label=${placeOf(run, say)}>
     <p title=${titleOf(run)}>${

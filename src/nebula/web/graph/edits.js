@@ -48,6 +48,8 @@ export function createEdits(store, asking) {
     renameFlow: (name) => asking.carryOut(renaming(flowId(), name)),
     /** @param {string} name */
     createFlow: (name) => asking.carryOut(makingFlow(name)),
+    /** @param {string} id Of the turn whose words become fields; empty for none. */
+    edit: (id) => store.change("view", { to: { editing: id } }),
     /** @param {string} id @param {Record<string, any>} fields */
     correct: (id, fields) => asking.carryOut(undoable("update_node", { node_id: id, ...fields }, "corrected")),
     /** @param {string} id */

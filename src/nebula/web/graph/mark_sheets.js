@@ -2,6 +2,7 @@
 
 import { bar } from "../dialogs/bar.js";
 import { picker, turnChoices, wanted } from "../dialogs/picker.js";
+import { named } from "../dialogs/questions.js";
 import { fieldOf } from "../lib/dom.js";
 import { iconButton } from "../lib/icon.js";
 import { html } from "../lib/lit.js";
@@ -35,12 +36,8 @@ export function nestBranch({ state, say, actions: { edits }, close }) {
     close();
     if (state.selected) edits.nestBranch(state.selected, name);
   };
-  return html`<h2 id="dialog-title">${say("cmd_nest_branch")}</h2>
-    <p>${say("ask_nest")}</p>
-    <form @submit=${submit}>
-      <input name="name" type="text" autocomplete="off" required aria-label=${say("flow_name")}>
-      <button type="submit" class="primary">${say("save")}</button>
-    </form>`;
+  const field = { label: say("flow_name"), about: say("ask_nest") };
+  return named(say("cmd_nest_branch"), say, close, submit, field);
 }
 
 // Which turn shall follow from the chosen one as well: one that would make a circle, or does so already, is not offered.

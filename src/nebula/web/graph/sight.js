@@ -1,7 +1,7 @@
 // What of the picture is in sight: everything while that can be read, else the chosen turn with its conversation; nobody
 // gets lost.
 
-import { boundsOf, boxAt, boxOf, boxOfRegion, detailAt, ROW } from "./layout/geometry.js";
+import { BLANK, boundsOf, boxAt, boxOf, boxOfRegion, detailAt, ROW } from "./layout/geometry.js";
 import { shownFor } from "./layout/placing.js";
 import { centred, filled, fitted, holds, panned, zoomed } from "./layout/viewport.js";
 
@@ -14,6 +14,7 @@ import { centred, filled, fitted, holds, panned, zoomed } from "./layout/viewpor
 /** @typedef {{ card: Box, region: number }} Aim A card, and in which conversation it is, if in one. */
 
 const [NEAREST, FURTHEST] = [0.9, 0.55]; // how a conversation is first seen
+const BESIDE = 10; // pixels that stay free on both sides of everything, however small it is
 const [ABOVE, BELOW] = [48, 58]; // pixels that the buttons above the picture take, and the legend below it
 
 // Where everything is, turns at work included.
@@ -32,7 +33,10 @@ export function whole({ layout, live }) {
 
 /** @param {Sight} view */
 export function everything(view) {
-  return fitted(whole(view), view.size, 1, ABOVE, BELOW);
+  const { size } = view;
+  const fit = (/** @type {number} */ width) => fitted(whole(view), { ...size, width }, 1, ABOVE, BELOW);
+  const beside = Math.max(0, BESIDE - BLANK * fit(size.width).scale);
+  return panned(fit(Math.max(1, size.width - 2 * beside)), -beside, 0);
 }
 
 // At first everything, if its titles can be read then; else the conversation of the chosen turn, or of the newest.

@@ -14,8 +14,10 @@ import { guard, html } from "./lit.js";
 /** @param {string} text @param {Say} say @param {{ path?: string, placed?: boolean }} about `path` tells the language, `placed` whether it is known where the lines are. */
 export function diffOf(text, say, { path = "", placed = true } = {}) {
   return guard([text, path, say], () => {
-    const parts = hunksOf(text).flatMap((hunk) => [
-      element("span", { class: "place" }, placed ? placeOf(hunk, say) : ""),
+    const hunks = hunksOf(text);
+    const isNamed = placed && !(hunks.length === 1 && isWhole(hunks[0]));
+    const parts = hunks.flatMap((hunk) => [
+      element("span", { class: "place" }, isNamed ? placeOf(hunk, say) : ""),
       ...linesOf(hunk, path),
     ]);
     const kind = placed ? "diff" : "diff unplaced";
@@ -28,6 +30,10 @@ export function diffOf(text, say, { path = "", placed = true } = {}) {
 export function hunkOf(hunk, path, label) {
   return element("pre", { class: "diff", tabindex: "0", "aria-label": label }, ...linesOf(hunk, path));
 }
+
+// A file that comes or goes: all of its lines, so that nobody has to be told which.
+/** @param {Hunk} hunk */
+const isWhole = ({ old, now }) => !old || !now;
 
 /** @param {Hunk} hunk @param {Say} say */
 export function placeOf(hunk, say) {

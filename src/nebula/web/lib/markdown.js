@@ -12,7 +12,7 @@ const ANSWERS_OWN = 2; // the heading "Answer"
 const TAGS = new Set("p blockquote ul ol li em strong s a table thead tbody tr th td".split(" "));
 
 /** @typedef {{ copy: string, copied: string, done?: string, todo?: string, open?: string, draw?: string, source?: string, link?: (word: string) => string | null }} Labels `link`: the address of a word that is a path. */
-/** @typedef {{ type: string, tag: string, nesting: number, content: string, markup: string, info: string, children: Token[] | null, attrGet: (name: string) => string | null }} Token */
+/** @typedef {{ type: string, tag: string, nesting: number, content: string, markup: string, info: string, hidden: boolean, children: Token[] | null, attrGet: (name: string) => string | null }} Token */
 
 /** @type {{ parse: (text: string, environment: object) => Token[] } | null} */
 let parser = null;
@@ -114,7 +114,7 @@ function headingLevels(tokens) {
 /** @param {Token} token @param {number} [level] Of a heading. */
 function opened(token, level) {
   if (level) return element(/** @type {"h3"} */ (`h${level}`));
-  if (!TAGS.has(token.tag)) return element("span");
+  if (!TAGS.has(token.tag) || token.hidden) return element("span"); // hidden: an item of a list without blank lines
   if (token.tag === "a") return link(token.attrGet("href"), token.attrGet("title"));
   const start = token.tag === "ol" ? token.attrGet("start") : null;
   const align = /text-align:(center|right)/.exec(token.attrGet("style") ?? "")?.[1];

@@ -30,12 +30,14 @@ import { drawRow, ondrag, onRowKey, rowId, rowOf } from "./rows.js";
  * @property {State["search"] | null} search
  * @property {number} before Where the list was before the search.
  * @property {string | null} selected
+ * @property {Float64Array} tops Where each row begins, and where the last ends.
  * @property {number} height Of a row.
  * @property {number} room
  * @property {string} tall
  */
 
 const ROWS_BEYOND = 8;
+const APART = 10; // pixels above a conversation
 const SEARCH_AFTER_MS = 200;
 
 /** @param {HTMLElement} root @param {OutlineActions} actions @param {{ readonly state: State }} store */
@@ -44,6 +46,7 @@ export function createOutline(root, actions, store) {
   /** @type {OutlineView} */
   const view = {
     rows: [],
+    tops: new Float64Array(1),
     active: 0,
     search: null,
     before: 0,
@@ -102,10 +105,10 @@ export function createOutline(root, actions, store) {
   const onscroll = { handleEvent: () => paint(), passive: true };
 
   function paint() {
-    const { rows, height } = view;
+    const { rows, tops } = view;
     const top = list?.scrollTop ?? 0;
-    const first = Math.max(0, Math.floor(top / height) - ROWS_BEYOND);
-    const last = Math.min(rows.length, Math.ceil((top + view.room) / height) + ROWS_BEYOND);
+    const first = Math.max(0, rowAt(tops, top) - ROWS_BEYOND);
+    const last = Math.min(rows.length, rowAt(tops, top + view.room) + 1 + ROWS_BEYOND);
     const visible = rows.slice(first, last).map((row, offset) => ({ row, place: first + offset }));
     const named = visible.flatMap(({ row }) =>
       row.live || row.day ? [] : [row.id, ...row.merges, row.from ?? row.id],
@@ -113,7 +116,7 @@ export function createOutline(root, actions, store) {
     loading.briefs(named.filter((id) => !state.briefs.has(id)));
     const active = rows[view.active];
     const line = (/** @type {{ row: Row, place: number }} */ { row, place }) =>
-      drawRow(state, say, row, place, place === view.active, height);
+      drawRow(state, say, row, tops[place], place === view.active);
     const isEmpty = !rows.length && !state.search.hits && !state.flow.problem;
     render(
       html`<div class="search">
@@ -140,6 +143,8 @@ export function createOutline(root, actions, store) {
     paint();
     view.rows = rows;
     const found = tree();
+    view.height = parseFloat(getComputedStyle(found).getPropertyValue("--row"));
+    view.tops = topsOf(rows, view.height);
     const measure = () => Object.assign(view, { room: found.clientHeight });
     measure();
     new ResizeObserver(() => {
@@ -160,11 +165,12 @@ export function createOutline(root, actions, store) {
       const searched = isOther(view.search, state.search);
       const cleared = searched && !state.search.hits;
       if (searched && !view.search?.hits) view.before = list?.scrollTop ?? 0;
+      if (rows !== view.rows) view.tops = topsOf(rows, view.height);
       Object.assign(view, { rows, selected: state.selected, search: state.search });
       view.active = Math.max(0, Math.min(place < 0 ? view.active : place, rows.length - 1));
       list ??= begin();
       // First the place, then the rows: what is read here was laid out already, and the rows are drawn once.
-      const tall = `${rows.length * view.height}px`;
+      const tall = `${view.tops[rows.length]}px`;
       const inner = /** @type {HTMLElement} */ (list.firstElementChild);
       if (view.tall !== tall) inner.style.height = view.tall = tall;
       if (searched) list.scrollTop = cleared ? view.before : 0; // who ends a search has the outline back as it was
@@ -192,17 +198,44 @@ function later(run) {
 }
 
 /** @param {HTMLElement} list @param {OutlineView} view @param {number} place */
-function bringIntoSight(list, { height, room }, place) {
-  const top = place * height;
+function bringIntoSight(list, { tops, height, room }, place) {
+  const top = tops[place];
   const now = list.scrollTop;
   if (top < now) list.scrollTop = top;
   else if (top + height > now + room) list.scrollTop = top + height - room;
 }
 
+// Conversations stand a little apart; a list of hits, and what stands below its day, has no need of it.
+/** @param {Row[]} rows @param {number} height */
+function topsOf(rows, height) {
+  const tops = new Float64Array(rows.length + 1);
+  let at = 0;
+  for (let place = 0; place < rows.length; place++) {
+    if (rows[place].kind === "start" && place && !rows[place - 1].day) at += APART;
+    tops[place] = at;
+    at += height;
+  }
+  tops[rows.length] = at;
+  return tops;
+}
+
+// The row at a height: the last that begins at or above it.
+/** @param {Float64Array} tops @param {number} height */
+function rowAt(tops, height) {
+  let [low, high] = [0, tops.length - 1];
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if (tops[middle] <= height) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
+
 /** @param {State} state @param {Say} say @param {Summaries} summaries */
 function below({ building, flow }, say, { askToBuild, stopBuilding }) {
+  if (!building && !flow.nodes.length) return nothing;
   if (!building)
-    return html`<button type="button" class="quiet" ?disabled=${!flow.nodes.length} @click=${askToBuild}>${icon("sparkles")}${say("build")}</button>`;
+    return html`<button type="button" class="quiet" @click=${askToBuild}>${icon("sparkles")}${say("build")}</button>`;
   const words = say("building", building);
   return html`<progress max=${building.total} value=${building.done} aria-label=${words}></progress><span role="status">${words}</span><button type="button" class="quiet" @click=${stopBuilding}>${say("stop")}</button>`;
 }

@@ -23,11 +23,11 @@ export function rowId(id) {
   return `row-${id}`;
 }
 
-/** @param {State} state @param {Say} say @param {Row} row @param {number} place @param {boolean} active @param {number} height */
-export function drawRow(state, say, row, place, active, height) {
-  if (row.live) return liveRow(state, say, row, row.live, place, height);
+/** @param {State} state @param {Say} say @param {Row} row @param {number} top @param {boolean} active */
+export function drawRow(state, say, row, top, active) {
+  if (row.live) return liveRow(state, say, row, row.live, top);
   if (row.day)
-    return html`<div class="day" aria-hidden="true" .style=${`top:${place * height}px`}>${nameOfDay(row.day, state.view.lang)}</div>`;
+    return html`<div class="day" aria-hidden="true" .style=${`top:${top}px`}>${nameOfDay(row.day, state.view.lang)}</div>`;
   const brief = state.briefs.get(row.id);
   const selected = row.id === state.selected;
   const name = (/** @type {string} */ id) => state.briefs.get(id)?.title || "…";
@@ -52,15 +52,15 @@ export function drawRow(state, say, row, place, active, height) {
   const marks = html`${named ? html`<span class="badge named">${named}</span>` : nothing}${merge ? html`${icon("git-merge")}<span class="hidden">${merge}</span>` : nothing}${count("git-branch", row.branches)}${count("file-diff", brief?.files)}${brief?.pinned ? icon("pin") : nothing}${brief?.note ? icon("sticky-note") : nothing}${state.flow.opens?.[row.id] ? icon("workflow") : nothing}`;
   return html`<div id=${rowId(row.id)} class=${classes} role="treeitem" data-id=${row.id} aria-level=${row.level} aria-selected=${selected || picked ? "true" : "false"} draggable="true"
     aria-expanded=${row.holds ? String(!row.folded) : nothing} title=${about || nothing}
-    .style=${`top:${place * height}px;--level:${Math.min(row.level, DEEPEST) - 1}`}><span class="fold">${row.holds ? icon("chevron-down") : nothing}</span>${branch ? html`${icon("corner-down-right")}<span class="hidden">${branch}</span>` : nothing}<span class="title">${title}</span><span class="marks">${marks}</span>${shown ? html`<time class="badge" aria-hidden="true">${shown}</time>` : nothing}</div>`;
+    .style=${`top:${top}px;--level:${Math.min(row.level, DEEPEST) - 1}`}><span class="fold">${row.holds ? icon("chevron-down") : nothing}</span>${branch ? html`${icon("corner-down-right")}<span class="hidden">${branch}</span>` : nothing}<span class="title">${title}</span><span class="marks">${marks}</span>${shown ? html`<time class="badge" aria-hidden="true">${shown}</time>` : nothing}</div>`;
 }
 
-/** @param {State} state @param {Say} say @param {Row} row @param {Live} live @param {number} place @param {number} height */
-function liveRow(state, say, row, live, place, height) {
+/** @param {State} state @param {Say} say @param {Row} row @param {Live} live @param {number} top */
+function liveRow(state, say, row, live, top) {
   const doing = live.kind === "working" ? live.doing || say("working") : say(`live_${live.kind}`);
   const here = state.turn === row.id ? " here" : "";
   return html`<div id=${rowId(row.id)} class="row live ${live.kind}${here}" role="treeitem" data-id=${row.id} aria-level=${row.level} aria-selected="false" title=${doing}
-    .style=${`top:${place * height}px;--level:${Math.min(row.level, DEEPEST) - 1}`}><span class="fold">${icon(SIGNS[live.kind])}</span><span class="hidden">${doing}: </span><span class="title">${titleOf(live, say)}</span></div>`;
+    .style=${`top:${top}px;--level:${Math.min(row.level, DEEPEST) - 1}`}><span class="fold">${icon(SIGNS[live.kind])}</span><span class="hidden">${doing}: </span><span class="title">${titleOf(live, say)}</span></div>`;
 }
 
 /** @param {Event} event @returns {HTMLElement | null} */

@@ -129,7 +129,7 @@ function file(change, place, count, say) {
   return html`<div class="part">
     <input type="checkbox" name="path" value=${path} checked aria-label=${say("take", { path })}>
     <details ?open=${count < 4}>
-      <summary>${key(place)}${icon(sign)}<span class="kind">${kind}</span> ${before ? html`${pathOf(before)} → ` : nothing}${pathOf(path)}${counts(change)}</summary>
+      <summary>${key(place)}${icon(sign)}<span class="kind">${say(`kind_${kind}`)}</span> ${before ? html`${pathOf(before)} → ` : nothing}${pathOf(path)}${counts(change)}</summary>
       ${diff ? diffOf(diff, say, { path }) : nothing}
     </details>
   </div>`;

@@ -13,6 +13,7 @@ import { siblingsOf } from "../state/topology.js";
 import { begin, isOver, LOST } from "../state/turn.js";
 import { acts } from "./acts.js";
 import { checklist } from "./checklist.js";
+import { correcting } from "./correcting.js";
 import { decisionLine } from "./decisions.js";
 import { firstView } from "./first_view.js";
 import { question } from "./question.js";
@@ -26,7 +27,7 @@ import { answerOf, attachments, changedFiles, fork, plain, said, spoken } from "
 /** @import { Topology } from "../state/topology.js" */
 /** @import { Turn } from "../state/turn.js" */
 /** @import { ReadingActions } from "./turn_parts.js" */
-/** @typedef {{ more: number, selected: string | null | undefined, turn: string | null, asked: string, askedAt: number, wanted: string | null, settled: number, counted: string | null }} Aim */
+/** @typedef {{ more: number, selected: string | null | undefined, turn: string | null, asked: string, askedAt: number, wanted: string | null, settled: number, counted: string | null, editing: string }} Aim */
 
 const TURNS_AT_FIRST = 12;
 const MARGIN = 12;
@@ -52,6 +53,7 @@ export function createTranscript(root, actions, loading, selectors, working) {
     wanted: null,
     settled: 0,
     counted: null,
+    editing: "",
   };
   // Bodies and their Markdown come later: what the reader was taken to must not slip away below them.
   const turns = root.appendChild(element("div", { class: "turns" }));
@@ -96,6 +98,7 @@ export function createTranscript(root, actions, loading, selectors, working) {
       turns,
     );
     settle(root, view);
+    focusFields(root, view, state);
     focusQuestion(root, view, turn);
     count(state, view, actions);
   }
@@ -146,6 +149,16 @@ function settle(root, view) {
   const lowest = ask ? ask.offsetTop + ask.offsetHeight + MARGIN - root.clientHeight : 0; // a question is seen, whatever was said before
   root.scrollTop = Math.max(found.offsetTop - MARGIN, lowest);
   view.settled = root.scrollTop;
+}
+
+// What is typed next is meant for the turn that is corrected, and afterwards the keys are the conversation's.
+/** @param {HTMLElement} root @param {Aim} view @param {State} state */
+function focusFields(root, view, { view: { editing } }) {
+  if (editing === view.editing) return;
+  view.editing = editing;
+  const first = /** @type {HTMLElement | null} */ (root.querySelector(".correcting textarea"));
+  const isLost = document.activeElement === document.body;
+  if (editing || isLost) (first ?? root).focus({ preventScroll: true });
 }
 
 // Not onto "yes": a key meant for the text field must not approve anything.
@@ -199,11 +212,13 @@ function drawNode(state, id, topology, say, labels, actions, loading) {
   const titles = merged.map((each) => state.briefs.get(each)?.title ?? "…");
   const { project } = state;
   const alive = state.alive?.nodeId === id ? state.alive : null;
-  return guard([body, title, selected, say, beside.length, titles.join(), project, alive], () => {
+  const edited = selected && state.view.editing === id;
+  return guard([body, title, selected, edited, say, beside.length, titles.join(), project, alive], () => {
     if (!body) return html`<article class="turn waiting" data-id=${id}>${title ?? "…"}</article>`;
     const kind = selected ? "turn selected" : "turn";
     if (body.problem)
       return html`<article class="${kind} warning" data-id=${id}>${say("unreadable", { problem: body.problem })}</article>`;
+    if (edited) return html`<article class=${kind} data-id=${id}>${correcting(body, say, actions.edits)}</article>`;
     const hasFiles = project.root !== "" && (selected || Boolean(body.files?.length));
     return html`<article class=${kind} data-id=${id}>
       ${said("prompt", say("you"), plain(body.prompt))} ${attachments(body)} ${fork(id, topology, beside, say, actions.choosing)}

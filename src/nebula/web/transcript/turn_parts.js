@@ -14,7 +14,7 @@ import { pathOf } from "../lib/path.js";
 /** @import { Body, State } from "../state/state.js" */
 /** @import { Topology } from "../state/topology.js" */
 /** @import { TurnActions } from "./actions.js" */
-/** @typedef {{ turns: TurnActions, edits: Edits, files: FileActions, choosing: Choosing, operations: () => { name: string, act: () => void }[] }} ReadingActions `operations`: what can be done with the chosen turn now. */
+/** @typedef {{ turns: TurnActions, edits: Edits, files: FileActions, choosing: Choosing, operations: () => { name: string, keys: string[], act: () => void }[] }} ReadingActions `operations`: what can be done with the chosen turn now. */
 
 const IMAGES = new Set(["png", "jpeg", "gif", "webp"]);
 

@@ -10,6 +10,8 @@ export const ROW = 116;
 export const EDGE = 18;
 /** The strip above its first card, where its title is. */
 export const HEAD = 40;
+/** What stays blank around everything. */
+export const BLANK = 12;
 const REACH = 6; // pixels around a card that is small
 
 /** @typedef {"far" | "title" | "card"} Detail */
@@ -57,7 +59,7 @@ export function boundsOf({ regions }) {
     all.right = Math.max(all.right, box.right);
     all.bottom = Math.max(all.bottom, box.bottom);
   }
-  return { left: all.left - 12, top: all.top - 12, right: all.right + 12, bottom: all.bottom + 12 };
+  return { left: all.left - BLANK, top: all.top - BLANK, right: all.right + BLANK, bottom: all.bottom + BLANK };
 }
 
 // Places whose cards are at least partly in a box.

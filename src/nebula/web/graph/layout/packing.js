@@ -9,7 +9,8 @@ const STEP = 68; // fine enough for the eye, coarse enough to be quick
 const WASTE = 1.15;
 const GROWTH = 8; // rows that stay free below the first: it is the one that grows
 const FEW = 64; // so many are tried in several widths
-const TRIES = 16;
+const TRIES = 48;
+const READABLE = 2000; // as high may it be for its titles to be read in a panel of usual size
 
 /**
  * Return the upper left corner of each.
@@ -23,14 +24,23 @@ export function packed(extents, room) {
   const area = extents.reduce((sum, each) => sum + each.width * each.rows * rowHeight, 0);
   const widest = extents.reduce((most, each) => Math.max(most, steps(each.width)), 1);
   const guess = Math.max(widest, steps(Math.sqrt(area * WASTE * shape)));
-  if (extents.length > FEW) return inColumns(extents, guess).corners;
-  const more = Math.max(1, Math.ceil((2 * guess - widest) / TRIES));
-  let best = inColumns(extents, widest);
-  for (let columns = widest + more; columns <= 2 * guess; columns += more) {
-    const next = inColumns(extents, columns);
+  if (extents.length > FEW) return inColumns(extents, guess, GROWTH).corners;
+  const widths = { widest, most: 2 * guess };
+  const growing = smallest(extents, room, widths, GROWTH);
+  if (sizeOf(growing, room) <= READABLE) return growing.corners;
+  const close = smallest(extents, room, widths, 0);
+  return (sizeOf(close, room) <= READABLE ? close : growing).corners;
+}
+
+/** @param {Extent[]} extents @param {Room} room @param {{ widest: number, most: number }} widths @param {number} growth */
+function smallest(extents, room, { widest, most }, growth) {
+  const more = Math.max(1, Math.ceil((most - widest) / TRIES));
+  let best = inColumns(extents, widest, growth);
+  for (let columns = widest + more; columns <= most; columns += more) {
+    const next = inColumns(extents, columns, growth);
     if (sizeOf(next, room) < sizeOf(best, room)) best = next;
   }
-  return best.corners;
+  return best;
 }
 
 /** @typedef {{ corners: Corner[], width: number, rows: number }} Packing */
@@ -41,14 +51,14 @@ function sizeOf({ width, rows }, { rowHeight, shape }) {
   return Math.max(width / shape, rows * rowHeight);
 }
 
-/** @param {Extent[]} extents @param {number} columns @returns {Packing} */
-function inColumns(extents, columns) {
+/** @param {Extent[]} extents @param {number} columns @param {number} growth @returns {Packing} */
+function inColumns(extents, columns, growth) {
   const filled = new Int32Array(columns); // rows that are taken, by column
   let [width, rows] = [0, 0];
   const corners = extents.map((each, number) => {
     const needed = steps(each.width);
     const { column, row } = shallowest(filled, needed);
-    filled.fill(row + each.rows + (number ? 0 : GROWTH), column, column + needed);
+    filled.fill(row + each.rows + (number ? 0 : growth), column, column + needed);
     width = Math.max(width, column * STEP + each.width);
     rows = Math.max(rows, row + each.rows);
     return { left: column * STEP, row };

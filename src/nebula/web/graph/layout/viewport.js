@@ -6,7 +6,7 @@
 /** @typedef {{ left: number, top: number, right: number, bottom: number }} Box */
 
 export const SMALLEST = 1e-5;
-export const LARGEST = 2.5;
+export const LARGEST = 1.75;
 
 /** @param {Viewport} view @param {Point} point @returns {Point} */
 export function toScreen(view, point) {

@@ -1,6 +1,12 @@
 // Text on a canvas: cut to the room there is, or wrapped into lines.
 
 const WORD = /^[^\s\u2e80-\uffef]{2}$/u; // Japanese and its like may be parted anywhere
+// but reads best where a phrase ends: after its kana or a sign, before the next word.
+const PHRASE =
+  /[\p{Script=Hiragana}\u3001\u3002\uff01\uff1f\u300d\uff09](?=[^\p{Script=Hiragana}ー\s\u3001\u3002\uff01\uff1f\u300d\uff09])/gu;
+const KATAKANA = /^[\p{Script=Katakana}ー]$/u;
+const NAME = /[\p{Script=Katakana}ー]+$/u; // such a word is not parted either
+const LEAST_FILLED = 0.55; // of a line
 
 /** @param {CanvasRenderingContext2D} pen @param {string} text @param {number} room @param {number} most */
 export function wrapped(pen, text, room, most) {
@@ -11,12 +17,24 @@ export function wrapped(pen, text, room, most) {
     if (lines.length === most - 1) return [...lines, cut(pen, rest, room)];
     const length = fitting(pen, rest, room);
     if (!length) return lines;
-    const space = rest.lastIndexOf(" ", length);
-    const end = space > 0 && WORD.test(rest.slice(length - 1, length + 1)) ? space : length;
-    lines.push(rest.slice(0, end));
+    const end = lineEnd(rest, length);
+    lines.push(rest.slice(0, end).trimEnd());
     rest = rest.slice(end).trimStart();
   }
   return lines;
+}
+
+// Where a line ends of which so many signs fit.
+/** @param {string} text @param {number} length */
+function lineEnd(text, length) {
+  if (length === text.length) return length;
+  const space = text.lastIndexOf(" ", length);
+  if (space > 0 && WORD.test(text.slice(length - 1, length + 1))) return space;
+  const phrases = [...text.slice(0, length + 1).matchAll(PHRASE)].map(({ index }) => index + 1);
+  const phrase = phrases.findLast((end) => end <= length) ?? 0;
+  if (phrase >= LEAST_FILLED * length) return phrase;
+  const name = KATAKANA.test(text[length]) ? text.slice(0, length).search(NAME) : -1;
+  return name >= LEAST_FILLED * length ? name : length;
 }
 
 /** @param {CanvasRenderingContext2D} pen @param {string} text @param {number} room */

@@ -37,7 +37,6 @@ export const EN = {
   ask_secrets: "A command that failed needs files that it cannot read. Show them to commands?",
   ask_fetch: "Fetch this page of the web?",
   take: "Take {path}",
-  yes: "Yes",
   no: "No",
   all: "Always in this session",
   reason: "Tell it what to change",

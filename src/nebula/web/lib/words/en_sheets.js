@@ -1,6 +1,14 @@
 // What the sheets over the page say, and the parts of a turn that open them.
 /** @type {Record<string, string>} */
 export const EN_SHEETS = {
+  kind_created: "new",
+  kind_changed: "changed",
+  kind_deleted: "deleted",
+  kind_mode: "other rights",
+  kind_link: "link",
+  cancel: "Cancel",
+  build_now: "Build",
+  and_then: ", ",
   pick_winner: "Pick this one",
   pick_winner_hint: "The files become as this one left them, and the conversation goes on from it.",
   only_here: "Only here",

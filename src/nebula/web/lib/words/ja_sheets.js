@@ -1,5 +1,13 @@
 /** @type {Record<string, string>} */
 export const JA_SHEETS = {
+  kind_created: "新規",
+  kind_changed: "変更",
+  kind_deleted: "削除",
+  kind_mode: "権限の変更",
+  kind_link: "リンク",
+  cancel: "やめる",
+  build_now: "作成",
+  and_then: "、",
   pick_winner: "これに決める",
   pick_winner_hint: "ファイルをこのターンの時点に戻し、ここから会話を続けます。",
   only_here: "こちらだけ",
