@@ -65,7 +65,10 @@ function strokes(edges, path) {
   const close = (one, other) => one.every((each, place) => Math.abs(each - other[place]) < 20 * SCALE);
   return (source, target) =>
     drawn
-      .filter(({ line }) => close(line, [...at(source, 1), ...at(target, -1)]))
+      .filter(({ line }) => {
+        const ends = [...at(source, 1), ...at(target, -1)];
+        return close(line, ends) || close(line, [...ends.slice(2), ...ends.slice(0, 2)]); // either way
+      })
       .map(({ colour, dashed }) => [colour, dashed]);
 }
 

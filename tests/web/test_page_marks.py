@@ -212,7 +212,7 @@ async def test_a_menu_beside_the_turn_has_what_else_can_be_done_with_it(bench, t
             turn, menu = page.locator("#transcript .selected"), page.locator("#turn-menu")
             more = turn.get_by_role("button", name="More")
             await press(more)
-            await expect(menu.get_by_role("button")).to_have_count(9)  # one flow alone: nowhere to move it
+            await expect(menu.get_by_role("button")).to_have_count(10)  # one flow alone: nowhere to move it
             await page.evaluate(AXE)
             assert await page.evaluate(FIND) == []
             box = await menu.bounding_box()

@@ -37,6 +37,8 @@ async def test_a_change_is_reviewed_by_keys_and_the_decision_stays_in_the_turn(b
             await page.wait_for_timeout(700)  # a key that comes with the question was meant for something else
             await page.keyboard.press("1")
             await expect(question.locator(".agree span")).to_have_text("Apply 1 of 2 changes")
+            yes, no = await question.locator(".agree").bounding_box(), await question.locator(".no").bounding_box()
+            assert yes["y"] == no["y"]  # both answers stay in one line, whatever the button says
             await page.keyboard.press("y")
             await answered(page, "One is in.")
             assert bench.read("src/limits.py") == OLD.replace("last = 0", "last = 1")
@@ -46,6 +48,21 @@ async def test_a_change_is_reviewed_by_keys_and_the_decision_stays_in_the_turn(b
             await expect(decided.locator(".diff")).to_be_hidden()
             await decided.locator("summary").click()
             await expect(decided.locator(".removed")).to_have_text(["RATE = 5\n", "last = 0\n"])
+
+
+async def test_what_happens_to_each_file_is_said_in_japanese_too(bench):
+    bench.write("old.txt", "x\n")
+    command = "echo '# New' > new.md; rm old.txt"
+    script = [Turn("", [Call("runCommand", {"command": command})]), Turn("Done.")]
+    with ScriptedModel(script) as model, serving(bench, "nebula", **model.env()) as server:
+        async with browsing(server, viewport=WIDE, locale="ja-JP") as page:
+            await send(page, "片付けて")
+            question = page.locator(".question")
+            await expect(question.locator(".part .kind")).to_have_text(["新規", "削除"])
+            await expect(question.locator(".part .place")).to_have_text(["", ""])  # all of a file: no lines to name
+            await agree(page)
+            await answered(page, "Done.")
+            assert not (bench.project / "old.txt").exists()
 
 
 async def test_a_key_that_comes_with_the_question_answers_nothing(bench):

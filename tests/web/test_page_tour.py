@@ -13,7 +13,7 @@ import pytest
 from playwright.async_api import expect
 
 from conversation_rig import serving, talk
-from page_rig import agree, answered, branched, browsing, row
+from page_rig import agree, answered, branched, browsing, row, spot
 from scripted_model import Call, ScriptedModel, Turn
 
 pytestmark = pytest.mark.slow
@@ -187,6 +187,60 @@ async def test_a_merge_takes_three_actions_by_what_is_seen_alone(bench, tmp_path
             reader.done()
             await answered(page, "both")
             await expect(page.locator(".selected .merged")).to_be_visible()
+
+
+async def test_a_branch_and_a_search_take_three_actions_by_what_is_seen_alone(bench, tmp_path):
+    """By the card under the pointer, and by the field that says *Search*."""
+    with ScriptedModel([Turn("another way")]) as model, serving(bench, "nebula", **model.env()) as server:
+        async with talk(server) as client:
+            await branched(client)
+        async with browsing(server, viewport={"width": 1280, "height": 760}) as page:
+            reader = Reader(page, tmp_path)
+            await (await row(page, "three")).click()
+            await page.mouse.move(*await spot(page, "side", 10))
+            await reader.click(page.locator("#graph .hovered").get_by_role("button", name="Continue from here"))
+            await expect(page.locator("#prompt")).to_be_focused()
+            await reader.write("go on from there")
+            reader.done()
+            await answered(page, "another way")
+            await expect(page.locator("#transcript")).to_contain_text("answer to side")
+            await reader.click(page.get_by_placeholder("Search"))
+            await reader.write("answer to two")
+            await expect(page.locator("#transcript .selected")).to_contain_text("answer to two")
+            reader.done()
+
+
+async def test_four_things_take_three_actions_on_a_phone(bench, tmp_path):
+    """Where one part is seen at a time: a merge takes a fourth, since the other turn is in another part."""
+    bench.write("parser.py", OLD)
+    edit = Turn("", [Call("readFile", {"path": "parser.py"})]), Turn("", [Call("editFile", {"path": "parser.py", "new_content": ROWS})])  # fmt: skip
+    script = [*edit, Turn("rows now"), Turn("otherwise")]
+    phone = {"viewport": {"width": 390, "height": 800}, "has_touch": True, "is_mobile": True}
+    with ScriptedModel(script) as model, serving(bench, "nebula", **model.env()) as server:
+        async with browsing(server, **phone) as page:
+            reader = Reader(page, tmp_path)
+            await ask(reader, "let parse return rows")
+            await expect(page.locator(".question")).to_contain_text("parser.py")
+            reader.done()
+            await agree(page)
+            await answered(page, "rows now")
+            await reader.click(page.locator(".selected").get_by_role("button", name="Edit and branch"))
+            await expect(page.locator("#prompt")).to_be_focused()
+            await reader.write(", please")
+            reader.done()
+            await answered(page, "otherwise")
+            await expect(page.locator(".fork")).to_contain_text("2 of 2")
+            await reader.click(page.locator("button[data-tab=outline]"))
+            await reader.click(page.get_by_placeholder("Search"))
+            await reader.write("rows now")
+            await expect(page.locator("#transcript .selected")).to_contain_text("rows now")
+            reader.done()
+            bench.write("parser.py", OLD)
+            await reader.click(page.locator(".selected").get_by_role("button", name="Files", exact=True))
+            await reader.click(page.get_by_role("button", name="Take these files (1)"))
+            await expect(page.locator("#banner")).to_contain_text("Taken back: parser.py")
+            reader.done()
+            assert bench.read("parser.py") == ROWS
 
 
 @pytest.mark.parametrize(("ending", "folder"), [(".md", ""), (".ja.md", "ja/")])

@@ -55,8 +55,8 @@ export function flowFigures({ state, say, close }) {
   const shown = (/** @type {any} */ figure) =>
     typeof figure === "object"
       ? Object.entries(figure)
-          .map(([name, count]) => `${name} ${count}`)
-          .join(", ") || "–"
+          .map(([name, count]) => `${name} (${count})`)
+          .join(say("and_then")) || "–"
       : figure;
   const line = (/** @type {string} */ name) =>
     html`<div><dt>${say(`count_${name}`)}</dt><dd>${name === "cost" ? `$${counted.cost.toFixed(2)}` : shown(counted[name])}</dd></div>`;

@@ -14,6 +14,7 @@ const SHOWN = [
     ["edit_turn", "square-pen"],
     ["pin", "pin"],
     ["note_turn", "sticky-note"],
+    ["merge", "git-merge"],
     ["link", "link"],
     ["detach", "unlink"],
   ],

@@ -36,6 +36,9 @@ export function drawEdges(pen, scene) {
     path.has(topology.ids[to]) && path.has(topology.ids[from]);
   const draw = (/** @type {number} */ from, /** @type {number} */ to, /** @type {Path2D} */ onto) =>
     trace(isChosen(from, to) ? paths.chosen : onto, viewport, routed(layout, from, to), far);
+  // From their end: where several come to one turn, the dashes of one lie on those of the others.
+  const drawBack = (/** @type {number} */ from, /** @type {number} */ to) =>
+    trace(isChosen(from, to) ? paths.chosen : paths.merging, viewport, routed(layout, from, to).toReversed(), far);
   forks(scene, sight, (from, to) => {
     const isOnPath = isChosen(from, to);
     if (viewport.scale < LINES_FROM && !isOnPath) return;
@@ -50,7 +53,7 @@ export function drawEdges(pen, scene) {
   for (const [from, to] of layout.long) if (meets(layout, from, to, sight)) draw(from, to, paths.plain);
   for (const [from, to] of layout.merges) {
     if (!meets(layout, from, to, sight) || viewport.scale < LINES_FROM) continue;
-    draw(from, to, paths.merging);
+    drawBack(from, to);
     if (!far) head(paths.heads, viewport, routed(layout, from, to));
   }
   for (const { x, row, above } of scene.live)

@@ -124,7 +124,7 @@ export const EN = {
   cmd_search: "Search",
   cmd_continue: "Write the next prompt",
   cmd_start: "New conversation",
-  cmd_merge: "Add the chosen turn to the merge",
+  cmd_merge: "Merge this turn with another",
   cmd_graph: "Show or hide the graph",
   cmd_drawer: "Show or hide backstage",
   cmd_fit: "Fit the whole graph",

@@ -124,7 +124,7 @@ export const JA = {
   cmd_search: "検索",
   cmd_continue: "次の質問を書く",
   cmd_start: "新しい会話",
-  cmd_merge: "選んだターンを合流に追加",
+  cmd_merge: "このターンを別のターンと合流させる",
   cmd_graph: "グラフの表示を切り替え",
   cmd_drawer: "舞台裏の表示を切り替え",
   cmd_fit: "グラフ全体を表示",
