@@ -18,6 +18,8 @@ test("Japanese is parted where a phrase ends, if that leaves the line well fille
   assert.deepEqual(lines("どちらがテストしやすく、本番で一年使うか", 3)[0], "どちらがテストしやすく、");
   assert.deepEqual(lines("Retry-After の拒否ヘッダー", 3), ["Retry-After の", "拒否ヘッダー"]);
   assert.deepEqual(lines("Retry-After ヘッダー", 3), ["Retry-After", "ヘッダー"]);
+  assert.deepEqual(lines("どちらを残せばよいのでしょうか？"), ["どちらを残せばよいのでしょう", "か？"]);
+  assert.deepEqual(lines("残せばよいのはどれでしょうか？"), ["残せばよいのはどれでしょう", "か？"]);
   assert.deepEqual(lines("上限トークンバケットクライアント制限", 3)[0], "上限トークンバケットクライア");
 });
 

@@ -6,6 +6,7 @@ const PHRASE =
   /[\p{Script=Hiragana}\u3001\u3002\uff01\uff1f\u300d\uff09](?=[^\p{Script=Hiragana}ー\s\u3001\u3002\uff01\uff1f\u300d\uff09])/gu;
 const KATAKANA = /^[\p{Script=Katakana}ー]$/u;
 const NAME = /[\p{Script=Katakana}ー]+$/u; // such a word is not parted either
+const NO_BEGINNING = /^[、。，．！？」』）】ーぁぃぅぇぉっゃゅょァィゥェォッャュョ]$/u; // of a line
 const LEAST_FILLED = 0.55; // of a line
 
 /** @param {CanvasRenderingContext2D} pen @param {string} text @param {number} room @param {number} most */
@@ -34,7 +35,10 @@ function lineEnd(text, length) {
   const phrase = phrases.findLast((end) => end <= length) ?? 0;
   if (phrase >= LEAST_FILLED * length) return phrase;
   const name = KATAKANA.test(text[length]) ? text.slice(0, length).search(NAME) : -1;
-  return name >= LEAST_FILLED * length ? name : length;
+  if (name >= LEAST_FILLED * length) return name;
+  let end = length;
+  while (end > 1 && NO_BEGINNING.test(text[end])) end--;
+  return end;
 }
 
 /** @param {CanvasRenderingContext2D} pen @param {string} text @param {number} room */
