@@ -50,6 +50,7 @@ async def test_a_turn_is_pinned_by_a_key_and_found_by_the_filter(bench):
             await (await row(page, "two")).click()
             await page.keyboard.press("*")
             await expect((await row(page, "two")).locator(".icon")).to_have_count(1)
+            await expect(page.locator("#transcript .selected .pinned")).to_be_visible()
             await page.get_by_role("button", name="Filter").click()
             await page.get_by_label("Pinned only").check()
             await expect(page.locator("#outline .row .title")).to_have_text(["two"])
@@ -69,6 +70,17 @@ async def test_a_note_stays_beside_the_turn(bench):
             await page.locator("#dialog button.primary").click()
             await expect((await row(page, "two")).locator(".icon")).to_have_count(1)
             assert (await client.ask("get_node", node_id=second))["data"]["note"] == "ask Aoi first"
+            slip = page.locator("#transcript .slip")
+            await expect(slip).to_have_text("Note: ask Aoi first")
+            await (await row(page, "three")).click()
+            await expect(slip).to_have_text("Note: ask Aoi first")  # on the way to another turn as well
+            await (await row(page, "two")).click()
+            await slip.click()
+            await page.locator("#dialog textarea").fill("ask Ren")
+            await page.locator("#dialog button.primary").click()
+            await expect(slip).to_have_text("Note: ask Ren")
+            await undo(page)
+            await expect(slip).to_have_text("Note: ask Aoi first")
 
 
 async def test_a_side_track_folds_into_a_turn_that_opens_it(bench):
@@ -84,6 +96,10 @@ async def test_a_side_track_folds_into_a_turn_that_opens_it(bench):
                 await until(page, "window.wordsSeen.has('research')")
                 await (await row(page, "two")).click()
                 await page.keyboard.press("o")
+                await expect(await row(page, "three")).to_be_visible()
+                await page.locator("#flows").select_option(label="main")
+                await (await row(page, "two")).click()
+                await page.locator("#transcript .selected").get_by_role("button", name="Open “research”").click()
                 await expect(await row(page, "three")).to_be_visible()
                 await expect(await row(page, "side")).to_have_count(0)
                 await page.locator("#flows").select_option(label="main")

@@ -27,6 +27,7 @@ export function acts(body, hasFiles, say, labels, { turns, edits, files, operati
       ${iconButton("trash", say("delete"), () => edits.remove([id]))}
       ${selected ? more(say, operations) : nothing}
     </span>
+    ${body.pinned ? html`<span class="pinned" role="img" aria-label=${say("is_pinned")} data-tip=${say("is_pinned")}>${icon("pin")}</span>` : nothing}
     ${facts(body)} ${tags(body, say, edits)}
   </div>`;
 }

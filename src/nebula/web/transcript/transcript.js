@@ -4,6 +4,7 @@
 // what they chose or sent, never past it, and is left alone once they scroll.
 
 import { decided, meanwhile, stepsOf } from "../backstage/tool_log.js";
+import { nameOfFlow } from "../graph/picture/scene.js";
 import { element } from "../lib/dom.js";
 import { icon, iconButton } from "../lib/icon.js";
 import { linkOfWord } from "../lib/editor_link.js";
@@ -17,7 +18,7 @@ import { correcting } from "./correcting.js";
 import { decisionLine } from "./decisions.js";
 import { firstView } from "./first_view.js";
 import { question } from "./question.js";
-import { answerOf, attachments, changedFiles, fork, plain, said, spoken } from "./turn_parts.js";
+import { answerOf, attachments, changedFiles, fork, opening, plain, said, slip, spoken } from "./turn_parts.js";
 
 /** @import { Labels } from "../lib/markdown.js" */
 /** @import { Say } from "../lib/words.js" */
@@ -213,7 +214,8 @@ function drawNode(state, id, topology, say, labels, actions, loading) {
   const { project } = state;
   const alive = state.alive?.nodeId === id ? state.alive : null;
   const edited = selected && state.view.editing === id;
-  return guard([body, title, selected, edited, say, beside.length, titles.join(), project, alive], () => {
+  const opens = selected ? nameOfFlow(state, state.flow.opens?.[id]) : "";
+  return guard([body, title, selected, edited, opens, say, beside.length, titles.join(), project, alive], () => {
     if (!body) return html`<article class="turn waiting" data-id=${id}>${title ?? "…"}</article>`;
     const kind = selected ? "turn selected" : "turn";
     if (body.problem)
@@ -229,6 +231,7 @@ function drawNode(state, id, topology, say, labels, actions, loading) {
       ${decided(body.texts ?? []).map((each) => decisionLine(each, say))}
       ${changedFiles(body, say, project, alive, actions.files)}
       ${body.summary ? html`<p class="summary"><b>${say("summary")}</b> ${body.summary}</p>` : nothing}
+      ${opens ? opening(opens, say, actions) : nothing} ${slip(body, selected, say, actions)}
       ${acts(body, hasFiles, say, labels, actions, selected)}
     </article>`;
   });

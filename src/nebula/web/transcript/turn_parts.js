@@ -61,6 +61,30 @@ export function attachments({ attachments: all = [] }) {
   return html`<div class="attachments">${all.map(one)}</div>`;
 }
 
+// What the reader noted for themselves; a press changes the note of the chosen turn.
+/** @param {Body} body @param {boolean} selected @param {Say} say @param {Pick<ReadingActions, "operations">} actions */
+export function slip({ note }, selected, say, { operations }) {
+  if (!note) return nothing;
+  const words = html`${icon("sticky-note")}<span class="hidden">${say("note")}: </span><span>${note}</span>`;
+  const change = () =>
+    operations()
+      .find(({ name }) => name === "note_turn")
+      ?.act();
+  return selected
+    ? html`<button type="button" class="slip" @click=${change}>${words}</button>`
+    : html`<p class="slip">${words}</p>`;
+}
+
+// The flow that the chosen turn opens, one press away.
+/** @param {string} name @param {Say} say @param {Pick<ReadingActions, "operations">} actions */
+export function opening(name, say, { operations }) {
+  const open = () =>
+    operations()
+      .find((each) => each.name === "open_flow")
+      ?.act();
+  return html`<button type="button" class="small opens" @click=${open}>${icon("workflow")}${say("handle_open", { name })}</button>`;
+}
+
 // Which of several turns that continue the same one this is, and the way to the others.
 /** @param {string} id @param {Topology} topology @param {number[]} beside @param {Say} say @param {Pick<Choosing, "select">} choosing */
 export function fork(id, topology, beside, say, { select }) {

@@ -35,6 +35,8 @@ export const EN_GRAPH = {
   cmd_archive_flow: "Archive this flow",
   cmd_unarchive_flow: "Bring this flow back from the archive",
   cmd_show_archived: "Show or hide archived flows",
+  note: "Note",
+  is_pinned: "Pinned",
   note_hint: "For yourself: no model gets to see it",
   ask_nest: "All that follows from this turn alone goes into a new flow, which the turn opens.",
   tag_name: "New name (of another tag: the two become one; empty: none)",

@@ -35,6 +35,8 @@ export const JA_GRAPH = {
   cmd_archive_flow: "このフローをアーカイブする",
   cmd_unarchive_flow: "このフローをアーカイブから戻す",
   cmd_show_archived: "アーカイブ済みのフローを表示・非表示",
+  note: "メモ",
+  is_pinned: "ピン留め",
   note_hint: "自分用です。モデルには見せません",
   ask_nest: "このターンだけから続くものがすべて新しいフローに入り、このターンがそれを開きます。",
   tag_name: "新しい名前（ほかのタグの名前なら一つに。空なら削除）",
