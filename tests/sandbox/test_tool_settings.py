@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from nebula.sandbox.tool_settings import clean, cleaned_tool_settings
 
+PLACE = '[registries."own"]\nindex = "https://mirror.example"\n'
 MAVEN = """<settings>
   <localRepository>/data/m2</localRepository>
   <servers><server><id>own</id><username>anna</username><password>canary</password></server></servers>
   <proxies><proxy><host>proxy.example</host><password>canary</password></proxy></proxies>
   <mirrors><mirror><id>own</id><url>https://anna:canary@mirror.example/m2</url></mirror></mirrors>
-  <profiles><profile><properties><signing.x>1</signing.x><apiToken>canary</apiToken></properties></profile></profiles>
+  <profiles><profile><properties><own.pw>canary</own.pw></properties><id>at-work</id></profile></profiles>
 </settings>
 """
 
@@ -22,14 +24,13 @@ def test_maven_keeps_its_mirrors_and_no_servers() -> None:
     shown = clean(".m2/settings.xml", MAVEN)
     assert "canary" not in shown and "anna" not in shown
     assert "<url>https://mirror.example/m2</url>" in shown and "<localRepository>/data/m2<" in shown
-    assert "<signing.x>1</signing.x>" in shown
+    assert "<id>at-work</id>" in shown
 
 
-def test_a_script_of_gradle_still_reads_as_one() -> None:
-    script = "maven {\n  url 'https://mirror.example'\n  credentials {\n    username = 'anna'\n    password = \"can\\\"ary\"\n  }\n}\n"
-    assert clean(".gradle/init.gradle", script) == (
-        'maven {\n  url \'https://mirror.example\'\n  credentials {\n    username = ""\n    password = ""\n  }\n}\n'
-    )
+def test_a_script_of_gradle_is_handed_on_whole_or_not_at_all() -> None:
+    script = "maven {\n  url 'https://anna:canary@mirror.example'\n}\n"
+    assert clean(".gradle/init.gradle", script) == script.replace("anna:canary@", "")
+    assert clean(".gradle/init.gradle", f"def own = 'canary'\n{script}credentials {{ password own }}\n") == ""
 
 
 def test_of_gradles_properties_only_its_own_are_kept() -> None:
@@ -42,21 +43,41 @@ def test_of_gradles_properties_only_its_own_are_kept() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "line", ['token = "canary"\n', "secret-key = 'canary'\n", 'http.proxy = "http://a:canary@b"\n']
-)
-def test_cargo_learns_no_secret(line: str) -> None:
-    assert "canary" not in clean(".cargo/config.toml", line)
+def test_of_cargo_only_the_places_are_kept() -> None:
+    text = (
+        '[source.crates-io]\nreplace-with = "own \\"mirror\\""\n[source."own \\"mirror\\""]\n'
+        'registry = "sparse+https://anna:canary@mirror.example/"\n[registries.own]\nindex = "https://mirror.example"\n'
+        'token = "canary"\n[env]\nGH_PAT = "canary"\n[http]\nproxy = "http://a:canary@b"\n'
+    )
+    shown = clean(".cargo/config.toml", text)
+    assert "canary" not in shown and "anna" not in shown
+    assert tomllib.loads(shown) == {
+        "source": {
+            "crates-io": {"replace-with": 'own "mirror"'},
+            'own "mirror"': {"registry": "sparse+https://mirror.example/"},
+        },
+        "registries": {"own": {"index": "https://mirror.example"}},
+    }
+
+
+@pytest.mark.parametrize("text", ["not = toml =", "source = 3\n", "[source]\nx = 1\n"])
+def test_settings_of_cargo_that_make_no_sense_say_nothing_of_places(text: str) -> None:
+    assert not any(tomllib.loads(clean(".cargo/config.toml", text)).get("source", {}).values())
 
 
 def test_only_settings_for_this_kind_of_project_are_read_and_only_such_as_are_text(tmp_path: Path) -> None:
     home, project = tmp_path / "home", tmp_path / "project"
-    for path, data in ((".cargo/config.toml", b"a = 1\n"), (".cargo/config", b"\xff"), (".m2/settings.xml", b"<a/>")):
+    for path, data in (
+        (".cargo/config.toml", PLACE.encode()),
+        (".cargo/config", b"\xff"),
+        (".m2/settings.xml", b"<a/>"),
+    ):
         (home / path).parent.mkdir(parents=True, exist_ok=True)
         (home / path).write_bytes(data)
     project.mkdir()
     assert not list(cleaned_tool_settings(str(project), str(home)))
     (project / "Cargo.toml").touch()
-    assert list(cleaned_tool_settings(str(project), str(home))) == [(str(home / ".cargo/config.toml"), "a = 1\n")]
-    (home / ".cargo/config.toml").write_text("#" * 100_000)
+    [(path, text)] = cleaned_tool_settings(str(project), str(home))
+    assert (path, text) == (str(home / ".cargo/config.toml"), PLACE)
+    (home / ".cargo/config.toml").write_text(PLACE + "#" * 100_000)
     assert not list(cleaned_tool_settings(str(project), str(home)))

@@ -263,8 +263,8 @@ def test_a_build_knows_of_a_mirror_and_of_no_password(home: Path, monkeypatch: p
     line = "cat ~/.cargo/config.toml && touch ~/.cargo/lock && ls ~/.cargo"
     with run(Command(project, line, read_only=tools.folders, settings=tools.settings)) as done:
         assert done.output == (
-            '[source.crates-io]\nreplace-with = "mirror"\n[source.mirror]\nregistry = "https://mirror.example"\n'
-            '[registries.own]\ntoken = ""\nconfig.toml\nlock\nregistry\n'
+            '[source."crates-io"]\nreplace-with = "mirror"\n[source."mirror"]\nregistry = "https://mirror.example"\n'
+            "config.toml\nlock\nregistry\n"
         )
 
 

@@ -1,13 +1,16 @@
 """The settings of build tools in the home as a command sees them: where packages come from, without what gives access.
 
 A tool that does not know of a company's mirror does not find what was downloaded from there either, and asks the
-network instead.
+network instead. Of each file only what is known to name places is handed on; a script of Gradle, which may keep a
+password under any name, is handed on as it is or not at all.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import tomllib
 from collections.abc import Iterator
 
 GRADLE = ("build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts")
@@ -21,11 +24,13 @@ _FILES = (
 )
 _MOST_BYTES = 1 << 16
 _CREDENTIALS_IN_ADDRESS = re.compile(r"(?<!\w)(\w++://)[^/@\s\"'<>]++@")
-_NAMES_SECRET = re.compile(r"pass(?:word|phrase|wd)|token|secret|credential|auth|user|login|\w*key", re.IGNORECASE)
-_STRING = re.compile(r'"(?:[^"\\\n]|\\.)*+"|\'(?:[^\'\\\n]|\\.)*+\'')
-_ELEMENTS_OF_ACCESS = re.compile(r"<(servers|proxies)>.*?</\1>", re.DOTALL)
-_SECRET_ELEMENT = re.compile(r"<(\w*(?:password|passphrase|token|secret|privateKey)\w*)>[^<]*</\1>", re.IGNORECASE)
+_NAMES_SECRET = re.compile(r"pass|pwd|token|secret|credential|auth|user|login|key", re.IGNORECASE)
+_NOT_PLACES = re.compile(r"<(servers|proxies|properties)\b[^<>]*+>.*?</\1>|<!--.*?-->", re.DOTALL)
 _PROPERTY_OF_GRADLE = re.compile(r"\s*+(?:org\.gradle\.|systemProp\.https?\.(?:proxyHost|proxyPort|nonProxyHosts))")
+_TABLES_OF_CARGO = (
+    ("source", ("registry", "replace-with", "directory", "local-registry", "git", "branch", "tag", "rev")),
+    ("registries", ("index",)),
+)
 
 
 def cleaned_tool_settings(root: str, home: str) -> Iterator[tuple[str, str]]:
@@ -40,18 +45,33 @@ def cleaned_tool_settings(root: str, home: str) -> Iterator[tuple[str, str]]:
                 text = file.read(_MOST_BYTES + 1)
         except (OSError, UnicodeDecodeError):
             continue
-        if len(text) <= _MOST_BYTES:
-            yield path, clean(name, text)
+        if len(text) <= _MOST_BYTES and (cleaned := clean(name, text)):
+            yield path, cleaned
 
 
 def clean(name: str, text: str) -> str:
-    """Return the settings without passwords and their like; what is left still reads as what it was."""
+    """Return what the settings say of places; empty where that cannot be told apart from the rest."""
     text = _CREDENTIALS_IN_ADDRESS.sub(r"\1", text)
     if name.endswith(".xml"):
-        return _SECRET_ELEMENT.sub("", _ELEMENTS_OF_ACCESS.sub("", text))
-    lines = text.splitlines(keepends=True)
+        return _NOT_PLACES.sub("", text)
     if name.endswith(".properties"):
-        kept = [line for line in lines if _PROPERTY_OF_GRADLE.match(line) and not _NAMES_SECRET.search(line)]
-    else:
-        kept = [_STRING.sub('""', line) if _NAMES_SECRET.search(line) else line for line in lines]
-    return "".join(kept)
+        lines = text.splitlines(keepends=True)
+        return "".join(line for line in lines if _PROPERTY_OF_GRADLE.match(line) and not _NAMES_SECRET.search(line))
+    if name.startswith(".cargo/"):
+        return _places_of_cargo(text)
+    return "" if _NAMES_SECRET.search(text) else text
+
+
+def _places_of_cargo(text: str) -> str:
+    try:
+        settings = tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return ""
+    lines = []
+    for table, keys in _TABLES_OF_CARGO:
+        named = settings.get(table)
+        for name, told in named.items() if isinstance(named, dict) else ():
+            kept = {key: told[key] for key in keys if isinstance(told, dict) and isinstance(told.get(key), str)}
+            if kept:  # a string in JSON is one in TOML as well
+                lines += [f"[{table}.{json.dumps(name)}]", *(f"{key} = {json.dumps(kept[key])}" for key in kept)]
+    return "".join(f"{line}\n" for line in lines)
