@@ -99,6 +99,14 @@ async def until(page: Page, expression: str, seconds: float = PATIENCE_MS / 1000
             await page.evaluate("new Promise(requestAnimationFrame)")
 
 
+async def first_look_refused(page: Page) -> None:
+    """Waits for the browser's own remark that a page without the right token got no first look, and lets it pass."""
+    while not page.complaints:  # type: ignore[attr-defined]
+        await page.evaluate("new Promise(requestAnimationFrame)")
+    assert ["401" in each for each in page.complaints] == [True]  # type: ignore[attr-defined]
+    page.complaints.clear()  # type: ignore[attr-defined]
+
+
 async def asked(model, count: int = 1, seconds: float = PATIENCE_MS / 1000) -> None:
     """Waits until the model was asked so often: the page says that work goes on a little before."""
     async with asyncio.timeout(seconds):

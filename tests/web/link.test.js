@@ -56,7 +56,7 @@ function passed(context, seconds) {
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 const PRESENT = { seq: 7, epoch: "one", turns: [], modes: ["agent"] };
 
-function opened(context, token = "", ahead = []) {
+function opened(context, token = "", first = null) {
   context.mock.timers.enable({ apis: ["setTimeout", "Date"] });
   globalThis.WebSocket = Socket;
   globalThis.addEventListener = () => {};
@@ -71,7 +71,7 @@ function opened(context, token = "", ahead = []) {
       onevents: (events) => heard.events.push(events.map((each) => each.name)),
       onready: (hello, resumed) => heard.ready.push(resumed),
     },
-    ahead,
+    Promise.resolve(first),
   );
   return { link, heard };
 }
@@ -178,29 +178,76 @@ test("one that does not answer is given up within five seconds of its last word,
   assert.deepEqual([heard.statuses.at(-1), heard.ready], ["open", [false, true]]);
 });
 
-test("what is asked ahead leaves with the greeting, and is not asked twice", async (context) => {
-  const { link } = opened(context, "", [{ action: "get_flow", data: { flow_id: "main" } }]);
+const FIRST = { hello: PRESENT, answers: [[{ action: "get_flow", data: { flow_id: "main" } }, { ids: ["a"] }]] };
+
+test("what came with the first look is there before the line, and what is asked then leaves with its opening", async (context) => {
+  const { link, heard } = opened(context, "secret", FIRST);
+  await settled();
+  assert.deepEqual([heard.statuses, heard.ready], [["open"], [false]]);
+  assert.deepEqual(await link.ask("get_flow", { flow_id: "main" }), { ids: ["a"] });
+  const again = link.ask("get_flow", { flow_id: "main" });
   const [socket] = Socket.all;
+  assert.deepEqual(socket.sent, []);
   socket.open();
   assert.deepEqual(
     socket.sent.map((each) => each.action),
     ["hello", "get_flow"],
+    "the token first; the answer of the first look is given once",
   );
-  await socket.answer("hello", PRESENT);
-  const asked = link.ask("get_flow", { flow_id: "main" });
-  await socket.answer("get_flow", { ids: ["a"] });
-  assert.deepEqual(await asked, { ids: ["a"] });
-  link.ask("get_flow", { flow_id: "main" });
-  assert.equal(socket.sent.filter((each) => each.action === "get_flow").length, 2);
+  await socket.answer("get_flow", { ids: ["a", "b"] });
+  assert.deepEqual(await again, { ids: ["a", "b"] });
 });
 
-test("an answer that was asked ahead is not kept over a break of the line", async (context) => {
-  const { link } = opened(context, "", [{ action: "get_flow", data: {} }]);
+test("events are heard from the first look on, whatever happened until the line stood", async (context) => {
+  const { heard } = opened(context, "", FIRST);
+  await settled();
+  await greeted(Socket.all[0], { ...PRESENT, seq: 12 }, true);
+  assert.deepEqual(Socket.all[0].asked("subscribe"), { since: 7, epoch: "one" });
+  assert.deepEqual(heard.ready, [false, true]);
+});
+
+test("a line that is there before the first look waits for it", async (context) => {
+  let look;
+  const { heard } = opened(context, "", new Promise((resolve) => (look = resolve)));
   const [socket] = Socket.all;
   socket.open();
-  await socket.answer("get_flow", { ids: ["old"] });
+  await socket.answer("hello", { ...PRESENT, seq: 12 });
+  assert.deepEqual([heard.statuses, heard.ready, socket.asked("subscribe")], [["open"], [], undefined]);
+  look(FIRST);
+  await settled();
+  await socket.answer("subscribe", { ...PRESENT, resumed: true });
+  assert.deepEqual([socket.asked("subscribe").since, heard.ready], [7, [false, true]]);
+});
+
+test("a line that is lost while the first look is awaited says nothing more, and the next one begins anew", async (context) => {
+  let look;
+  const { heard } = opened(context, "", new Promise((resolve) => (look = resolve)));
+  const [socket] = Socket.all;
+  socket.open();
+  await socket.answer("hello", PRESENT);
   socket.close();
-  await assert.rejects(link.ask("get_flow"), { code: "lost" });
+  look(FIRST);
+  await settled();
+  assert.deepEqual(heard.statuses, ["open", "lost"], "what can be shown is, and the line stays lost");
+  assert.deepEqual([heard.ready, socket.asked("subscribe")], [[false], undefined]);
+  context.mock.timers.tick(500);
+  await greeted(Socket.all[1], PRESENT, true);
+  assert.deepEqual([heard.statuses.at(-1), heard.ready], ["open", [false, true]]);
+});
+
+test("what came with the first look, or waits for the line, is not kept over a break", async (context) => {
+  const { link } = opened(context, "", FIRST);
+  await settled();
+  const asked = link.ask("send_prompt", { prompt: "once" });
+  Socket.all[0].close();
+  await assert.rejects(asked, { code: "lost" });
+  await assert.rejects(link.ask("get_flow", { flow_id: "main" }), { code: "lost" });
+  context.mock.timers.tick(500);
+  await greeted(Socket.all[1], PRESENT, true);
+  assert.deepEqual(
+    Socket.all[1].sent.map((each) => each.action),
+    ["hello", "subscribe"],
+  );
 });
 
 test("events that come thick and fast are told together, and before an answer that came after them", async (context) => {

@@ -11,7 +11,7 @@ import pytest
 from playwright.async_api import expect
 
 from conversation_rig import serving, talk
-from page_rig import agree, answered, browsing, row, send, until
+from page_rig import agree, answered, browsing, first_look_refused, row, send, until
 from ports import steady_port
 from scripted_model import Call, Fault, ScriptedModel, Turn
 
@@ -39,6 +39,7 @@ async def test_without_the_token_the_page_says_what_to_do(bench):
         async with browsing(server) as page:
             await expect(page.locator("#banner")).to_contain_text("needs the token")
             await expect(page.locator("#composer button[type=submit]")).to_be_disabled()
+            await first_look_refused(page)
 
 
 async def test_a_node_made_elsewhere_is_seen_at_once(bench):

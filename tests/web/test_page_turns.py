@@ -10,7 +10,7 @@ import pytest
 from playwright.async_api import expect
 
 from conversation_rig import serving, talk
-from page_rig import agree, answered, asked, browsing, row, send
+from page_rig import agree, answered, asked, browsing, first_look_refused, row, send
 from ports import steady_port
 from scripted_model import Call, Fault, ScriptedModel, Turn
 
@@ -51,6 +51,7 @@ async def test_a_tab_with_an_old_token_takes_the_new_address(bench):
             await expect(page.locator("#banner")).to_be_hidden()
             await expect(page.locator("#composer button[data-act=send]")).to_be_enabled()
             await expect(page).not_to_have_url(re.compile("#"))
+            await first_look_refused(page)
 
 
 async def test_the_prompt_of_a_failed_turn_goes_back_to_the_box(bench):

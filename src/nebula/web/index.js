@@ -212,6 +212,7 @@ listen({
     await loading.arrive(hello, resumed, first.node);
     begun = true;
     drawNow(); // titles are asked for now, not with the next frame
+    if (resumed) return; // the reader is where they were
     if (!remembering.arrived && (first.figures ?? null) !== null) await figures.showFigures(first.figures ?? 0);
     remembering.arrived = true;
     remembering.keep(store.state);

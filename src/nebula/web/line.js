@@ -1,9 +1,10 @@
 // The line to the server, and what the page asks first. This module is small and runs while the others are still being
 // loaded: when they are there, the answers mostly are, too.
 
-import { FIRST_FLOW, questionsAt, readPlace } from "./app/address.js";
-import { Link } from "./server/link.js";
+import { readPlace } from "./app/address.js";
 import { language, takeToken, theme } from "./app/preferences.js";
+import { firstLook } from "./server/first_look.js";
+import { Link } from "./server/link.js";
 
 /** @import { Listener } from "./server/link.js" */
 
@@ -15,8 +16,7 @@ const unheard = [];
 /** @param {(to: Listener) => void} tell */
 const hand = (tell) => (listener ? tell(listener) : unheard.push(tell));
 
-// First of all: what the browser remembers is fetched, and waited for, while the line is being opened.
-let token = "";
+const token = takeToken();
 export const link = new Link(
   `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws`,
   () => token,
@@ -25,10 +25,9 @@ export const link = new Link(
     onevents: (events) => hand((to) => to.onevents(events)),
     onready: (hello, resumed) => hand((to) => to.onready(hello, resumed)),
   },
-  questionsAt(place.flow ?? FIRST_FLOW, place.node),
+  firstLook(location.search, place, token),
 );
 
-token = takeToken();
 // How it looks is decided before anything is painted: a page for the dark does not flash.
 const root = document.documentElement;
 root.lang = language();

@@ -181,10 +181,42 @@ def test_the_page_refuses_strangers_too(nebula):
 
 @pytest.mark.parametrize(
     "path",
-    ["/web/../server/gate.py", "/web/%2e%2e/server/gate.py", "/web//etc/passwd", "/web/", "/nothing", "/web/a\\b"],
+    ["/web/../server/gate.py", "/web/%2e%2e/server/gate.py", "/web//etc/passwd", "/web/", "/web/a\\b"],
 )
 def test_nothing_but_the_pages_files_is_served(nebula, path):
     assert get(nebula, path)[0] == 404
+
+
+def test_all_else_asks_for_the_token(nebula):
+    for path in (
+        "/first",
+        "/first/",
+        "//first",
+        "/FIRST",
+        "/first?flow=main",
+        f"/first?token={nebula.token}",
+        "/nothing",
+    ):
+        status, headers, body = get(nebula, path)
+        assert (status, json.loads(body)["error"]["code"]) == (401, "unauthorized"), path
+        assert "link" not in headers
+    shown = {"Authorization": f"Bearer {nebula.token}"}
+    assert get(nebula, "/nothing", **shown)[0] == 404
+    assert get(nebula, "/first", **shown)[0] == 200
+    assert get(nebula, "/first", Authorization="Bearer wrong")[0] == 401
+    assert "link" not in get(nebula)[1], "a browser could not show it the token"
+
+
+@pytest.mark.parametrize(("origin", "host"), OTHERS)
+def test_strangers_get_no_first_look(nebula, vizprompt, origin, host):
+    for server in (nebula, vizprompt):
+        given = {"Authorization": f"Bearer {server.token}"} if server.token else {}
+        if origin:
+            given["Origin"] = filled(server, origin)
+        if host:
+            given["Host"] = filled(server, host)
+        assert get(server, "/first", **given)[0] == 403
+        assert get(server, "/first", **given | {"Sec-Fetch-Site": "cross-site"})[0] == 403
 
 
 def test_every_file_the_page_names_is_there(nebula):

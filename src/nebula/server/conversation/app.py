@@ -3,7 +3,7 @@
     graph = Graph(data_dir)
     app = create_conversation(graph, settings, rules, AgentTurns(settings, graph), modes=("agent", "plan"))
 
-Files of the page are open to whoever passes Host and Origin: they hold nothing. The WebSocket asks for the token.
+Files of the page are open to whoever passes Host and Origin: they hold nothing. All else asks for the token.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from nebula.graph.graph import Graph
 from nebula.graph.undo import EditHistory
 from nebula.server.asgi import App, Message, Receive, Scope, Send
 from nebula.server.conversation.context import ServerContext
+from nebula.server.conversation.first_look import PATH as FIRST_LOOK
+from nebula.server.conversation.first_look import answer_first_look, preload_of
 from nebula.server.conversation.graph_watch import GraphWatch
 from nebula.server.conversation.hub import Hub
 from nebula.server.conversation.pages import Pages
@@ -56,6 +58,12 @@ def create_conversation(
     server = ServerContext(graph, EditHistory(graph), hub, watch, turns, runner, settings, commands, modes)
     pages = Pages()
 
+    async def index(request: Request) -> Response:
+        page = await pages.index(request)
+        if not rules.token:  # with one, a browser could not show it
+            page.headers.update(preload_of(request))
+        return page
+
     async def socket(websocket: WebSocket) -> None:
         await serve_socket(websocket, server, rules.token)
 
@@ -74,7 +82,8 @@ def create_conversation(
 
     app = Starlette(
         routes=[
-            Route("/", pages.index),
+            Route("/", index),
+            Route(FIRST_LOOK, answer_first_look(server)),
             Route("/healthz", _healthz),
             Route("/web/{path:path}", pages.file),
             WebSocketRoute("/", socket),
@@ -90,13 +99,15 @@ async def _healthz(_: Request) -> Response:
 
 
 def _gated(app: App, rules: Rules) -> App:
-    """The token guards the WebSocket; a browser cannot show one while it loads the page."""
+    """The token guards everything but the files of the page; a browser cannot show one while it loads them."""
     page = Gate(app, replace(rules, token=""))
+    data = Gate(app, rules)
     socket = Gate(app, replace(rules, token_in_query=True, token_in_first_message=True))
 
     async def gate(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "websocket":
-            await page(scope, receive, send)
+            door = data if scope["type"] == "http" and not _is_page(scope["path"]) else page
+            await door(scope, receive, send)
             return
         refused = False
 
@@ -110,6 +121,10 @@ def _gated(app: App, rules: Rules) -> App:
             await _gone(receive)
 
     return gate
+
+
+def _is_page(path: str) -> bool:
+    return path == "/" or path.startswith("/web/")
 
 
 async def _gone(receive: Receive) -> None:

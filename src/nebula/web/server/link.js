@@ -5,7 +5,8 @@
 //
 // `onready(present, resumed)` is called whenever the line stands; unless `resumed`, all that was known may be out of date.
 // Events that come thick and fast are told together, always before an answer that came after them.
-// `ahead` are questions that will be asked first of all: they leave with the greeting, and who asks gets the answer.
+// `first` is a greeting with answers to what will be asked first of all, fetched while the line is being opened. From then
+// on things are as after a break: what is asked leaves with the opening, and events are heard from that greeting on.
 
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 8000;
@@ -25,6 +26,7 @@ const CONNECT_WITHIN_MS = 10_000; // that the line is lost is told meanwhile; a 
  */
 /** @typedef {Error & { code: string }} Failure */
 /** @typedef {{ action: string, data: Record<string, any> }} Question */
+/** @typedef {{ hello: any, answers: [Question, any][] }} FirstLook */
 
 export class Link {
   #url;
@@ -46,17 +48,19 @@ export class Link {
   /** @type {{ name: string, data: any }[]} Those that nobody was told of yet. */
   #events = [];
   #toldAt = -Infinity;
-  /** @type {Question[]} */
-  #ahead;
-  /** @type {Map<string, Promise<any>>} Answers to what was asked ahead, until somebody wants them. */
+  /** @type {Promise<void>} */
+  #looked;
+  /** @type {Map<string, any>} Answers that came with the first look, until somebody wants them. */
   #early = new Map();
+  /** @type {string[] | null} What was asked since the first look, while the line is being opened. */
+  #unsent = null;
 
-  /** @param {string} url @param {() => string} token @param {Listener} listener @param {Question[]} ahead */
-  constructor(url, token, listener, ahead = []) {
+  /** @param {string} url @param {() => string} token @param {Listener} listener @param {Promise<FirstLook | null>} first */
+  constructor(url, token, listener, first = Promise.resolve(null)) {
     this.#url = url;
     this.#token = token;
     this.#listener = listener;
-    this.#ahead = ahead;
+    this.#looked = first.then((found) => this.#look(found));
     // A laptop that wakes up, or a network that is back, need not wait out the pause.
     addEventListener("online", () => this.#reconnectNow());
     this.#connect();
@@ -86,17 +90,20 @@ export class Link {
     const question = JSON.stringify({ action, data });
     const early = this.#early.get(question);
     this.#early.delete(question);
-    return early ?? this.#send(action, data);
+    return early ? Promise.resolve(early) : this.#send(action, data);
   }
 
   /** @param {string} action @param {Record<string, any>} data @returns {Promise<any>} */
   #send(action, data) {
     const socket = this.#socket;
-    if (socket === null || !this.isOpen) return Promise.reject(failure("lost", "not connected"));
+    const unsent = this.isOpen ? null : this.#unsent;
+    if (socket === null || !(this.isOpen || unsent)) return Promise.reject(failure("lost", "not connected"));
     const id = ++this.#number;
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, { resolve, reject });
-      socket.send(JSON.stringify({ action, data, id }));
+      const text = JSON.stringify({ action, data, id });
+      if (unsent) unsent.push(text);
+      else socket.send(text);
     });
   }
 
@@ -116,10 +123,13 @@ export class Link {
       const lang = document.documentElement.lang;
       const token = this.#token();
       const greeting = this.ask("hello", token ? { token, lang } : { lang });
-      this.#askAhead();
+      for (const text of this.#unsent?.splice(0) ?? []) socket.send(text);
+      this.#unsent = null;
       const hello = await greeting;
-      const since =
-        this.#seq ?? Math.min(hello.seq, ...hello.turns.map((/** @type {{ since: number }} */ turn) => turn.since));
+      this.#listener.onstatus("open");
+      await this.#looked;
+      if (socket !== this.#socket) return; // lost meanwhile: another has taken its place, or will
+      const since = this.#seq ?? oldestOf(hello);
       const known = this.#seq !== null;
       const subscribing = this.ask("subscribe", { since, epoch: this.#epoch ?? hello.epoch });
       // Questions are answered in order: what is asked from now on is not older than the first event.
@@ -127,7 +137,6 @@ export class Link {
       this.#epoch = hello.epoch;
       if (!resumed) this.#seq = since;
       this.#wait = FIRST_WAIT_MS;
-      this.#listener.onstatus("open");
       this.#listener.onready(hello, resumed);
       await subscribing;
     } catch (error) {
@@ -136,14 +145,16 @@ export class Link {
     }
   }
 
-  // Events are heard from the greeting on, so these answers miss nothing.
-  #askAhead() {
-    for (const question of this.#ahead) {
-      const answer = this.#send(question.action, question.data);
-      answer.catch(() => {}); // told to whoever asks, if anybody does
-      this.#early.set(JSON.stringify(question), answer);
-    }
-    this.#ahead = [];
+  // Events are heard from the greeting of the first look on, so its answers miss nothing.
+  /** @param {FirstLook | null} found */
+  #look(found) {
+    if (!found) return;
+    this.#seq = oldestOf(found.hello);
+    this.#epoch = found.hello.epoch;
+    for (const [question, answer] of found.answers) this.#early.set(JSON.stringify(question), answer);
+    if (this.#socket && !this.isOpen) this.#unsent = [];
+    if (this.#socket) this.#listener.onstatus("open");
+    this.#listener.onready(found.hello, false);
   }
 
   // A server that was frozen, or a network that is gone, does not say so: who is silent is asked, and then given up.
@@ -208,11 +219,18 @@ export class Link {
     for (const asked of this.#waiting.values()) asked.reject(failure("lost", "the connection was lost"));
     this.#waiting.clear();
     this.#early.clear();
+    this.#unsent = null;
   }
 
   #reconnectNow() {
     if (this.#socket === null) this.#connect();
   }
+}
+
+// The number of the event before those that tell all of the turns under way.
+/** @param {{ seq: number, turns: { since: number }[] }} hello */
+function oldestOf({ seq, turns }) {
+  return Math.min(seq, ...turns.map((turn) => turn.since));
 }
 
 /** @param {string} code @param {string} message @returns {Failure} */

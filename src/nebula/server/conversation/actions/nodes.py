@@ -69,7 +69,7 @@ async def get_nodes(server: ServerContext, _: Client, *, node_ids: Texts) -> Act
     if len(node_ids) > MAX_NODES_AT_ONCE:
         raise ActionError("ask for {count} nodes at a time", count=MAX_NODES_AT_ONCE)
 
-    return ActionResult({"nodes": await in_thread(_briefs, server, node_ids)})
+    return ActionResult({"nodes": await in_thread(list_briefs, server, node_ids)})
 
 
 async def first_nodes(
@@ -78,12 +78,12 @@ async def first_nodes(
     """Do as `get_nodes` for the nodes of a flow that are probably seen first: who asks need not know their ids."""
 
     def read() -> list[dict[str, Any]]:
-        return _briefs(server, seen_first(server.graph.get_flow(flow_id), near))
+        return list_briefs(server, seen_first(server.graph.get_flow(flow_id), near))
 
     return ActionResult({"nodes": await in_thread(read)})
 
 
-def _briefs(server: ServerContext, node_ids: list[str]) -> list[dict[str, Any]]:
+def list_briefs(server: ServerContext, node_ids: list[str]) -> list[dict[str, Any]]:
     found = server.graph.get_nodes(node_ids).items()
     return [brief_node(each) if isinstance(each, Node) else {"id": i, "problem": str(each)} for i, each in found]
 

@@ -13,11 +13,16 @@ async def hello(server: ServerContext, client: Client, *, lang: str = "") -> Act
     """The token, where one is asked for, was looked at before. `lang` is the language of error messages."""
     if lang in LANGUAGES:
         client.lang = lang
+    return ActionResult(greeting(server))
+
+
+def greeting(server: ServerContext) -> dict[str, Any]:
+    """Return where the server is, and what goes on there."""
     settings = server.settings
     here = {"modes": list(server.modes), "model": settings.model}
     if server.runner.has_files:
         here |= {"root": settings.root, "editor_url": settings.editor_url}
-    return ActionResult(_present(server) | here)
+    return _present(server) | here
 
 
 async def subscribe(
