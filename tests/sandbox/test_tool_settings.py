@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nebula.sandbox.tool_settings import clean, cleaned_tool_settings
+from nebula.sandbox.home.tool_settings import clean, cleaned_tool_settings
 
 PLACE = '[registries."own"]\nindex = "https://mirror.example"\n'
 MAVEN = """<settings>

@@ -10,7 +10,7 @@ import pytest
 from nebula.sandbox.command import run
 from nebula.sandbox.contract import Command
 from nebula.sandbox.environment import TOOLS, certificates
-from nebula.sandbox.toolchains import Toolchains, find_toolchains
+from nebula.sandbox.home.toolchains import Toolchains, find_toolchains
 
 
 def program(path: Path, text: str = "") -> Path:

@@ -21,7 +21,7 @@ _USED_BY_ALL: Final = (
     "concurrent.futures.thread",
     "nebula.llm.context_limit",
     "nebula.llm.dialect.where_needed",
-    "nebula.sandbox.toolchains",
+    "nebula.sandbox.home.toolchains",
     "nebula.tools.commands.backstage",
     "nebula.tools.commands.change_set",
     "nebula.workspace.writing.change_sets",

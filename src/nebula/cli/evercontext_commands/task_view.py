@@ -10,10 +10,10 @@ import sys
 from typing import Any
 
 from nebula.cli.printing import print_line, print_remark
-from nebula.cli.refusals import Refusals
-from nebula.cli.retries import asked_again
 from nebula.cli.terminal.output.live_line import LiveLine
 from nebula.cli.terminal.output.screen import screen_on
+from nebula.cli.turn_lines.refusals import Refusals
+from nebula.cli.turn_lines.retries import asked_again
 from nebula.config import Settings
 from nebula.events import (
     Checked,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from nebula.cli.draft_lines import DraftLines
 from nebula.cli.printing import print_remark, print_words
-from nebula.cli.refusals import Refusals
-from nebula.cli.retries import asked_again
+from nebula.cli.turn_lines.drafts import DraftLines
+from nebula.cli.turn_lines.refusals import Refusals
+from nebula.cli.turn_lines.retries import asked_again
 from nebula.config import Settings
 from nebula.events import Event, Final, Retry, Stamped
 from nebula.language import translate

@@ -12,8 +12,8 @@ from typing import Final
 
 from nebula.git import GitFailed, innermost_repository, safe_git
 from nebula.sandbox.contract import LayerChange
+from nebula.sandbox.home.tool_settings import GRADLE
 from nebula.sandbox.layer import Layer
-from nebula.sandbox.tool_settings import GRADLE
 from nebula.value import value
 from nebula.workspace.guard.paths import folders_above
 

@@ -20,9 +20,9 @@ from nebula.value import field, record, replace
 
 if TYPE_CHECKING:
     from nebula.sandbox.contract import Command, CommandResult
+    from nebula.sandbox.home.toolchains import Toolchains
     from nebula.sandbox.launcher import Launchers
     from nebula.sandbox.secrets import SecretFinder
-    from nebula.sandbox.toolchains import Toolchains
 
 OnOutput = Callable[[bytes], None]
 
@@ -153,7 +153,7 @@ class CommandLayers:
     def toolchains(self) -> Toolchains:
         """The user's own tools in the home, found once."""
         if self._toolchains is None:
-            from nebula.sandbox.toolchains import find_toolchains
+            from nebula.sandbox.home.toolchains import find_toolchains
 
             self._toolchains = find_toolchains(self.settings.root, os.environ)
         return self._toolchains

@@ -8,11 +8,11 @@ from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from nebula.cli.retries import asked_again
 from nebula.cli.terminal.input.contract import Watch
 from nebula.cli.terminal.input.typed_ahead import STEERED
 from nebula.cli.terminal.output.screen import Screen
 from nebula.cli.terminal.output.width import display_width, tail
+from nebula.cli.turn_lines.retries import asked_again
 from nebula.language import translate
 
 if TYPE_CHECKING:

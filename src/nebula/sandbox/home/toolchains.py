@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from nebula.sandbox.environment import ENVIRONMENTS, TOOLS, certificates, home_folder
-from nebula.sandbox.tool_settings import GRADLE, cleaned_tool_settings
+from nebula.sandbox.home.tool_settings import GRADLE, cleaned_tool_settings
 from nebula.value import value
 
 KNOWN: Final = (

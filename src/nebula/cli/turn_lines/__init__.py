@@ -1,0 +1,1 @@
+"""What happens in a turn, in lines that every terminal shows alike: drafts, refusals, retries."""
