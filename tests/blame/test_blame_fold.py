@@ -159,6 +159,17 @@ def test_a_line_moved_by_hand_to_another_file_keeps_its_author() -> None:
     assert authors(project, "b.py") == [BEFORE, two, one]
 
 
+def test_a_line_moved_by_hand_out_of_a_file_of_a_later_turn_keeps_its_author() -> None:
+    project = project_of("first line")
+    one = turn(project, a=["first line", "second line"])
+    two = turn(project, b=["of another file", "by the second turn"])
+    write(project, a=["first line", "second line", "by the second turn"], b=["of another file"])
+    assert authors(project, "a.py") == [BEFORE, one, two]
+    turn(project, b=["of another file", "further"])
+    three = turn(project, a=["first line", "second line", "by the second turn", "third line"])
+    assert authors(project, "a.py") == [BEFORE, one, two, three]
+
+
 def test_a_file_renamed_by_hand_is_the_heir_of_the_missing_one() -> None:
     project = project_of("first line", "}")
     one = turn(project, a=["first line", "}", "second line"])

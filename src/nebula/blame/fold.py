@@ -184,33 +184,29 @@ class Fold:
 
     def _lost_elsewhere(self, path: str, course: Course, change: RecordedChange | None) -> Iterator[Lost[Author]]:
         """Yield the lines that other files lost, by nobody of ours, while this one changed by nobody of ours."""
-        changes = self._history.changes(path)
-        start = changes[course.done - 1].seq if course.done else -1
-        for other in self._history.paths(start + 1):
-            if other == path:
-                continue
-            found = self._state_between(other, start)
-            if found is None:
-                continue
-            state, then = found
-            content = self._content(state)
-            if then != content:
-                yield from inherit(content, state.owners(), then or b"").lost
+        if not course.done:
+            return  # nothing says since when its lines stand there
+        start = self._history.changes(path)[course.done - 1].seq
+        end = change.seq if change is not None else _END
+        for other in self._history.paths(end):
+            if other != path:
+                yield from self._lost_between(other, start, end)
 
-    def _state_between(self, path: str, start: int) -> tuple[FileAuthors, bytes | None] | None:
-        """Return the state of a path at a place in the journal, and what was found there next."""
+    def _lost_between(self, path: str, start: int, end: int) -> Iterator[Lost[Author]]:
+        """Yield the lines that a file lost by nobody of ours, as far as that may have been between two places."""
         changes = self._history.changes(path)
-        after = next((each for each in changes if each.seq > start), None)
-        before = [each for each in changes if each.seq <= start]
-        if not before:
-            return None
-        left = file_of(before[-1].after)
-        if left is None or (after is not None and file_of(after.before) == left):
-            return None
-        then = self._history.now(path) if after is None else self._content_found(after)
-        course = self._fold(path, start + 1)
-        state = course.known.get(left)
-        return (state, then) if state is not None else None
+        for number, change in enumerate(changes):
+            following = changes[number + 1] if number + 1 < len(changes) else None
+            if change.seq >= end:
+                return
+            left = file_of(change.after)
+            is_over = following is not None and (following.seq < start or file_of(following.before) == left)
+            if left is None or is_over:
+                continue
+            then = self._history.now(path) if following is None else self._content_found(following)
+            state = self._fold(path, change.seq + 1).known.get(left)
+            if state is not None and then != (content := self._content(state)):
+                yield from inherit(content, state.owners(), then or b"").lost
 
     def _content(self, state: FileAuthors) -> bytes:
         """Return the content of a state. Raises OSError for one that went from the journal since it was read."""
