@@ -109,6 +109,21 @@ def test_a_commit_of_somebody_else_is_not_yours(bench: Bench) -> None:
     assert theirs["author"] == "Bob" and "commit" not in mine
 
 
+def test_a_line_of_somebody_else_stays_theirs_in_other_blanks_and_in_another_place(bench: Bench) -> None:
+    repository(bench)
+    node = turn(bench, "begin", write("a.py", "first line"))
+    git(bench.project, "add", "a.py")
+    git(bench.project, "commit", "-qm", "begin")
+    bench.write("a.py", "first line\nof a colleague\nalso of hers\n")
+    git(bench.project, "commit", "-qam", "theirs", by="bob")
+    bench.write("a.py", "also of hers\nfirst line\n\tof a  colleague\n")
+    git(bench.project, "commit", "-qam", "mine")
+    assert who(blame(bench, "a.py")) == ["before", node, "before"]
+    bench.write("a.py", "also of hers\nfirst line\n\tof a  colleague\nalso of hers\n")
+    git(bench.project, "commit", "-qam", "copied")
+    assert who(blame(bench, "a.py")) == ["before", node, "before", "you"]
+
+
 def test_a_turn_without_a_node_is_yours(bench: Bench) -> None:
     node = turn(bench, "begin", write("a.py", "first line"))
     assert who(blame(bench, "a.py")) == [node]

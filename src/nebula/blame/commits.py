@@ -75,6 +75,8 @@ def find_origins(
     kept: list[int | None] = [*places[: heritage.head], *heritage.owners, *tail]
     of_line = {line: place for line in wanted if (place := kept[line]) is not None}
     origins = _blame(root, path, revision, sorted(of_line.values())) if of_line else {}
+    first = {origin: place for place, origin in sorted(origins.items(), reverse=True)}  # what follows is a copy of it
+    origins = {place: origin for origin, place in first.items()}
     return {line: origins[place] for line, place in of_line.items() if place in origins}
 
 
@@ -91,9 +93,10 @@ def own_email(root: str) -> str | None:
 def _blame(root: str, path: str, revision: str, places: Sequence[int]) -> dict[int, LineOrigin]:
     """Return the origins of some lines (from 0) of a revision's file."""
     ranges = _ranges(places)
+    kept = ("-w", f"-M{text.TELLING}")  # in other blanks, in another place: the rules of this room, as git has them
     limits = [f"-L{first + 1},{last + 1}" for first, last in ranges] if len(ranges) <= _MOST_RANGES else []
     try:
-        told = safe_git(root, "blame", "--porcelain", *limits, revision, "--", path, timeout=_TIMEOUT)
+        told = safe_git(root, "blame", "--porcelain", *kept, *limits, revision, "--", path, timeout=_TIMEOUT)
         if not told.ok:
             return {}
         is_shallow = safe_git(root, "rev-parse", "--is-shallow-repository").stdout.strip() == b"true"

@@ -11,7 +11,8 @@ from typing import Final
 
 _BOM: Final = b"\xef\xbb\xbf"
 _STRIDE: Final = 1 << 16
-_TELLING: Final = 4
+TELLING: Final = 4
+"""A line with more letters and digits than these says where it came from."""
 _SIGNS: Final = bytes(code for code in range(128) if not chr(code).isalnum())
 
 
@@ -41,7 +42,7 @@ def key(line: bytes) -> bytes:
 
 def is_telling(line_key: bytes) -> bool:
     """Return False for a line such as `}` or `else:`, which by itself says nothing about where it came from."""
-    return len(line_key.translate(None, _SIGNS)) > _TELLING
+    return len(line_key.translate(None, _SIGNS)) > TELLING
 
 
 def common_ends(old: bytes, new: bytes) -> tuple[int, int]:
