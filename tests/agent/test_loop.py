@@ -238,10 +238,10 @@ def test_a_check_that_ran_before_the_last_change_verifies_nothing():
     assert run(turn).checks == ()
 
 
-def test_a_turn_that_changed_a_file_is_a_node_even_without_a_word():
+def test_a_turn_without_a_word_is_no_node_even_where_it_changed_a_file():
     turn, _ = turn_of([call("write"), {"text": ""}], Tool("write", changed), node_id="n1")
     final = run(turn)
-    assert (final.status, final.node_id, [each.path for each in final.files_changed]) == ("error", "n1", ["a.py"])
+    assert (final.status, final.node_id, [each.path for each in final.files_changed]) == ("error", None, ["a.py"])
 
 
 def test_rounds_and_calls_return_what_happened():

@@ -10,6 +10,7 @@ import pytest
 from blamed_project import blame, edit, git, repository, turn, who, write
 from conftest import Bench
 from in_process import run_here
+from scripted_model import Fault, ScriptedModel, Turn
 from scripted_model.planned import ollama, plan, say, step
 from scripted_model.planned import write as planned_write
 
@@ -129,6 +130,13 @@ def test_a_turn_without_a_node_is_yours(bench: Bench) -> None:
     assert who(blame(bench, "a.py")) == [node]
     for file in (bench.project / ".nebula/graph/nodes").rglob("*.xml"):
         file.unlink()
+    assert who(blame(bench, "a.py")) == ["you"]
+
+
+def test_a_turn_that_failed_without_a_word_left_no_node(bench: Bench) -> None:
+    with ScriptedModel([Turn("", [write("a.py", "first line")]), Fault.status_code(400)]) as model:
+        ran = run_here(bench, "nebula", "-p", "begin", "--yes", "--output-format", "json", **model.env())
+    assert ran.code == 1 and ran.json["node_id"] is None and bench.read("a.py") == "first line\n"
     assert who(blame(bench, "a.py")) == ["you"]
 
 

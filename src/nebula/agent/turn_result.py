@@ -255,7 +255,7 @@ class TurnResult:
         return next((event.reading_rate or 0.0 for event in self.messages), 0.0)
 
     def final(self, ending: Ending, node_id: str | None) -> Final:
-        """`node_id` is for a turn that said or changed something; one that did neither becomes no node."""
+        """`node_id` is for a turn that said something; one without a word becomes no node, whatever it changed."""
         return self.summed(self._judged(ending), node_id)
 
     def summed(self, ending: Ending, node_id: str | None) -> Final:
@@ -267,7 +267,7 @@ class TurnResult:
             files_changed=self.files,
             usage=self.usage,
             duration_s=round(time.monotonic() - self.started, 3),
-            node_id=node_id if self.answer.strip() or self._changes else None,
+            node_id=node_id if self.answer.strip() else None,
             remark=ending.remark,
             checks=tuple(self._checks.values()),
             verified=None if self.repairs is None else self._is_verified(),
