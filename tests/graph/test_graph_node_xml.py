@@ -84,6 +84,24 @@ def test_tags_sessions_and_paths_come_back_exactly(tags: list[str], path: str) -
     assert Node.from_row(older) == bare, "of before there were these fields"
 
 
+def test_the_states_of_a_file_are_content_hashes_with_the_mode_beside_them() -> None:
+    old, new = "a" * 64, "b" * 64
+    files = (
+        FileState("run.sh", f"{old}:644", f"{new}:755"),
+        FileState("to", "", f"link:{old}"),
+        FileState("d", "folder:755"),
+    )
+    data = dump_node(node_with("p", files=files))
+    [script, link, folder] = ElementTree.fromstring(data).iter("file")
+    assert script.attrib == {
+        "path": "run.sh", "before": old, "after": new, "before_mode": "644", "after_mode": "755"
+    }  # fmt: skip
+    assert link.attrib == {"path": "to", "before": "", "after": f"link:{old}"} and folder.get("before") == "folder:755"
+    assert load_node(data, "x").files == files
+    older = data.replace(f'"{new}"'.encode(), f'"{new}:755"'.encode()).replace(b' after_mode="755"', b"")
+    assert load_node(older, "x").files == files, "as they were written once"
+
+
 def test_an_edit_reaches_every_part_of_the_metadata() -> None:
     old = load_node(FOREIGN.encode(), "x")
     more = {"session": "s", "usage": NodeUsage(1, 2), "files": (FileState("a"),), "references": ("id-9", "#タグ")}

@@ -316,8 +316,16 @@ def _read_usage(elements: _Elements) -> dict[str, Any]:
 def _write_file(file: FileState) -> str:
     path, escaped = xml_text.escape_impossible(file.path)
     mark = ' escaped="true"' if escaped else ""
-    lines = {name: text for name, text in (("wrote", file.wrote), ("removed", file.removed)) if text}
-    return f"<file{xml_text.attributes(path=path, before=file.before, after=file.after, **lines)}{mark}/>"
+    (before, before_mode), (after, after_mode) = _split_mode(file.before), _split_mode(file.after)
+    more = {"before_mode": before_mode, "after_mode": after_mode, "wrote": file.wrote, "removed": file.removed}
+    told = {name: text for name, text in more.items() if text}
+    return f"<file{xml_text.attributes(path=path, before=before, after=after, **told)}{mark}/>"
+
+
+def _split_mode(state: str) -> tuple[str, str]:
+    """Return the hash of a file's content and its mode, which a state may name behind it; other kinds as they are."""
+    content, _, mode = state.partition(":")
+    return (state, "") if content in ("link", "folder") else (content, mode)
 
 
 def _read_file(element: Element) -> FileState:
@@ -325,7 +333,8 @@ def _read_file(element: Element) -> FileState:
     path = get("path", "")
     if get("escaped") == "true":
         path = xml_text.unescape(path)
-    return FileState(path, get("before", ""), get("after", ""), get("wrote", ""), get("removed", ""))
+    before, after = (":".join(filter(None, (get(name), get(f"{name}_mode")))) for name in ("before", "after"))
+    return FileState(path, before, after, get("wrote", ""), get("removed", ""))
 
 
 def _flag(name: str) -> MetadataPart:
