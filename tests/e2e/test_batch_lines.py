@@ -122,10 +122,18 @@ def test_two_folders_of_results_are_compared(repo):
     assert repo.run("evercontext", "batch").code == 64
 
 
-def test_all_tasks_together_have_a_limit(repo):
+@pytest.mark.parametrize("parallel", ["1", "2"])
+def test_all_tasks_together_have_a_limit(repo, parallel):
     with ScriptedModel(looks) as server:
-        ran = batch(repo, server, {}, {}, argv=("--max-total-cost", "0.0000001", "--parallel", "1"))
-    assert (ran.code, [each["status"] for each in ran.json["tasks"]]) == (1, ["ok", "limit"])
+        ran = batch(repo, server, {}, {}, argv=("--max-total-cost", "0.0000001", "--parallel", parallel))
+    assert (ran.code, [each["status"] for each in ran.json["tasks"]]) == (1, ["limit", "limit"])
+
+
+def test_the_project_is_where_the_command_is_run(repo):
+    repo.write("elsewhere/tasks.jsonl", json.dumps({"plan": PLAN}) + "\n")
+    with ScriptedModel(looks) as server:
+        ran = repo.run("evercontext", "batch", "elsewhere/tasks.jsonl", "--json", **server.env())
+    assert ran.json["tasks"][0]["root"] == str(repo.project), ran.err
 
 
 def test_every_task_by_each_model_with_one_table_predictions_and_junit(repo):

@@ -25,7 +25,7 @@ def test_roots_are_relative_to_the_file_and_ids_are_line_numbers(tmp_path):
     (tmp_path / "app").mkdir()
     path = written(tmp_path, {"task": " 作って "}, "", {"task": "b", "root": "app", "id": "b-1", "executor": "m"})
     assert read_task_file(path) == [
-        BatchTask("001", "作って", str(tmp_path)),
+        BatchTask("001", "作って", os.getcwd()),
         BatchTask("b-1", "b", str(tmp_path / "app"), executor="m"),
     ]
     assert read_task_file(path, str(tmp_path / "app"))[0].root == str(tmp_path / "app")

@@ -15,10 +15,11 @@ from nebula.agent.batch.results import Results
 from nebula.agent.batch.task_file import BatchTask
 from nebula.agent.batch.work import Returned, Said, TaskOrder, settings_for, work_in_place
 from nebula.agent.orchestrator.limits import TaskLimits, in_digits
+from nebula.agent.turn_result import TurnResult
 from nebula.errors import EXIT_INTERRUPTED
 from nebula.events import Stamped
 from nebula.language import Sentence
-from nebula.value import record
+from nebula.value import field, record
 
 FILES_A_TASK = 4
 """Descriptors that one task may hold open at a time in this process; generous."""
@@ -42,20 +43,15 @@ async def run_batch(
     tasks: Sequence[BatchTask], parallel: int, engine: Engine, watch: BatchWatch, max_cost: float | None = None
 ) -> list[TaskOutcome]:
     """Cancel it to interrupt it: what has ended is kept, the rest is done by the next run. Once all together cost
-    `max_cost` dollars no further task is begun."""
+    `max_cost` dollars those at work are ended, and no further task is begun."""
     _allow_open_files(parallel)
     free = asyncio.Semaphore(parallel)
-    spent = 0.0
+    purse = Purse(watch, float("inf") if max_cost is None else max_cost)
 
     async def one(task: BatchTask) -> TaskOutcome:
-        nonlocal spent
         async with free:
             watch.started(task)
-            if max_cost is not None and spent >= max_cost:
-                outcome = _not_begun(task, max_cost)
-            else:
-                outcome = await engine(task, watch)
-                spent += outcome.cost
+            outcome = await purse.pay_for(task, engine)
             watch.ended(outcome)
             return outcome
 
@@ -64,12 +60,57 @@ async def run_batch(
     return [each.result() for each in running]
 
 
-def _not_begun(task: BatchTask, max_cost: float) -> TaskOutcome:
-    """Return the outcome of a task that there was no money for; it is not kept, so a later run begins it."""
-    said = Sentence("All tasks together reached their limit of ${cost}.", cost=in_digits(max_cost))
-    return TaskOutcome(
-        task.id, task.digest, task.root, status="limit", remark=said, group=task.group, model=task.executor
-    )
+@record
+class Purse:
+    """Counts what all tasks cost while they are at work, and ends them once it is empty. Implements `BatchWatch`."""
+
+    watch: BatchWatch
+    max_cost: float
+    _results: dict[str, TurnResult] = field(default_factory=dict)
+    _spent: dict[str, float] = field(default_factory=dict)
+    """By task."""
+    _at_work: set[asyncio.Task[TaskOutcome]] = field(default_factory=set)
+
+    @property
+    def is_empty(self) -> bool:
+        return sum(self._spent.values()) >= self.max_cost
+
+    async def pay_for(self, task: BatchTask, engine: Engine) -> TaskOutcome:
+        if self.is_empty:
+            return self._not_paid(task)
+        work = asyncio.ensure_future(engine(task, self))
+        self._at_work.add(work)
+        try:
+            outcome = await work
+            self._spent[task.id] = outcome.cost  # an engine elsewhere tells of nothing before the end
+            return outcome
+        except asyncio.CancelledError:
+            if (whole := asyncio.current_task()) is None or whole.cancelling():
+                raise
+            return self._not_paid(task)
+        finally:
+            self._at_work.discard(work)
+
+    def _not_paid(self, task: BatchTask) -> TaskOutcome:
+        """Return the outcome of a task that there was no money for; it is not kept, so a later run begins it."""
+        said = Sentence("All tasks together reached their limit of ${cost}.", cost=in_digits(self.max_cost))
+        place, cost = (task.id, task.digest, task.root), self._spent.get(task.id, 0.0)
+        return TaskOutcome(*place, status="limit", remark=said, cost=cost, group=task.group, model=task.executor)
+
+    def started(self, task: BatchTask) -> None:
+        self.watch.started(task)
+
+    def happened(self, task: BatchTask, stamped: Stamped) -> None:
+        self.watch.happened(task, stamped)
+        result = self._results.setdefault(task.id, TurnResult())
+        result(stamped)
+        self._spent[task.id] = max(self._spent.get(task.id, 0.0), result.cost or 0.0)
+        if self.is_empty:
+            for work in self._at_work:
+                work.cancel()
+
+    def ended(self, outcome: TaskOutcome) -> None:
+        self.watch.ended(outcome)
 
 
 def _allow_open_files(parallel: int) -> None:

@@ -65,7 +65,7 @@ class BatchTask:
 
 
 def read_task_file(path: str, root: str | None = None, models: Sequence[str] = ()) -> list[BatchTask]:
-    """Return the tasks of a file. Roots are relative to it; a task without one has `root`, else the file's own folder.
+    """Return the tasks of a file. Roots are relative to it; a task without one has `root`, else the current folder.
     A line that names no models is done by each of `models`. Raises BadTaskFile."""
     try:
         with open(path, encoding="utf-8-sig") as file:
@@ -77,7 +77,7 @@ def read_task_file(path: str, root: str | None = None, models: Sequence[str] = (
     numbered = [(number, line) for number, line in enumerate(lines, start=1) if line.strip()]
     if len(numbered) > MOST_TASKS:
         raise BadTaskFile("{path} has more than {most} tasks", path=path, most=f"{MOST_TASKS:,}")
-    tasks = [task for number, line in numbered for task in _read_tasks(number, line, folder, root or folder, models)]
+    tasks = [task for number, line in numbered for task in _read_tasks(number, line, folder, root or "", models)]
     if not tasks:
         raise BadTaskFile("{path} has no tasks", path=path)
     _refuse_repeated(tasks)
