@@ -433,14 +433,26 @@ def configure(bench: Bench, settings: str) -> None:
     (folder / "config.json").write_text(settings)
 
 
-def test_the_last_line_as_json_loses_no_remark(bench: Bench) -> None:
+def test_a_remark_is_said_in_the_last_event_and_on_stderr(bench: Bench) -> None:
     configure(bench, '{"mcp_servers": {"notes": {"command": "/no/such/server"}}}')
     with ScriptedModel([Turn("Hello."), Turn("Hello.")]) as server:
         ran = run_here(bench, "nebula", "-p", "go", "--output-format", "json", **server.env())
         streamed = run_here(bench, "nebula", "-p", "go", "--output-format", "stream-json", **server.env())
     assert ran.json["text"] == "Hello." and ran.out.count("\n") == 1
     assert re.fullmatch(r"nebula: The MCP server notes cannot be used: .*\n", ran.err)
-    assert streamed.err == "" and "notice" in {event["type"] for event in streamed.events}
+    for said, final in ((ran, ran.json), (streamed, streamed.events[-1])):
+        assert said.err == f"nebula: {final['remark']}\n"
+
+
+@pytest.mark.parametrize("output_format", ["json", "stream-json"])
+def test_what_was_refused_and_what_failed_is_said_beside_json_too(bench: Bench, output_format: str) -> None:
+    script = [Turn("", [Call("writeFile", {"path": "a.txt", "content": "x\n"})]), Turn("Done.")]
+    with ScriptedModel([*script, Fault.status_code(400)]) as server:
+        refused, failed = (
+            run_here(bench, "nebula", "-p", "go", "--output-format", output_format, **server.env()) for _ in range(2)
+        )
+    for ran, said in ((refused, "a.txt was not written"), (failed, "refused the request")):
+        assert said in ran.err and ran.err == f"nebula: {ran.events[-1]['remark']}\n"
 
 
 @pytest.mark.parametrize("home", ["/proc/none", "/dev/null/none"])

@@ -54,7 +54,7 @@ def main(argv: Sequence[str]) -> int:
     request = _request(options, settings)
     if not request.dry_run:
         settings = confirmed_checks(settings)
-    face = chosen_face(options.output_format, lambda: TaskView(settings), "evercontext")
+    face = chosen_face(options.output_format, lambda: TaskView(settings), settings.lang, "evercontext")
     final = asyncio.run(_run(settings, request, face))
     write_last_message(options.output_last_message, final.text)
     return final.exit_code

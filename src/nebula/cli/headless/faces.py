@@ -3,32 +3,74 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from nebula.cli.printing import make_room, print_json, print_remark
-from nebula.events import Final, Notice, Stamped, Task
-from nebula.language import explain
+from nebula.events import Approval, Final, Notice, Stamped, Step, Task, ToolResult
+from nebula.language import Sentence, explain
 
 if TYPE_CHECKING:
+    from nebula.cli.headless.text import Findings, TextFace
     from nebula.config import Settings
 
 Face = Callable[[Stamped], None]
 
 
-def chosen_face(output_format: str, text_face: Callable[[], Face], program: str = "nebula") -> Face:
+def chosen_face(output_format: str, text_face: Callable[[], Face], lang: str, program: str = "nebula") -> Face:
     """Return what shows a turn: every event or the last one as JSON, else what `text_face` makes."""
-    if output_format == "stream-json":
-        return lambda stamped: print_json(stamped.to_json())
-    return partial(_last_as_json, program) if output_format == "json" else text_face()
+    if output_format in ("json", "stream-json"):
+        return JsonFace(program, lang, every=output_format == "stream-json")
+    return text_face()
 
 
-def _last_as_json(program: str, stamped: Stamped) -> None:
-    """Print the last event; notices go to stderr, since it does not hold them."""
-    if isinstance(stamped.event, Final):
-        print_json(stamped.to_json())
-    elif isinstance(stamped.event, Notice):
-        print_remark(f"{program}: {explain(stamped.event.sentence)}")
+class JsonFace:
+    """Prints every event, or the last one. Remarks go to stderr as well, and all of them stand in the last event."""
+
+    def __init__(self, program: str, lang: str, *, every: bool) -> None:
+        self._program = program
+        self._lang = lang
+        self._every = every
+        self._remarks: list[str] = []
+
+    def __call__(self, stamped: Stamped) -> None:
+        event, body = stamped.event, stamped.to_json()
+        if isinstance(event, Notice):
+            self._remark(event.sentence)
+        elif isinstance(event, Step | Approval | ToolResult) and (said := self._findings.refusals.read(event)):
+            self._remark(said)
+        elif isinstance(event, Final):
+            self._close(event)
+            body["remark"] = "\n".join(self._remarks)
+        if self._every or isinstance(event, Final):
+            print_json(body)
+
+    def _close(self, final: Final) -> None:
+        """Say how the turn ended where it did not end well, and which of its commands and checks failed."""
+        if final.remark is not None:
+            self._remark(final.remark)
+        if final.status == "ok" and not (final.commands or final.checks):
+            return
+        if final.status != "ok" and not self._remarks:
+            self._remark(self._findings.explain_ending(final))
+        for line in self._findings.list_failures(final, self._lang):
+            print_remark(line)
+
+    def _remark(self, said: Sentence | str) -> None:
+        if str(said) not in self._remarks:
+            self._remarks.append(str(said))
+            print_remark(f"{self._program}: {explain(said)}")
+
+    @cached_property
+    def _findings(self) -> Findings:
+        return _load_staged()[1]()
+
+
+def _load_staged() -> tuple[type[TextFace], type[Findings]]:
+    """Load what needs the stage, which a first request does not wait for."""
+    from nebula.cli.headless.text import Findings, TextFace
+
+    return TextFace, Findings
 
 
 class LateTextFace:
@@ -45,10 +87,8 @@ class LateTextFace:
             if isinstance(stamped.event, Task):
                 self._task = stamped
                 return
-            from nebula.cli.headless.text import TextFace
-
             make_room()
-            self._face = TextFace(self._settings)
+            self._face = _load_staged()[0](self._settings)
             if self._task is not None:
                 self._face(self._task)
         self._face(stamped)

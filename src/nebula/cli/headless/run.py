@@ -67,7 +67,7 @@ def run_headless(options: argparse.Namespace) -> int:
 
 
 async def _run(options: argparse.Namespace, settings: Settings, prompt: str, attachments: Sequence[Attachment]) -> int:
-    show = chosen_face(options.output_format, lambda: LateTextFace(settings))
+    show = chosen_face(options.output_format, lambda: LateTextFace(settings), settings.lang)
     session: Session | None = None
     try:
         with interruptible(settings, show) as audience:

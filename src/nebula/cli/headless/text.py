@@ -13,6 +13,7 @@ from nebula.config import Settings
 from nebula.events import Event, Final, Retry, Stamped
 from nebula.language import translate
 from nebula.stage import Backstage, Close, Cue, Curtain, DraftText, Remark, Say, Stage, StageOptions
+from nebula.stage.closing import explain_ending, list_failures
 
 if TYPE_CHECKING:
     from nebula.cli.terminal.output.live_line import LiveLine
@@ -27,6 +28,16 @@ def _live_line() -> LiveLine | None:
 
     screen = screen_on(sys.stderr)
     return LiveLine(screen, str, translate("Ctrl-C interrupts")) if screen.capable else None
+
+
+class Findings:
+    """What is said of a turn beside its JSON."""
+
+    explain_ending = staticmethod(explain_ending)
+    list_failures = staticmethod(list_failures)
+
+    def __init__(self) -> None:
+        self.refusals = Refusals()
 
 
 class TextFace:
