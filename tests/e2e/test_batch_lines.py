@@ -85,6 +85,8 @@ def test_tries_and_models_make_several_tasks_of_a_line(repo):
         {"tries": 0},
         {"tries": 2, "models": ["a"]},
         {"setup": 1},
+        {"models": ["gpt-4.1-nano", "no-such-vendor/model"]},
+        {"executor": "no-such-vendor/model"},
     ],
 )
 def test_a_bad_line_is_named(repo, line):

@@ -25,8 +25,8 @@ def test_roots_are_relative_to_the_file_and_ids_are_line_numbers(tmp_path):
     (tmp_path / "app").mkdir()
     path = written(tmp_path, {"task": " 作って "}, "", {"task": "b", "root": "app", "id": "b-1", "executor": "m"})
     assert read_task_file(path) == [
-        BatchTask("001", "作って", os.getcwd()),
-        BatchTask("b-1", "b", str(tmp_path / "app"), executor="m"),
+        BatchTask("001", "作って", os.getcwd(), line=1),
+        BatchTask("b-1", "b", str(tmp_path / "app"), executor="m", line=3),
     ]
     assert read_task_file(path, str(tmp_path / "app"))[0].root == str(tmp_path / "app")
 

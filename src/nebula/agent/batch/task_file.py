@@ -49,6 +49,8 @@ class BatchTask:
     """Variables for its commands and checks."""
     group: str = ""
     """The id of its line, where that stands for several tasks."""
+    line: int = 0
+    """The number of its line in the file of tasks; 0 where it is no longer told."""
 
     @property
     def digest(self) -> str:
@@ -158,7 +160,7 @@ def _read_task(number: int, line: str, folder: str, root: str) -> tuple[BatchTas
     texts = {name: found.get(name, "") for name in ("planner", "executor", "setup")}
     env = tuple(sorted(found.get("env", {}).items()))
     checks = tuple(found.get("checks", ()))
-    return BatchTask(task_id, prompt, place, plan=plan, ref=ref, checks=checks, env=env, **texts), found
+    return BatchTask(task_id, prompt, place, plan=plan, ref=ref, checks=checks, env=env, line=number, **texts), found
 
 
 def _plan(number: int, found: Any) -> StepPlan | None:

@@ -16,8 +16,10 @@ from nebula.agent.batch.ray_engine import RayEngine
 from nebula.agent.batch.reports import format_junit, format_predictions, score_models, with_one_name
 from nebula.agent.batch.results import Results
 from nebula.agent.batch.run import LocalEngine, run_batch
-from nebula.agent.batch.task_file import read_task_file
+from nebula.agent.batch.task_file import BadTaskFile, read_task_file
 from nebula.agent.orchestrator.limits import TaskLimits
+from nebula.agent.orchestrator.models import GEMINI_COMMAND
+from nebula.agent.race.entrants import BadRace, check_model
 from nebula.cli.arguments import (
     Parser,
     UsageError,
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from nebula.agent.batch.outcome import TaskOutcome
     from nebula.agent.batch.run import Engine
     from nebula.agent.batch.task_file import BatchTask
+    from nebula.config import Settings
 
 MOST_PARALLEL = 1_000
 _FORM = '{"task": "…", "root"?: "…", "id"?: "…", "planner"?: "…", "executor"?: "…", "plan"?: {…}}'
@@ -54,14 +57,27 @@ def main(argv: Sequence[str]) -> int:
     root = checked_root(options.root) if options.root else None
     said = {"planner": options.planner, "executor": options.executor, "trust": options.trust or None}
     said["allow_network"] = options.allow_network or None
-    open_settings("evercontext", root, said)
+    settings = open_settings("evercontext", root, said)
     models = _read_models(options.models)
     tasks = read_task_file(options.tasks, root, models)
+    if not options.on:  # the machines of a cluster reach models of their own
+        asyncio.run(_check_models(tasks, settings))
     results = Results(options.out or os.path.splitext(options.tasks)[0] + ".results")
     try:
         return asyncio.run(_run(tasks, results, said, options))
     finally:
         results.close()
+
+
+async def _check_models(tasks: Sequence[BatchTask], settings: Settings) -> None:
+    """Raise BadTaskFile where nobody has a model that a task names, before any of them is begun."""
+    lines = {name: task.line for task in reversed(tasks) for name in (task.planner, task.executor) if name}
+    for name, number in lines.items():
+        if name.partition("/")[0] != GEMINI_COMMAND:
+            try:
+                await check_model(settings, name)
+            except BadRace as problem:
+                raise BadTaskFile("line {number}: {problem}", number=number, problem=problem) from None
 
 
 async def _run(tasks: list[BatchTask], results: Results, said: dict[str, Any], options: argparse.Namespace) -> int:
