@@ -25,7 +25,7 @@ def test_while_the_context_is_built(bench: Bench, number: signal.Signals) -> Non
         process.send_signal(number)
         out, err = process.communicate(timeout=60)
         events = [json.loads(line) for line in out.splitlines()]
-        assert (process.returncode, err) == (130, b"")
+        assert (process.returncode, err.decode()) == (130, f"nebula: {events[-1]['remark']}\n")
         assert [events[0]["type"], events[-1]["type"]] == ["task", "final"]
         assert (events[-1]["status"], events[-1]["exit_code"]) == ("interrupted", 130)
         assert [event["type"] for event in bench.trace()][-1] == "final"
@@ -45,7 +45,8 @@ def test_while_the_model_is_chosen(bench: Bench, command: tuple[str, ...]) -> No
         out, err = process.communicate(timeout=60)
         connection.close()
     events = [json.loads(line) for line in out.splitlines()]
-    assert ([event["type"] for event in events], process.returncode, err) == (["task", "final"], 130, b"")
+    assert ([event["type"] for event in events], process.returncode) == (["task", "final"], 130)
+    assert err.decode() == f"{command[0]}: {events[-1]['remark']}\n"
 
 
 @pytest.mark.parametrize(
