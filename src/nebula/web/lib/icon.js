@@ -5,25 +5,11 @@
 import { ICONS } from "../vendor/lucide/icons.js";
 import { html, nothing } from "./lit.js";
 
-const SVG = "http://www.w3.org/2000/svg";
-
 /** @typedef {keyof typeof ICONS} IconName */
 
 /** @param {IconName} name */
 export function icon(name) {
   return html`<svg class="icon" viewBox="0 0 24 24" aria-hidden="true"><path d=${ICONS[name]}></path></svg>`;
-}
-
-// For elements that no template draws.
-/** @param {IconName} name */
-export function iconElement(name) {
-  const image = document.createElementNS(SVG, "svg");
-  image.setAttribute("class", "icon");
-  image.setAttribute("viewBox", "0 0 24 24");
-  image.setAttribute("aria-hidden", "true");
-  image.append(document.createElementNS(SVG, "path"));
-  image.firstElementChild?.setAttribute("d", ICONS[name]);
-  return image;
 }
 
 /**
