@@ -255,6 +255,18 @@ def test_what_is_no_node_stays_and_is_named_each_time(graph: Graph) -> None:
     assert all(file(graph, path).exists() for _, path in found)
 
 
+def test_every_file_in_the_folders_of_the_graph_that_is_not_read_is_named_and_stays(graph: Graph) -> None:
+    named = ["flows/notes.txt", "metadata/old", "nodes/000/000.xml~", "nodes/000/a/b.txt", "nodes/README.md"]
+    for name in [*named, "README.md", "nodes/.DS_Store", "src/main.py"]:
+        file(graph, name).parent.mkdir(parents=True, exist_ok=True)
+        file(graph, name).write_text("x", encoding="utf-8")
+    file(graph, "nodes/000/link.txt").symlink_to("000.xml")
+    for repair in (True, False):
+        found = [(problem.kind, problem.path, problem.repaired) for problem in graph.check(repair=repair)]
+        assert sorted(found) == sorted(("stray", name, "") for name in [*named, "nodes/000/link.txt"])
+    assert all(file(graph, name).read_text("utf-8") == "x" for name in named)
+
+
 def test_the_id_that_a_check_announces_is_the_one_that_a_repair_gives(graph: Graph) -> None:
     text = file(graph, "nodes/000/000.xml").read_text("utf-8")
     ours, theirs = text.replace("a\n]]", "ours\n]]"), text.replace("a\n]]", "theirs\n]]")

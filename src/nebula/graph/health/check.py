@@ -23,7 +23,7 @@ from nebula.graph.formats.flow_yaml import MAX_FLOW_BYTES, FlowFile, load_flow
 from nebula.graph.formats.node_edit import reidentified
 from nebula.graph.formats.node_xml import MAX_NODE_BYTES, dump_node, load_node
 from nebula.graph.health.flow_repair import merge, repaired_flow
-from nebula.graph.health.strays import find_strays, kind_of, read_flow, read_node
+from nebula.graph.health.strays import find_strays, kind_of, may_be_taken_in, read_flow, read_node
 from nebula.graph.ids import id_of_content, new_id, now, sort_key
 from nebula.graph.store import GraphStore
 from nebula.graph.values import Node, Problem
@@ -118,6 +118,9 @@ class Check:
 
     def _strays(self) -> None:
         for path in list(find_strays(self._disk)):
+            if not may_be_taken_in(path):
+                self._note("stray", path, Sentence("is not read: it is no file of the graph"))
+                continue
             try:
                 data, kind = self._disk.read(path, MAX_NODE_BYTES) or b"", kind_of(path)
                 content = (read_node if kind == NODES else read_flow)(self._store, path, data)

@@ -10,7 +10,9 @@ from typing import NamedTuple
 from nebula.graph.derived.metadata import INDEX, TAGS
 from nebula.graph.disk.files import Files
 from nebula.graph.disk.flow_files import FOLDER as FLOWS
+from nebula.graph.disk.flow_files import INDEX as FLOW_INDEX
 from nebula.graph.disk.node_files import FOLDER as NODES
+from nebula.graph.disk.node_files import INDEX as NODE_INDEX
 from nebula.graph.disk.step import is_ours
 from nebula.graph.errors import NotFound
 from nebula.graph.formats.config_yaml import FILE as SETTINGS
@@ -21,13 +23,15 @@ from nebula.graph.ids import id_of_content
 from nebula.graph.store import GraphStore
 
 _ENDINGS = (".xml", ".yaml", ".yml")
-_READ = frozenset({INDEX, TAGS, SETTINGS})
+_READ = frozenset({INDEX, TAGS, SETTINGS, NODE_INDEX, FLOW_INDEX})
+# Folders that are the graph's alone. Beside them a data folder may hold what its owner likes: a README, or a project.
+_OURS = (f"{NODES}/", f"{FLOWS}/", "metadata/")
 _DEEPEST = 6
 
 
 def find_strays(files: Files) -> Iterator[str]:
-    """Yield the path of every XML and YAML file of the folder that is neither a node nor a flow nor anything else that
-    is read. Folders whose name begins with a dot are left out."""
+    """Yield the path of every file in the graph's own folders, and of every XML and YAML file beside them, that is
+    neither a node nor a flow nor anything else that is read. Names that begin with a dot are left out."""
     pending = [""]
     while pending:
         folder = pending.pop()
@@ -38,8 +42,17 @@ def find_strays(files: Files) -> Iterator[str]:
                 continue
             if stat.S_ISDIR(found.st_mode) and path.count("/") < _DEEPEST:
                 pending.append(path)
-            elif stat.S_ISREG(found.st_mode) and name.lower().endswith(_ENDINGS) and not _is_read(path):
+            elif not _is_read(path) and _is_expected_to_be(path, found.st_mode):
                 yield path
+
+
+def _is_expected_to_be(path: str, mode: int) -> bool:
+    return path.startswith(_OURS) or (stat.S_ISREG(mode) and may_be_taken_in(path))
+
+
+def may_be_taken_in(path: str) -> bool:
+    """Say whether a node or a flow may be in it."""
+    return path.lower().endswith(_ENDINGS)
 
 
 def _is_read(path: str) -> bool:
