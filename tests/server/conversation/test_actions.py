@@ -125,6 +125,53 @@ async def test_get_update_delete(client):
     assert await refused(client, "delete_node", node_id=node_id) == "not_found"
 
 
+@pytest.fixture
+async def nodes(client, bench) -> list[tuple[str, str]]:
+    """Ids of a chain of five, each with its shortest beginning that stands for it alone."""
+    ids = await chain(client, *"abcde")
+    short = Graph(bench.project / "data").shortest_unique_ids(ids)
+    assert all(len(short[each]) < len(each) for each in ids)
+    return [(each, short[each]) for each in ids]
+
+
+async def test_a_unique_beginning_stands_for_an_id(client, nodes):
+    async def ask(action: str, /, **data):
+        return (await client.ask(action, **data))["data"]
+
+    (a, short_a), (b, short_b), (_, short_c), (d, short_d), (e, short_e) = nodes
+    assert (await ask("get_node", node_id=short_a))["node_id"] == a
+    assert (await ask("update_node", node_id=short_a.upper(), tags=["x"]))["node_id"] == a
+    assert [each["id"] for each in (await ask("get_nodes", node_ids=[short_b, "none"]))["nodes"]] == [b]
+    assert (await ask("get_history", node_id=short_b))["node_ids"] == [a, b]
+    seen = await ask("preview_context", node_ids=[short_b], references=[short_d])
+    assert [part["node_id"] for part in seen["parts"]] == [a, b, d]
+    flow = await ask("disconnect_nodes", source_id=short_b, target_id=short_c)
+    assert len(flow["connections"]) == 3
+    flow = await ask("connect_nodes", source_id=short_b, target_id=short_c)
+    assert len(flow["connections"]) == 4
+    pair = {"source_id": short_a, "target_id": short_e}
+    flow = await ask("update_flow", nodes=[short_a, short_e], connections=[pair])
+    assert [(each["source"], each["target"]) for each in flow["connections"]] == [(a, e)]
+    assert (await ask("delete_node", node_id=short_d))["node_id"] == d
+    assert await refused(client, "get_node", node_id=d) == "not_found"
+
+
+@pytest.mark.parametrize(
+    ("action", "data"),
+    [
+        ("get_node", {"node_id": "0"}),
+        ("delete_nodes", {"node_ids": ["0"]}),
+        ("send_prompt", {"prompt": "x", "from": "0"}),
+        ("connect_nodes", {"source_id": "0", "target_id": "0"}),
+    ],
+)
+async def test_an_ambiguous_beginning_is_refused_with_its_candidates(client, nodes, action, data):
+    with pytest.raises(Failed) as failed:
+        await client.ask(action, **data)
+    assert failed.value.code == "ambiguous_id"
+    assert all(whole in str(failed.value) for whole, _ in nodes)
+
+
 async def test_any_text_comes_back_exactly(client):
     for text in ("]]>", "a\r\nb\rc\n", "\n\n x \n", "\x00\x1b[31m", "🌌\u200d", "<script>alert(1)</script>"):
         node_id = (await client.ask("create_node", prompt=text, response=text))["node_id"]

@@ -16,6 +16,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from nebula.errors import NebulaError
 from nebula.language import explain_to
 from nebula.server.asgi import tell_admitted
+from nebula.server.conversation.actions.beginnings import complete_ids, has_beginnings
 from nebula.server.conversation.actions.declared import Action
 from nebula.server.conversation.actions.table import ACTIONS
 from nebula.server.conversation.context import Client, ServerContext, in_thread
@@ -141,7 +142,10 @@ async def _result(server: ServerContext, client: Client, request: ActionRequest,
     try:
         if action is None:
             raise ActionError("there is no action '{name}'", code="unknown_action", name=request.action[:80])
-        return success(await action.run(server, client, **action.arguments(request.data)), request.id)
+        data = request.data
+        if has_beginnings(data):
+            data = await in_thread(complete_ids, server.graph, data)
+        return success(await action.run(server, client, **action.arguments(data)), request.id)
     except NebulaError as problem:
         return _refusal(problem, request.id, client.lang)
     except OSError as problem:
