@@ -565,6 +565,27 @@ async def test_a_model_that_prints_its_calls_is_understood_and_asked_in_the_dial
     assert [bool(asked.tools) for asked in model.requests] == [True, False]
 
 
+@pytest.mark.parametrize(
+    "printed",
+    [
+        '{"name": "write_file", "arguments": {"path": "a", "content": "x", "mode": "create"}}',
+        '{"thought": "", "tool_calls": [{"name": "write_file", "parameters": {"path": "a", "content": "x", "mode": '
+        '"create"}}], "final_answer": ""}',
+        '<tool_call>{"name": "write_file", "arguments": {"path": "a", "content": "x", "mode": "create"}}</tool_call>',
+    ],
+)
+async def test_a_call_printed_under_the_dialects_name_is_understood_too(printed: str) -> None:
+    model = Told([said(printed)], [said(ANSWER)])
+    dialect = DialectWhereNeeded(model, reads_printed_calls=True)
+    notice, reply = await heard(dialect, request())
+    assert notice == ModelNotice(PRINTS)
+    assert isinstance(reply, ModelReply)
+    [made] = reply.message.tool_uses or ()
+    assert (made.name, made.orig_name) == ("write_file", "writeFile")
+    assert made.orig_args == {"path": "a", "content": "x"}
+    assert await heard(dialect, request()) == [TextDelta("done"), said("done", rung="json")]
+
+
 async def test_the_first_prose_of_a_model_that_printed_a_call_is_its_answer_and_it_is_native_again() -> None:
     model = Told([said(PRINTED)], [said(PRINTED)], [said("Just words.")], [said("Native.")])
     dialect = DialectWhereNeeded(model, reads_printed_calls=True)
@@ -640,6 +661,7 @@ LOOKS = {
     f"  {PRINTED}\n": True,
     f"[{PRINTED}]": True,
     "<readFile>": True,
+    PRINTED.replace("readFile", "read_file"): True,
     f"```json\n{PRINTED}\n```": True,
     f"```json\n{PRINTED}\n``` ": True,
     f"```json\n{PRINTED}\n```x": False,

@@ -300,8 +300,13 @@ def _read(raw: ModelReply, offer: Offer) -> DialectReply:
 
 
 def with_printed_calls(reply: ModelReply, request: ModelRequest) -> ModelReply:
-    """A reply whose text is nothing but tool calls, which some models print instead of making them; else as it is."""
-    offer = make_offer(request.tools, under_own_names=True)
+    """A reply whose text is nothing but tool calls, which some models print instead of making them, by the names they
+    were offered or by those of the dialect, which they may have learnt; else as it is."""
+    understood = _with_calls_of(make_offer(request.tools, under_own_names=True), reply, request)
+    return understood if understood is not reply else _with_calls_of(make_offer(request.tools), reply, request)
+
+
+def _with_calls_of(offer: Offer, reply: ModelReply, request: ModelRequest) -> ModelReply:
     try:
         reading = read_reply(reply.message.content, tools=offer.schemas, readers=offer.readers)
     except FormatFailure:

@@ -7,7 +7,7 @@ prose. The dialect itself is loaded only for a model that needs it.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from nebula.llm.catalog import known_provider
 from nebula.llm.contract import Model, ModelInfo, ModelNotice, ModelReply, ModelRequest, StreamItem
 from nebula.llm.dialect.wrapped_model import WrappedModel
 from nebula.llm.errors import BadReplyError, ModelError
+from nebula.messages import DeclaredSpec, ToolSpec
 
 if TYPE_CHECKING:
     from nebula.llm.dialect.json_dialect import JsonDialect
@@ -121,7 +122,15 @@ def may_print_calls(reply: ModelReply, request: ModelRequest) -> bool:
         return False
     text = reply.message.content.strip()
     is_fence = text.startswith("```") and text.endswith("```") and text.count("```") == 2
-    return (is_fence or text[:1] in ("{", "[", "<")) and any(spec.name in text for spec in request.tools)
+    return (is_fence or text[:1] in ("{", "[", "<")) and any(name in text for name in _names(request.tools))
+
+
+def _names(tools: Iterable[ToolSpec]) -> Iterator[str]:
+    """Yield the names by which a model may call them: those it was offered, and the dialect's."""
+    for spec in tools:
+        yield spec.name
+        if isinstance(spec, DeclaredSpec):
+            yield from (form.name for form in spec.forms)
 
 
 def has_unknown_names(reply: ModelReply, request: ModelRequest) -> bool:
