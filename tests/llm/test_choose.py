@@ -224,7 +224,13 @@ async def test_the_model_follows_from_what_is_said_and_set(
         ({}, "gpt-4.1", {"provider": "gemini"}, ("gemini", "gemini-2.5-flash")),
         ({}, "gpt-4.1", {"name": "gpt-4.1-nano"}, ("openai", "gpt-4.1-nano")),
         ({"NEBULA_MODEL": "gpt-4.1"}, "", {}, ("openai", "gpt-4.1")),
+        ({"NEBULA_MODEL": "gpt-4.1"}, "gpt-5.1", {"provider": "openai"}, ("openai", "gpt-4.1")),
+        ({"NEBULA_MODEL": "openai/gpt-4.1"}, "", {"provider": "openai"}, ("openai", "gpt-4.1")),
+        ({"NEBULA_MODEL": "gpt-4.1"}, "", {"provider": "gemini"}, ("gemini", "gemini-2.5-flash")),
+        ({"NEBULA_MODEL": "qwen3:8b"}, "", {"provider": "openai"}, ("openai", "gpt-4.1-mini")),
         ({}, "ollama/qwen3:8b", {}, ("ollama", "qwen3:8b")),
+        ({}, "qwen3:8b", {"provider": "ollama"}, ("ollama", "qwen3:8b")),
+        ({}, "gemini-3-pro-preview", {"provider": "gemini"}, ("gemini", "gemini-3-pro-preview")),
     ],
 )
 async def test_a_data_folders_model_counts_before_the_users_config(

@@ -75,6 +75,8 @@ class _Wanted:
 
 
 NOTHING_SAID = _Wanted()
+OVER_FOLDERS = ("environment", "command line")
+"""Where a model comes from that counts before the one of a data folder."""
 
 
 class _Asking:
@@ -112,18 +114,28 @@ class _Asking:
 
 
 async def choose_model(
-    settings: Settings, name: str = "", *, provider: str = "", suggested: str = "", role: str = "model"
+    settings: Settings,
+    name: str = "",
+    *,
+    provider: str = "",
+    suggested: str = "",
+    role: str = "model",
+    own_model_first: bool = True,
 ) -> ChosenModel:
     """The model by this name, or the one the settings choose. Raises ModelError.
 
     `role` is the setting that chooses: `model`, or `planner` and `executor`, which fall back on it. `suggested` is
     `provider/model` as a data folder names it: it counts before the user's config, within the provider that they chose.
+    `own_model_first`: a `provider` without a name means the user's model, where it is that provider's; else always the
+    provider's default.
     """
     async with _Asking(settings) as asking:
-        return await _chosen(asking, name, provider, suggested, role)
+        return await _chosen(asking, name, provider, suggested, role, own_model_first=own_model_first)
 
 
-async def _chosen(asking: _Asking, name: str, provider: str, suggested: str, role: str) -> ChosenModel:
+async def _chosen(
+    asking: _Asking, name: str, provider: str, suggested: str, role: str, *, own_model_first: bool
+) -> ChosenModel:
     settings = asking.settings
     remark: Sentence | None = None
     outright, model = split_name(name)
@@ -133,10 +145,10 @@ async def _chosen(asking: _Asking, name: str, provider: str, suggested: str, rol
         if settings.is_from_project(role):
             named = _Wanted(*split_name(getattr(settings, role)))
             wanted, remark = await _within_users_provider(asking, wanted, named)
-        elif suggested and settings.origins.get(role) not in ("environment", "command line"):
+        elif suggested and settings.origins.get(role) not in OVER_FOLDERS:
             wanted, _ = await _within_users_provider(asking, wanted, _Wanted(*split_name(suggested)))
-    elif suggested and not wanted.model and wanted.provider == split_name(suggested)[0]:
-        wanted = replace(wanted, model=split_name(suggested)[1])
+    elif not wanted.model and own_model_first:
+        wanted = replace(wanted, model=await _model_at(asking, PROVIDERS[wanted.provider], suggested, role))
     elif not wanted.provider and settings.provider:
         wanted = replace(wanted, provider=settings.provider)
     row, model = await _resolved(asking, wanted, said_now=bool(name))
@@ -196,6 +208,18 @@ def _users_choice(settings: Settings, role: str) -> _Wanted:
         return _users_choice(settings, "model")
     # A role may have a provider of its own; `provider` says where all else goes.
     return _Wanted(outright or known_provider(model) or settings.provider, model, whole)
+
+
+async def _model_at(asking: _Asking, row: Provider, suggested: str, role: str) -> str:
+    """Return the model for a provider that was named without one: the environment's, else the data folder's, else the
+    one in the user's config, each only where it is that provider's; "" for its own default."""
+    users = _users_choice(asking.settings, role)
+    home_of_it = users.likely_provider
+    is_there = home_of_it == row.name if home_of_it or not users.model else await _may_have(asking, row, users.model)
+    own = users.model if is_there else ""
+    home, model = split_name(suggested)
+    folders = model if home == row.name else ""
+    return own or folders if asking.settings.origins.get(role) in OVER_FOLDERS else folders or own
 
 
 async def _within_users_provider(asking: _Asking, users: _Wanted, named: _Wanted) -> tuple[_Wanted, Sentence | None]:

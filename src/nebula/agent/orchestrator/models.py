@@ -83,7 +83,7 @@ async def _default_planner(settings: Settings) -> ChosenModel | None:
     gemini = PROVIDERS["gemini"]
     said = [name for name in ("model", "provider") if name in settings.origins and not settings.is_from_project(name)]
     if not said and is_configured(gemini, settings):
-        return await choose_model(settings, provider=gemini.name)
+        return await choose_model(settings, provider=gemini.name, own_model_first=False)
     if said or any(row.key for row in configured_providers(settings)):
         return await choose_model(settings)
     return None
@@ -95,7 +95,7 @@ async def _local_executor(settings: Settings) -> ChosenModel | None:
     if settings.provider and settings.provider != row.name:
         return None
     try:
-        return await choose_model(settings, provider=row.name)
+        return await choose_model(settings, provider=row.name, own_model_first=False)
     except ModelError:
         if has_own_address(row, settings):
             raise
