@@ -1,4 +1,4 @@
-"""Beginnings of ids in a request: where only one node's id begins so, they stand for it (SPEC §11)."""
+"""Beginnings of ids in a request: where only one node's id begins so, they stand for it."""
 
 from __future__ import annotations
 
