@@ -445,6 +445,21 @@ def test_a_remark_is_said_in_the_last_event_and_on_stderr(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("output_format", ["json", "stream-json"])
+@pytest.mark.parametrize("config", ["{broken", '{"provider": "ollama", "checks": ["true"]}'])
+@pytest.mark.parametrize("command", [("nebula", "-p", "go"), ("evercontext", "run", "--task", "go")])
+def test_what_is_wrong_with_the_settings_stands_in_the_last_event_too(
+    bench: Bench, command: tuple[str, ...], config: str, output_format: str
+) -> None:
+    bench.write(".nebula/config.json", config)
+    bench.write("pytest.ini", "[pytest]\n")
+    with ScriptedModel(lambda _: Fault.status_code(400)) as server:
+        ran = run_here(bench, *command, "--output-format", output_format, **server.env())
+    program = command[0]
+    remarks = [f"{program}: {line}" for line in ran.events[-1]["remark"].splitlines()]
+    assert len(remarks) >= 2 and remarks == ran.err.splitlines()
+
+
+@pytest.mark.parametrize("output_format", ["json", "stream-json"])
 def test_what_was_refused_and_what_failed_is_said_beside_json_too(bench: Bench, output_format: str) -> None:
     script = [Turn("", [Call("writeFile", {"path": "a.txt", "content": "x\n"})]), Turn("Done.")]
     with ScriptedModel([*script, Fault.status_code(400)]) as server:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from nebula.cli.printing import print_remark, short_path
-from nebula.language import explain, translate, use_language
+from nebula.language import Sentence, explain, translate, use_language
 
 if TYPE_CHECKING:
     from nebula.config import Settings
@@ -44,16 +44,23 @@ def shown_origin(settings: Settings, name: str) -> str:
 
 def remark_on_trust(prog: str, settings: Settings) -> None:
     """Tell whoever reads how to have the checks, where nobody is there to be asked."""
+    for remark in _remarks_on_trust(settings):
+        print_remark(f"{prog}: {explain(remark)}")
+
+
+def said_of_settings(settings: Settings) -> list[str]:
+    """Return what `open_settings` and `remark_on_trust` print, as events say it: in English."""
+    return [str(remark) for remark in (*settings.remarks, *_remarks_on_trust(settings))]
+
+
+def _remarks_on_trust(settings: Settings) -> Iterator[Sentence]:
     if settings.checks_need_trust:
-        remark = translate("This project's checks are not run: its folder is not trusted. To let them run add --trust.")
-        print_remark(f"{prog}: {remark}")
+        yield Sentence("This project's checks are not run: its folder is not trusted. To let them run add --trust.")
     if settings.extensions_need_trust:
-        remark = translate(
+        yield Sentence(
             "This project's skills and commands are not used: its folder is not trusted. To have them add --trust."
         )
-        print_remark(f"{prog}: {remark}")
     if settings.needs_trust and settings.is_from_project("mcp_servers"):
-        remark = translate(
+        yield Sentence(
             "This project's MCP servers are not started: its folder is not trusted. To let them run add --trust."
         )
-        print_remark(f"{prog}: {remark}")

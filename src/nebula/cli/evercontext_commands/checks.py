@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from nebula.agent.checks.find import with_found_checks
 from nebula.cli.printing import print_remark
 from nebula.config import is_declined, remember_trust
-from nebula.language import translate
+from nebula.language import Sentence, explain, translate
 from nebula.stage import one_line
 from nebula.tools.approval import agrees
 
@@ -16,20 +16,18 @@ if TYPE_CHECKING:
     from nebula.config import Settings
 
 
-def confirmed_checks(settings: Settings) -> Settings:
-    """The settings with the project's own checks, where the user lets them run."""
+def confirmed_checks(settings: Settings, said: list[str]) -> Settings:
+    """The settings with the project's own checks, where the user lets them run; adds to `said` what is remarked."""
     settings = with_found_checks(settings)
     if not settings.checks_need_trust or is_declined(settings):
         return settings
     listed = ", ".join(one_line(command) for command in settings.checks)
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        print_remark(
-            "evercontext: "
-            + translate(
-                "Checks that were not run, since nobody has confirmed them: {checks} (--trust lets them run)",
-                checks=listed,
-            )
+        remark = Sentence(
+            "Checks that were not run, since nobody has confirmed them: {checks} (--trust lets them run)", checks=listed
         )
+        said.append(str(remark))
+        print_remark(f"evercontext: {explain(remark)}")
         return settings
     print_remark(translate("This project seems to be checked by: {checks}", checks=listed))
     print_remark(translate("Run them after each task? (y/N): "), end="")

@@ -31,7 +31,7 @@ from nebula.cli.evercontext_commands.task_view import TaskView
 from nebula.cli.headless.faces import chosen_face
 from nebula.cli.headless.run import interruptible
 from nebula.cli.nebula import exit_codes
-from nebula.cli.settings import open_settings, remark_on_trust
+from nebula.cli.settings import open_settings, remark_on_trust, said_of_settings
 from nebula.events import Final, Stamped
 from nebula.files.home import derived_folder
 from nebula.llm.dialect.answer_schema import read_schema
@@ -51,10 +51,11 @@ def main(argv: Sequence[str]) -> int:
     overrides = {"planner": options.planner, "executor": options.executor, "trust": options.trust or None}
     settings = open_settings("evercontext", root, overrides)
     remark_on_trust("evercontext", settings)
+    said = said_of_settings(settings)
     request = _request(options, settings)
     if not request.dry_run:
-        settings = confirmed_checks(settings)
-    face = chosen_face(options.output_format, lambda: TaskView(settings), settings.lang, "evercontext")
+        settings = confirmed_checks(settings, said)
+    face = chosen_face(options.output_format, lambda: TaskView(settings), settings.lang, said, "evercontext")
     final = asyncio.run(_run(settings, request, face))
     write_last_message(options.output_last_message, final.text)
     return final.exit_code

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -17,19 +17,25 @@ if TYPE_CHECKING:
 Face = Callable[[Stamped], None]
 
 
-def chosen_face(output_format: str, text_face: Callable[[], Face], lang: str, program: str = "nebula") -> Face:
-    """Return what shows a turn: every event or the last one as JSON, else what `text_face` makes."""
+def chosen_face(
+    output_format: str, text_face: Callable[[], Face], lang: str, said: Sequence[str], program: str = "nebula"
+) -> Face:
+    """Return what shows a turn: every event or the last one as JSON, else what `text_face` makes.
+
+    `said` are the remarks that went to stderr before.
+    """
     if output_format in ("json", "stream-json"):
-        return JsonFace(program, lang, every=output_format == "stream-json")
+        return JsonFace(program, lang, said, every=output_format == "stream-json")
     return text_face()
 
 
 class JsonFace:
     """Prints every event, or the last one. Remarks go to stderr as well, and all of them stand in the last event."""
 
-    def __init__(self, program: str, lang: str, *, every: bool) -> None:
+    def __init__(self, program: str, lang: str, said: Sequence[str], *, every: bool) -> None:
         self._program = program
         self._lang = lang
+        self._said = said
         self._every = every
         self._remarks: list[str] = []
 
@@ -41,7 +47,7 @@ class JsonFace:
             self._remark(said)
         elif isinstance(event, Final):
             self._close(event)
-            body["remark"] = "\n".join(self._remarks)
+            body["remark"] = "\n".join([*self._said, *self._remarks])
         if self._every or isinstance(event, Final):
             print_json(body)
 

@@ -20,7 +20,7 @@ from nebula.cli.headless.faces import LateTextFace, chosen_face
 from nebula.cli.headless.prompt import expand_command, read_images, read_prompt, refuse_session_command
 from nebula.cli.headless.signals import Signals
 from nebula.cli.printing import compacted, print_remark
-from nebula.cli.settings import open_settings, remark_on_trust, session_overrides
+from nebula.cli.settings import open_settings, remark_on_trust, said_of_settings, session_overrides
 from nebula.config import Settings
 from nebula.errors import EXIT_FAILED, EXIT_USAGE, NebulaError
 from nebula.events import Activity, Approval, Delta, EventStream, Final, Notice, Reader, Stamped, Task
@@ -67,7 +67,7 @@ def run_headless(options: argparse.Namespace) -> int:
 
 
 async def _run(options: argparse.Namespace, settings: Settings, prompt: str, attachments: Sequence[Attachment]) -> int:
-    show = chosen_face(options.output_format, lambda: LateTextFace(settings), settings.lang)
+    show = chosen_face(options.output_format, lambda: LateTextFace(settings), settings.lang, said_of_settings(settings))
     session: Session | None = None
     try:
         with interruptible(settings, show) as audience:
