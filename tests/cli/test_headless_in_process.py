@@ -130,6 +130,8 @@ def test_a_slow_pipe_is_waited_for(bench: Bench, monkeypatch: pytest.MonkeyPatch
         (("--output-format", "json"), 'add -p "task"'),
         (("--root", "nowhere"), "nowhere: there is no such directory"),
         (("--allow", "../x"), "--allow ../x: give the path relative to the project"),
+        (("--allow", "./"), "The root itself cannot be allowed; name the files."),
+        (("--allow", "./"), "The root itself cannot be allowed; name the files."),
     ],
 )
 def test_a_mistake_is_one_line_that_says_what_to_do(bench: Bench, argv: tuple[str, ...], hint: str) -> None:

@@ -254,6 +254,8 @@ def check_allowed(paths: Sequence[str]) -> None:
     for path in paths:
         if os.path.isabs(path) or ".." in path.split("/"):
             raise UsageError("--allow {path}: give the path relative to the project", path=path)
+        if os.path.normpath(path) == os.curdir:
+            raise UsageError("The root itself cannot be allowed; name the files.")
 
 
 def command_list(commands: Mapping[str, Sentence]) -> str:
