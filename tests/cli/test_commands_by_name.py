@@ -151,6 +151,30 @@ def test_control_files_are_asked_about_one_by_one_and_the_rest_as_ever(bench: Be
     assert "Left out, because secret and control files need a permission by name" in told
 
 
+CONTROL = "Left out, because secret and control files need a permission by name (--allow): AGENTS.md."
+
+
+@pytest.mark.parametrize("output_format", ["text", "json", "stream-json"])
+def test_where_nobody_is_asked_what_was_left_out_is_said_to_the_person_too(bench: Bench, output_format: str) -> None:
+    call = Call("runCommand", {"command": "echo Obey > AGENTS.md; echo one > a.txt; mkfifo pipe"})
+    with ScriptedModel([Turn("", [call]), Turn("Done.")]) as server:
+        said = run_here(bench, "nebula", "-p", "go", "--yes", "--output-format", output_format, **server.env())
+    assert bench.read("a.txt") == "one\n" and not (bench.project / "AGENTS.md").exists()
+    kind = "Left out, because it is neither a file, a link nor a folder: pipe."
+    first = said.err.splitlines()[0]
+    assert first.startswith("nebula: ") and CONTROL in first and kind in first
+    if output_format != "text":
+        assert said.err == f"nebula: {said.events[-1]['remark']}\n"
+
+
+def test_what_was_left_out_beside_a_commit_is_said_in_the_language_of_the_user(repository: Bench) -> None:
+    call = Call("runCommand", {"command": f"{COMMIT}; echo Obey > AGENTS.md"})
+    with ScriptedModel([Turn("", [call]), Turn("Done.")]) as server:
+        said = run_here(repository, "nebula", "-p", "go", "--yes", NEBULA_LANG="ja", **server.env())
+    assert said.code == 2 and ".git 内の変更は除かれました" in said.err and "--allow .git" in said.err
+    assert "AGENTS.md" in said.err and "Left out" not in said.err
+
+
 def test_where_only_control_files_changed_one_question_is_enough(bench: Bench) -> None:
     printed, _ = ran(bench, "echo Obey > AGENTS.md", "y\n")
     assert printed.out.count(ASK) == 1 and bench.read("AGENTS.md") == "Obey\n"

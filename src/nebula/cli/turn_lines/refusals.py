@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from nebula.events import Approval, Event, Step, ToolResult
-from nebula.language import translate
+from nebula.language import explain, translate
+from nebula.messages import ToolResultStatus
 from nebula.stage import one_line
 from nebula.workspace.errors import WorkspaceError
 from nebula.workspace.guard.paths import normal_path
@@ -33,8 +34,8 @@ class Refusals:
                 tool = one_line(event.tool)
                 return translate("{tool} was not called: nobody is there to ask. To allow it add --yes.", tool=tool)
             return translate("{path} was not written: nobody is there to ask. To allow it add --yes.", path=path)
-        elif isinstance(event, ToolResult) and event.refused and event.problem is not None and event.tool in _COMMANDS:
-            return str(event.problem)
+        elif isinstance(event, ToolResult) and event.problem is not None and _left_something_out(event):
+            return explain(event.problem)
         elif isinstance(event, ToolResult) and event.refused and event.decision == "no":
             if event.result.tool_use_id in self._asked_for_network and not self._in_session:
                 return translate("A command that asks for the network was not run. To allow it add --allow-network.")
@@ -52,6 +53,11 @@ class Refusals:
                     path=one_line(path),
                 )
         return ""
+
+
+def _left_something_out(event: ToolResult) -> bool:
+    """Tell if not all that a command changed was applied; one that could not be run has a problem of another kind."""
+    return event.tool in _COMMANDS and (event.refused or event.result.status is ToolResultStatus.Success)
 
 
 def _may_be_allowed_by_name(path: str) -> bool:

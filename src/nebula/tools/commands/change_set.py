@@ -103,16 +103,14 @@ class CommandChanges:
             said.append(
                 Sentence("{count} files are shown without their difference: there are too many.", count=f"{more:,}")
             )
+        return (*said, *self.name_left_out().values())
+
+    def name_left_out(self) -> dict[str, Sentence]:
+        """Return what was left out, one sentence for each reason."""
         whys: dict[str, list[str]] = {}
         for each in self.left_out:
             whys.setdefault(each.why, []).append(each.path)
-        said += [Sentence(_LEFT_OUT[why], paths=_named(paths), most=DEEPEST) for why, paths in whys.items()]
-        return tuple(said)
-
-    def left_out_by_kind(self) -> Sentence | None:
-        """Return what was left out since the policy does not allow files of its kind, for a person; None: nothing."""
-        paths = [each.path for each in self.left_out if each.why == "extension"]
-        return Sentence(_LEFT_OUT["extension"], paths=_named(paths)) if paths else None
+        return {why: Sentence(_LEFT_OUT[why], paths=_named(paths), most=DEEPEST) for why, paths in whys.items()}
 
     def path_changes(self, paths: Collection[str] | None) -> list[PathChange]:
         """Return what to apply: all, or those paths alone with the folders that they need."""

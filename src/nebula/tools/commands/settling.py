@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from nebula.events import Approval, ProposedChange, new_trace_id
@@ -52,11 +53,21 @@ class Settling:
             named = await self._ask_by_name(changes)
             self.workspace = self.workspace.allowing(*named)
             changes = await self._read()
-        outcome = await self._settle(changes, named)
-        if ".git" not in changes.needs_names or self.approvals.somebody_is_there:
-            kinds = changes.left_out_by_kind()
-            return replace(outcome, refused=True, problem=kinds) if kinds is not None else outcome
-        return replace(outcome, refused=True, problem=self._say_repository_left_out(changes), lasting=True)
+        return self._name_left_out(changes, await self._settle(changes, named))
+
+    def _name_left_out(self, changes: CommandChanges, outcome: Outcome) -> Outcome:
+        """Return the outcome with what a person is to know of it; whoever was asked has read most of it before."""
+        left_out = changes.name_left_out()
+        kind = left_out.get("extension")
+        if self.approvals.somebody_is_there:
+            return replace(outcome, refused=True, problem=kind) if kind is not None else outcome
+        lasting = ".git" in changes.needs_names
+        said = ([self._say_repository_left_out(changes)] if lasting else []) + list(left_out.values())
+        if not said:
+            return outcome
+        refused = outcome.refused or lasting or kind is not None
+        problem = reduce(lambda first, then: Sentence("{first} {then}", first=first, then=then), said)
+        return replace(outcome, refused=refused, problem=problem, lasting=lasting)
 
     async def _read(self, *allowed: str) -> CommandChanges:
         return await asyncio.to_thread(read_command_changes, self.result, self.workspace.allowing(*allowed))
