@@ -88,7 +88,7 @@ class CommandChanges:
             said.append(
                 Sentence(
                     _IGNORED,
-                    count=f"{len(self.ignored):,}",
+                    count=f"{len(_files_or_folders(self.ignored)):,}",
                     size=_size(size),
                     places=_places(self.ignored),
                 )
@@ -312,9 +312,14 @@ def _named(paths: list[str]) -> str:
     return ", ".join(map(show_name, sorted(set(paths))[:NAMED])) + more
 
 
+def _files_or_folders(changes: Sequence[LayerChange]) -> Sequence[LayerChange]:
+    """Return the files, which bring their folders along; where there are none, the folders."""
+    return [each for each in changes if not each.is_folder] or changes
+
+
 def _places(changes: Sequence[LayerChange]) -> str:
     """Return where so many files are: their names where they are few, else the folders at the top of the project."""
-    paths = [each.path for each in changes if not each.is_folder] or [f"{each.path}/" for each in changes]
+    paths = [f"{each.path}/" if each.is_folder else each.path for each in _files_or_folders(changes)]
     if len(paths) > FEW:
         paths = [f"{top}/" if below else top for top, below, _ in (path.partition("/") for path in paths)]
     places = sorted(set(paths))
