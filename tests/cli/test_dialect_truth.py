@@ -81,3 +81,16 @@ def test_append_makes_a_file_and_needs_no_reading(bench: Bench) -> None:
     with ScriptedModel(script, capabilities=SPEAKS_JSON) as server:
         run_here(bench, "nebula", "-p", "append", "--yes", **server.env("ollama"))
     assert (bench.read("log.txt"), bench.read("fresh.txt")) == ("old\nmore\n", "first\n")
+
+
+@pytest.mark.parametrize("command", [("nebula", "-p", "go"), ("evercontext", "run", "--task", "go")])
+def test_replies_that_cannot_be_read_count_in_what_the_turn_used(bench: Bench, command: tuple[str, ...]) -> None:
+    plan = [Turn(json.dumps({"tasks": [{"id": "1", "title": "t", "goal": "look"}]}))] if "run" in command else []
+    script = [*plan, say(list_files={"path": "."}), Turn("Prose."), Turn("Prose again.")]
+    model = "ollama/hermes3:8b"
+    models = ("--planner", model, "--executor", model) if plan else ("--model", model)
+    with ScriptedModel(script, capabilities=SPEAKS_JSON) as server:
+        ran = run_here(bench, *command, *models, "--output-format", "json", **server.env("ollama"))
+    assert ran.code == 3 and len(server.turns) == len(script)
+    used = ran.json["usage"]
+    assert (used["input_tokens"], used["output_tokens"]) == (100 * len(script), 20 * len(script))

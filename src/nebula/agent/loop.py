@@ -31,8 +31,8 @@ from nebula.events import (
     ToolResult,
 )
 from nebula.language import Sentence, sentence_of
-from nebula.llm.contract import Model, ModelRequest
-from nebula.llm.errors import ModelError
+from nebula.llm.contract import Model, ModelReply, ModelRequest
+from nebula.llm.errors import FormatError, ModelError
 from nebula.messages import (
     MAX_USER_MESSAGE_SIZE,
     AssistantToolUse,
@@ -151,7 +151,8 @@ def errors_as_events(stream: EventStream, task_id: str | None = None) -> Iterato
         stream.emit(Notice(sentence_of(limit), task_id), must_record=False)
         work.ending = Ending("limit", sentence_of(limit))
     except ModelError as error:
-        stream.emit(Error(error.kind, sentence_of(error), task_id), must_record=False)
+        usage = error.usage if isinstance(error, FormatError) else None
+        stream.emit(Error(error.kind, sentence_of(error), task_id, usage=usage), must_record=False)
         work.ending = Ending("error", sentence_of(error), error.exit_code)
     except RecordingFailed as failure:
         stream.emit(Error("recording", sentence_of(failure), task_id), must_record=False)
@@ -177,6 +178,16 @@ def _where(bug: Exception) -> str:
     return "".join(traceback.format_exception(bug))
 
 
+async def _ask(turn: Turn) -> tuple[ModelReply, float]:
+    """Return what the model says next, and the seconds it took; replies of no use count in what the turn spent."""
+    try:
+        return await call_model(turn.model, _build_request(turn), turn.stream, turn.task_id)
+    except FormatError as error:
+        if error.usage is not None:
+            turn.result.spend(error.usage)
+        raise
+
+
 async def run_rounds(turn: Turn) -> TurnResult:
     """Ask the model and run what it calls until it calls nothing; return what the turn has come to.
 
@@ -184,7 +195,7 @@ async def run_rounds(turn: Turn) -> TurnResult:
     """
     while turn.rounds < turn.max_rounds:
         turn.rounds += 1
-        reply, seconds = await call_model(turn.model, _build_request(turn), turn.stream, turn.task_id)
+        reply, seconds = await _ask(turn)
         stop = reply.stop if reply.stop not in ("end", "tool_calls") else None
         turn.tell(Message(reply.message, reply.usage, reply.rung, turn.task_id, seconds, stop, reply.reading_rate))
         if stop in _CUT_SHORT and reply.message.content:  # without a word: reported when the turn ends

@@ -17,6 +17,7 @@ from nebula.events import (
     Citations,
     CommandRun,
     Diff,
+    Error,
     Event,
     Final,
     Message,
@@ -135,6 +136,8 @@ class TurnResult:
             self._read_message(event)
         elif isinstance(event, PlanReply):
             self._spend(event.provider or known_provider(event.model), event.model, event.usage)
+        elif isinstance(event, Error) and event.usage is not None:
+            self.spend(event.usage)
         elif isinstance(event, Steering) and self.rounds:
             self.rounds[-1].said = event.text
         elif isinstance(event, Step):
@@ -153,9 +156,13 @@ class TurnResult:
 
     def _read_message(self, event: Message) -> None:
         self.messages.append(event)
-        self._spend(self.provider, self.model, event.usage)
+        self.spend(event.usage)
         if event.message.tool_uses:
             self.rounds.append(Round(event.message))
+
+    def spend(self, usage: Usage) -> None:
+        """Count tokens of the turn's own model."""
+        self._spend(self.provider, self.model, usage)
 
     def _spend(self, provider: str, model: str, usage: Usage) -> None:
         self.usage = self.usage + usage

@@ -192,10 +192,13 @@ class Error(Event):
     task_id: str | None = None
     detail: str | None = None
     """Where a bug showed itself; for the trace, never for the audience."""
+    usage: Usage | None = None
+    """Tokens of replies that could not be used."""
 
     def to_json(self) -> dict[str, Any]:
         body = {"type": self.type, "kind": self.kind, "message": str(self.sentence)}
-        return without_none(body | {"task_id": self.task_id, "detail": self.detail})
+        usage = self.usage.to_json() if self.usage else None
+        return without_none(body | {"task_id": self.task_id, "detail": self.detail, "usage": usage})
 
 
 _SUMMED = ("path", "added", "removed", "before", "after")

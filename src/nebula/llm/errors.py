@@ -16,9 +16,12 @@ query of a URL.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from nebula.errors import EXIT_FORMAT, EXIT_USAGE, NebulaError
+
+if TYPE_CHECKING:
+    from nebula.events import Usage
 
 
 class ModelError(NebulaError):
@@ -83,3 +86,8 @@ class FormatError(BadReplyError):
     """The model would not speak the JSON dialect, even after the one retry."""
 
     exit_code = EXIT_FORMAT
+
+    def __init__(self, sentence: str, /, *, usage: Usage | None = None, **values: Any) -> None:
+        super().__init__(sentence, **values)
+        self.usage = usage
+        """What its replies cost, which were paid for all the same."""

@@ -122,7 +122,7 @@ class AnswersInSchema(WrappedModel):
                 return
             if attempt == ATTEMPTS:
                 said = "{model} did not answer with JSON of the schema, even when asked once more: {problem}."
-                raise FormatError(said, model=request.model, problem=problem)
+                raise FormatError(said, model=request.model, problem=problem, usage=used)
             reason = Sentence("The answer is not JSON of the schema: {problem}.", problem=problem)
             yield Retrying(reason, attempt + 1, 0.0, ATTEMPTS, "bad_reply")
             complaint = UserMessage.new_prompt(_COMPLAINT.format(problem=problem))

@@ -122,7 +122,7 @@ class JsonDialect(WrappedModel):
                     yield replace(raw, usage=used)
                     return
                 if attempt == ATTEMPTS:
-                    raise _format_error(request.model, failure) from None
+                    raise _format_error(request.model, failure, used) from None
                 reason = Sentence("The reply could not be read: {problem}.", problem=failure.reason)
                 yield Retrying(reason, attempt + 1, 0.0, ATTEMPTS, "bad_reply")
                 asked = _with_complaint(asked, raw, failure)
@@ -334,12 +334,13 @@ def _with_complaint(asked: ModelRequest, raw: ModelReply, failure: FormatFailure
     return replace(asked, messages=(*asked.messages, *turn))
 
 
-def _format_error(model: str, failure: FormatFailure) -> FormatError:
+def _format_error(model: str, failure: FormatFailure, used: Usage) -> FormatError:
     return FormatError(
         "{model} did not keep to the JSON dialect, even after it was given the reason: {problem}. Try a larger "
         "model, or one with tool calls of its own.",
         model=model,
         problem=failure.reason,
+        usage=used,
     )
 
 
