@@ -560,6 +560,18 @@ def test_modes_and_models_are_chosen_from_lists(bench: Bench) -> None:
     assert '"model": "gpt-4.1-mini"' in (bench.home / ".nebula" / "config.json").read_text("utf-8")
 
 
+def test_at_the_start_a_number_goes_on_with_one_of_those_that_are_named(bench: Bench) -> None:
+    with ScriptedModel(lambda _: Turn("Fine.")) as server:
+        for prompt in ("older", "newer"):
+            run_here(bench, "nebula", "-p", prompt, **server.env())
+        resumed = run_here(bench, "nebula", stdin="\n2\nhow is it?\n2\nexit\n", **server.env())
+        fresh = run_here(bench, "nebula", stdin="9\n1\nexit\n", **server.env())
+    newest, oldest = (resumed.out.index(said) for said in ("  1  20", "  2  20"))
+    assert "newer" in resumed.out[newest:oldest] and "(1 turn so far)" in resumed.out
+    assert prompts_sent(server)[2:] == ["how is it?", "2", "9", "1"]
+    assert "older" in str(server.turns[2].json["messages"]) and "Resumed" not in fresh.out
+
+
 def test_sessions_are_listed_left_and_resumed(bench: Bench) -> None:
     with ScriptedModel([Turn("One."), Turn("Two."), Turn("Three.")]) as server:
         run_here(bench, "nebula", "-p", "first", **server.env())

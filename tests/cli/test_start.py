@@ -13,7 +13,8 @@ CREATE = Call("writeFile", {"path": "notes.txt", "content": "one\n"})
 
 
 @pytest.mark.parametrize(
-    ("lang", "mentioned"), [("en", "nebula -r goes on with one"), ("ja", "nebula -r で再開できます")]
+    ("lang", "mentioned"),
+    [("en", "(a number or /resume goes on with one)"), ("ja", "（番号か /resume で再開できます）")],
 )
 def test_a_new_session_begins_at_once_and_earlier_ones_are_named(bench: Bench, lang: str, mentioned: str) -> None:
     with ScriptedModel([Turn("First."), Turn("Second.")]) as server:

@@ -64,7 +64,7 @@ async def _attend(terminal: TerminalSession) -> int:
         return 0
     try:
         _greet(terminal, resumed=choice.resume is not None)
-        await converse(terminal, choice.first_prompt)
+        await converse(terminal, choice)
     finally:
         session_id = terminal.session.id
         with busy(Sentence("finishing")):
@@ -74,10 +74,11 @@ async def _attend(terminal: TerminalSession) -> int:
     return 0
 
 
-async def converse(terminal: TerminalSession, first_prompt: str = "") -> None:
+async def converse(terminal: TerminalSession, choice: Choice) -> None:
     """Prompts and turns until somebody leaves."""
-    if first_prompt:
-        await _carry_out(terminal, first_prompt)
+    if choice.first_prompt:
+        await _carry_out(terminal, choice.first_prompt)
+    offered = choice.offered
     interrupted_before = False
     while not terminal.leaving:
         try:
@@ -96,6 +97,9 @@ async def converse(terminal: TerminalSession, first_prompt: str = "") -> None:
             terminal.screen.line(translate("Press Ctrl-C again to leave."), "dim")
             continue
         interrupted_before = False
+        if (number := line.strip()).isdecimal() and 1 <= int(number) <= len(offered):
+            line = f"/resume {offered[int(number) - 1]}"
+        offered = () if number else offered
         await _carry_out(terminal, line)
 
 
@@ -117,8 +121,7 @@ async def _choice(terminal: TerminalSession) -> Choice:
     sessions = spoken_sessions(terminal.settings)
     if options.resume is not None:
         return await choose_session(sessions, terminal.input, terminal.screen) if sessions else Choice("")
-    mention_sessions(sessions, terminal.screen)
-    return Choice()
+    return mention_sessions(sessions, terminal.screen)
 
 
 def _greet(terminal: TerminalSession, *, resumed: bool) -> None:

@@ -40,6 +40,8 @@ class Choice:
     first_prompt: str = ""
     """Somebody who types a sentence at the list wants a new session to begin with it."""
     leave: bool = False
+    offered: tuple[str, ...] = ()
+    """Ids of the sessions that a number, typed before anything else, goes on with."""
 
 
 def spoken_sessions(settings: Settings) -> list[SessionInfo]:
@@ -50,13 +52,14 @@ def spoken_sessions(settings: Settings) -> list[SessionInfo]:
         return as_listed((info for info in memory.of_project(settings.root) if info.messages), settings)
 
 
-def mention_sessions(sessions: Sequence[SessionInfo], screen: Screen) -> None:
-    """Show the newest sessions and how to go on with one; nobody is asked."""
+def mention_sessions(sessions: Sequence[SessionInfo], screen: Screen) -> Choice:
+    """Show the newest sessions and how to go on with one; nobody is asked, and a new one begins."""
     if not sessions:
-        return
-    screen.line(translate("Earlier sessions of this directory (/resume or nebula -r goes on with one):"), "dim")
-    for info in sessions[:MENTIONED]:
-        screen.line(f"  {session_line(info, screen.columns - 3)}", "dim")
+        return Choice()
+    screen.line(translate("Earlier sessions of this directory (a number or /resume goes on with one):"), "dim")
+    for number, info in enumerate(sessions[:MENTIONED], 1):
+        screen.line(f"{number:3}  {session_line(info, screen.columns - 5)}", "dim")
+    return Choice(offered=tuple(info.id for info in sessions[:MENTIONED]))
 
 
 async def choose_session(sessions: Sequence[SessionInfo], terminal_input: TerminalInput, screen: Screen) -> Choice:
