@@ -6,6 +6,8 @@ import re
 import resource
 import signal
 
+import pytest
+
 from scripted_model import Call, Fault, ScriptedModel, Turn, refused_url
 from terminal_driver import CTRL_C, CTRL_D, Terminal
 
@@ -78,14 +80,15 @@ def test_interrupting_a_turn_on_a_dumb_terminal(bench):
         screen.wait("Here again.")
 
 
-def test_a_program_told_to_end_ends_its_turn_first(bench):
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_program_told_to_end_ends_its_turn_first(bench, number):
     with ScriptedModel([Turn("late", fault=Fault.slow(30))]) as server, start(bench, server) as screen:
         screen.prompt()
         screen.line("think long")
         server.wait_until(lambda: len(server.turns) == 1)
-        os.kill(screen.child.pid, signal.SIGTERM)
+        os.kill(screen.child.pid, number)
         screen.wait("nebula --resume session_")
-        assert screen.ended() == 0
+        assert screen.ended() == 130
     assert bench.trace()[-1]["status"] == "interrupted"
 
 

@@ -21,6 +21,7 @@ from nebula.cli.terminal.input.line_input import LineInput
 from nebula.cli.terminal.output.screen import screen_on
 from nebula.cli.terminal.terminal_session import TerminalSession
 from nebula.config import Settings
+from nebula.errors import EXIT_INTERRUPTED, EXIT_OK
 from nebula.language import Sentence, translate
 from nebula.llm.catalog import short_name
 from nebula.stage import one_line
@@ -71,7 +72,7 @@ async def _attend(terminal: TerminalSession) -> int:
             await terminal.session.close()
     if terminal.session.conversation.turns:
         screen.line(translate("Resume this session with: nebula --resume {id}", id=session_id), "dim")
-    return 0
+    return EXIT_INTERRUPTED if terminal.was_stopped else EXIT_OK
 
 
 async def converse(terminal: TerminalSession, choice: Choice) -> None:

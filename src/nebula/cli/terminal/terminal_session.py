@@ -64,6 +64,8 @@ class TerminalSession:
         self.checks_offered = False
         self.graph_looked_at = False
         self.leaving = False
+        self.was_stopped = False
+        """By a signal, in the middle of a turn."""
         self.left_behind: tuple[Node, FilePlan] | None = None
         """After /fork: the node whose files may be put back, and what was shown of that."""
         self.forks = Forks()
@@ -155,7 +157,7 @@ class TerminalSession:
 
     def stop(self) -> None:
         """Somebody wants the program gone: the turn ends properly, and with it the program."""
-        self.leaving = True
+        self.leaving = self.was_stopped = True
         self.interrupt()
 
     # What is done without asking
