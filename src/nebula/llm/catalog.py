@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from nebula.language import Sentence
 from nebula.llm.contract import Model, Usage
 from nebula.llm.errors import NotFoundError
 from nebula.llm.known_models import DEFAULT_CONTEXT, KNOWN_MODELS, KnownModel, Price
@@ -21,7 +22,6 @@ RECORDING = "replay"
 
 if TYPE_CHECKING:
     from nebula.config import Settings
-    from nebula.language import Sentence
     from nebula.llm.http.retry import RetryPolicy
 
 
@@ -30,6 +30,31 @@ def is_configured(row: Provider, settings: Settings) -> bool:
     if row.in_home:
         return os.path.isdir(_folder(row, settings))
     return not row.key or bool(getattr(settings, row.key)) or has_own_address(row, settings)
+
+
+def configured_providers(settings: Settings) -> list[Provider]:
+    """Return the providers that somebody set up, and those that need no key."""
+    return [row for row in PROVIDERS.values() if is_configured(row, settings)]
+
+
+def how_to_set_up(row: Provider | None = None) -> Sentence:
+    """Say what to type so that a provider (or any) can be used."""
+    if row is not None and not row.key:
+        return Sentence(
+            "Start {label}, or say where it is with `export {variable}=…`.",
+            label=row.label,
+            variable=row.address_variable,
+        )
+    if row is not None:
+        return Sentence("Type `export {variable}=…` with your key.", variable=row.key_variable)
+    keys = [f"`export {each.key_variable}=…`" for each in PROVIDERS.values() if each.key]
+    keyless = next(each for each in PROVIDERS.values() if not each.key)
+    return Sentence(
+        "Type one of {exports} with your key, or start {label} ({variable} says where); `nebula demo` works without.",
+        exports=", ".join(keys),
+        label=keyless.label,
+        variable=keyless.address_variable,
+    )
 
 
 def has_own_address(row: Provider, settings: Settings) -> bool:

@@ -15,11 +15,12 @@ from nebula.config import Settings
 from nebula.config.parsing import printable
 from nebula.language import Sentence
 from nebula.llm.catalog import (
+    configured_providers,
     connect_as_set,
     context_length,
     cost,
     has_own_address,
-    is_configured,
+    how_to_set_up,
     known_provider,
     split_name,
 )
@@ -155,11 +156,6 @@ async def _chosen(
     return await _described(asking, row, model, remark)
 
 
-def configured_providers(settings: Settings) -> list[Provider]:
-    """Return the providers that somebody set up, and those that need no key."""
-    return [row for row in PROVIDERS.values() if is_configured(row, settings)]
-
-
 async def list_models(settings: Settings) -> list[tuple[str, list[ModelInfo] | ModelError]]:
     """Return what each configured provider lists, or why it does not."""
     rows = configured_providers(settings)
@@ -174,26 +170,6 @@ def offered_models(listed: Sequence[tuple[str, list[ModelInfo] | ModelError]]) -
     known = {(info.provider, info.name) for info in first}
     found = [info for _, models in listed if not isinstance(models, ModelError) for info in models]
     return first + [info for info in found if (info.provider, info.name) not in known]
-
-
-def how_to_set_up(row: Provider | None = None) -> Sentence:
-    """Say what to type so that a provider (or any) can be used."""
-    if row is not None and not row.key:
-        return Sentence(
-            "Start {label}, or say where it is with `export {variable}=…`.",
-            label=row.label,
-            variable=row.address_variable,
-        )
-    if row is not None:
-        return Sentence("Type `export {variable}=…` with your key.", variable=row.key_variable)
-    keys = [f"`export {each.key_variable}=…`" for each in PROVIDERS.values() if each.key]
-    keyless = next(each for each in PROVIDERS.values() if not each.key)
-    return Sentence(
-        "Type one of {exports} with your key, or start {label} ({variable} says where); `nebula demo` works without.",
-        exports=", ".join(keys),
-        label=keyless.label,
-        variable=keyless.address_variable,
-    )
 
 
 def _users_choice(settings: Settings, role: str) -> _Wanted:

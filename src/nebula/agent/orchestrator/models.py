@@ -11,8 +11,8 @@ import asyncio
 
 from nebula.config import Settings
 from nebula.language import Sentence
-from nebula.llm.catalog import has_own_address, is_configured
-from nebula.llm.choose import ChosenModel, choose_model, configured_providers
+from nebula.llm.catalog import configured_providers, has_own_address, is_configured
+from nebula.llm.choose import ChosenModel, choose_model
 from nebula.llm.errors import ModelError
 from nebula.llm.gemini_command import GeminiCommand
 from nebula.providers import PROVIDERS

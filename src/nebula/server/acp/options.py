@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from nebula.agent.session import MODES, Session
 from nebula.events import Final
 from nebula.language import Sentence, explain, translate
-from nebula.llm.catalog import short_name
-from nebula.llm.choose import choose_model, configured_providers, list_models, offered_models
+from nebula.llm.catalog import configured_providers, short_name
+from nebula.llm.choose import choose_model, list_models, offered_models
 from nebula.server.acp.peer import RpcError
 from nebula.stage import one_line
 from nebula.value import replace
