@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 
 import pytest
 
@@ -101,6 +102,86 @@ def begin_beside_a_colleague(bench: Bench) -> str:
     bench.write("a.py", "\n".join([*lines[:3], "between, by a colleague", lines[3], ""]))
     git(bench.project, "commit", "-qam", "theirs", by="bob")
     return one
+
+
+def pull_from_a_colleague(bench: Bench) -> None:
+    """A turn has changed both files; then lines of a colleague come into one of them."""
+    repository(bench)
+    bench.write("a.py", "first line of before\n")
+    bench.write("b.py", "other line of before\n")
+    git(bench.project, "add", "a.py", "b.py")
+    git(bench.project, "commit", "-qm", "begin")
+    for path in ("a.py", "b.py"):
+        lines = bench.read(path).splitlines()
+        turn(bench, path, *edit(path, *lines, f"line of a turn in {path}"))
+    git(bench.project, "commit", "-qam", "turns")
+    bench.write("b.py", bench.read("b.py") + "line by a colleague\nanother by a colleague\n")
+    git(bench.project, "commit", "-qam", "theirs", by="bob")
+
+
+def move_by_hand(bench: Bench, moved: str = "line by a colleague\n") -> None:
+    bench.write("b.py", bench.read("b.py").replace(moved, "", 1))
+    bench.write("a.py", bench.read("a.py") + moved + "typed by a person\n")
+
+
+def last_two(bench: Bench, path: str = "a.py") -> list[tuple[str, str]]:
+    runs = [run for run in blame(bench, path) for _ in range(run["start_line"], run["end_line"] + 1)]
+    return [(run["by"], run.get("author", "")) for run in runs[-2:]]
+
+
+def test_a_colleagues_line_that_a_person_moves_to_another_file_stays_the_colleagues(bench: Bench) -> None:
+    pull_from_a_colleague(bench)
+    move_by_hand(bench)
+    assert last_two(bench) == [("before", "Bob"), ("you", "")]
+    git(bench.project, "commit", "-qam", "moved")
+    assert last_two(bench) == [("before", "Bob"), ("you", "")]
+
+
+def test_a_colleagues_line_that_is_moved_twice_stays_the_colleagues(bench: Bench) -> None:
+    pull_from_a_colleague(bench)
+    move_by_hand(bench)
+    git(bench.project, "commit", "-qam", "moved")
+    bench.write("c.py", "line by a colleague\n")
+    bench.write("a.py", bench.read("a.py").replace("line by a colleague\n", ""))
+    assert last_two(bench, "c.py") == [("before", "Bob")]
+
+
+def test_a_colleagues_line_that_a_person_copies_is_the_persons(bench: Bench) -> None:
+    pull_from_a_colleague(bench)
+    bench.write("a.py", bench.read("a.py") + "line by a colleague\ntyped by a person\n")
+    bench.write("b.py", bench.read("b.py") + "more by a person\n")
+    assert last_two(bench) == [("you", ""), ("you", "")]
+    git(bench.project, "commit", "-qam", "copied")
+    assert last_two(bench) == [("you", ""), ("you", "")]
+
+
+def test_a_copy_becomes_a_move_once_the_line_is_taken_out_of_the_other_file(bench: Bench) -> None:
+    pull_from_a_colleague(bench)
+    bench.write("a.py", bench.read("a.py") + "line by a colleague\ntyped by a person\n")
+    assert last_two(bench) == [("you", ""), ("you", "")]
+    time.sleep(0.05)
+    assert last_two(bench) == [("you", ""), ("you", "")]
+    bench.write("b.py", bench.read("b.py").replace("line by a colleague\n", "", 1))
+    assert last_two(bench) == [("before", "Bob"), ("you", "")]
+
+
+def test_a_colleagues_line_that_a_turn_moves_to_another_file_stays_the_colleagues(bench: Bench) -> None:
+    pull_from_a_colleague(bench)
+    left = bench.read("b.py").replace("line by a colleague\n", "", 1)
+    calls = *edit("b.py", *left.splitlines()), *edit("a.py", *bench.read("a.py").splitlines(), "line by a colleague")
+    node = turn(bench, "move it", *calls)
+    bench.write("a.py", bench.read("a.py") + "typed by a person\n")
+    assert last_two(bench) == [("before", "Bob"), ("you", "")] and node not in who(blame(bench, "a.py"))
+    git(bench.project, "commit", "-qam", "moved")
+    assert last_two(bench) == [("before", "Bob"), ("you", "")] and node not in who(blame(bench, "a.py"))
+
+
+def test_a_colleagues_lines_in_a_file_that_is_renamed_stay_the_colleagues(bench: Bench) -> None:
+    pull_from_a_colleague(bench)
+    git(bench.project, "mv", "b.py", "z.py")
+    assert last_two(bench, "z.py") == [("before", "Bob")] * 2
+    git(bench.project, "commit", "-qm", "renamed")
+    assert last_two(bench, "z.py") == [("before", "Bob")] * 2
 
 
 def turn_on_main(bench: Bench) -> str:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
 from nebula.blame import text
-from nebula.blame.inherit import inherit
+from nebula.blame.inherit import Lost, inherit
+from nebula.blame.moves import taken_out_by
 from nebula.git import GitFailed, git_setting, safe_git
 from nebula.value import value
 
@@ -63,21 +65,57 @@ def content_at(root: str, revision: str, path: str) -> bytes | None:
 
 
 def find_origins(
-    root: str, path: str, content: bytes, wanted: Iterable[int], revision: str = "HEAD"
+    root: str,
+    path: str,
+    content: bytes,
+    wanted: Iterable[int],
+    revision: str = "HEAD",
+    *,
+    mine: str | None = None,
+    lost: Callable[[], Iterable[Lost[tuple[str, int]]]] = tuple,
 ) -> dict[int, LineOrigin]:
-    """Return the origins of those wanted lines of a content (from 0) that a revision's file has."""
-    committed = content_at(root, revision, path)
-    if committed is None or text.is_binary(committed):
+    """Return the origins of those wanted lines of a content (from 0) that a revision has.
+
+    `mine` is the address under which the user commits: a line that such a commit took from another file is older.
+    `lost` returns what other files lost since the revision; it is asked for where a line is not in this one."""
+    committed = content_at(root, revision, path) or b""
+    if text.is_binary(committed):
         return {}
-    places: list[int] = list(range(text.count_lines(committed)))
+    places: list[tuple[str, int]] = [(path, place) for place in range(text.count_lines(committed))]
     heritage = inherit(committed, places, content)
-    tail = places[len(places) - heritage.tail :]
-    kept: list[int | None] = [*places[: heritage.head], *heritage.owners, *tail]
-    of_line = {line: place for line in wanted if (place := kept[line]) is not None}
-    origins = _blame(root, path, revision, sorted(of_line.values())) if of_line else {}
+    chosen = set(wanted)
+    if any(owner is None and heritage.head + at in chosen for at, owner in enumerate(heritage.owners)):
+        heritage.claim_moved(lost())
+    kept = [*places[: heritage.head], *heritage.owners, *places[len(places) - heritage.tail :]]
+    of_line = {line: place for line in sorted(chosen) if (place := kept[line]) is not None}
+    origins: dict[tuple[str, int], LineOrigin] = {}
+    for source in dict.fromkeys(source for source, _ in of_line.values()):
+        numbers = sorted(number for other, number in of_line.values() if other == source)
+        found = _blame(root, source, revision, numbers)
+        _trace_moves(root, source, revision, found, mine)
+        origins |= {(source, number): origin for number, origin in found.items()}
     first = {origin: place for place, origin in sorted(origins.items(), reverse=True)}  # what follows is a copy of it
     origins = {place: origin for origin, place in first.items()}
     return {line: origins[place] for line, place in of_line.items() if place in origins}
+
+
+def _trace_moves(root: str, path: str, revision: str, origins: dict[int, LineOrigin], mine: str | None) -> None:
+    """Give lines that a commit of the user's took out of another file the origin that they had there."""
+    own = sorted(place for place, origin in origins.items() if mine is not None and origin.commit.email == mine)
+    if not own:
+        return
+    lines = text.split(content_at(root, revision, path) or b"")
+    taken_out: dict[str, Counter[bytes]] = {}
+    for place, older in sorted(_blame(root, path, revision, own, f"-C{text.TELLING}").items()):
+        newer = origins.get(place)
+        if newer is None or place not in own or older.commit == newer.commit:
+            continue
+        if newer.commit.id not in taken_out:
+            taken_out[newer.commit.id] = taken_out_by(root, newer.commit.id)
+        key = text.key(lines[place])
+        if taken_out[newer.commit.id][key] > 0:  # else it stands there still: a copy
+            taken_out[newer.commit.id][key] -= 1
+            origins[place] = older
 
 
 def own_email(root: str) -> str | None:
@@ -90,10 +128,14 @@ def own_email(root: str) -> str | None:
         return None
 
 
-def _blame(root: str, path: str, revision: str, places: Sequence[int]) -> dict[int, LineOrigin]:
+def _blame(root: str, path: str, revision: str, places: Sequence[int], *more: str) -> dict[int, LineOrigin]:
     """Return the origins of some lines (from 0) of a revision's file."""
     ranges = _ranges(places)
-    kept = ("-w", f"-M{text.TELLING}")  # in other blanks, in another place: the rules of this room, as git has them
+    kept = (
+        "-w",
+        f"-M{text.TELLING}",
+        *more,
+    )  # the rules of this room, as git has them
     limits = [f"-L{first + 1},{last + 1}" for first, last in ranges] if len(ranges) <= _MOST_RANGES else []
     try:
         told = safe_git(root, "blame", "--porcelain", *kept, *limits, revision, "--", path, timeout=_TIMEOUT)

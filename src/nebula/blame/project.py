@@ -4,9 +4,9 @@ what helps to answer the same question again (`kept`)."""
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Self
 
@@ -28,6 +28,7 @@ from nebula.workspace.local import open_workspace
 if TYPE_CHECKING:
     from nebula.blame.commits import LineCommit, LineOrigin
     from nebula.blame.fold import Fold
+    from nebula.blame.inherit import Lost
     from nebula.blame.node_lines import TurnLines
     from nebula.graph.graph import Graph
     from nebula.graph.values import Node
@@ -117,7 +118,7 @@ class ProjectBlame:
     def _work_out(self, path: str, content: bytes, revision: str = "") -> list[LineRun]:
         authors = self.authors(path, content)
         open_lines = [number for number, author in enumerate(authors) if author.kind in ("you", "before")]
-        origins = self._find_origins(path, content, open_lines, revision or "HEAD") if open_lines else {}
+        origins = self._find_origins(path, content, open_lines, revision) if open_lines else {}
         self._ask_others(authors, origins)
         told, number = [], 0
         commits = {line: origin.commit for line, origin in origins.items()}
@@ -132,7 +133,16 @@ class ProjectBlame:
 
         self._more_basis.look_at(*find_state(self._root))
         self._more_basis.email = own_address()
-        return find_origins(self._root, path, content, lines, revision)
+        lost = partial(self._lost_elsewhere, path) if not revision else tuple
+        return find_origins(self._root, path, content, lines, revision or "HEAD", mine=self._own_email, lost=lost)
+
+    def _lost_elsewhere(self, path: str) -> Iterator[Lost[tuple[str, int]]]:
+        """Yield the lines that other files have no more since the last commit."""
+        from nebula.blame.moves import changed_files, lost_since_commit
+
+        changed = changed_files(self._root)
+        self._more_basis.changed[self._root] = changed
+        yield from lost_since_commit(self._root, [each for each in changed if each != path], self._history.now)
 
     def _ask_others(self, authors: list[Author], origins: Mapping[int, LineOrigin]) -> None:
         """Give lines that another agent says it wrote to that one; to a turn, where it was one of this project."""

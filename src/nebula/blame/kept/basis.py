@@ -40,6 +40,8 @@ class Basis:
     """Set where the changes of all files were looked at."""
     email: str | None = None
     """Of the user, where git's authors were compared with it."""
+    changed: dict[str, list[str]] = field(default_factory=dict)
+    """By project: the files that are not as the last commit has them, where lines were looked for in these."""
 
     def look_at(self, *paths: str) -> None:
         """Note files that are about to be read; the first look at each counts."""
@@ -62,12 +64,15 @@ class Basis:
         self.touched = other.touched | self.touched
         self.journal_end = other.journal_end if self.journal_end is None else self.journal_end
         self.email = other.email if self.email is None else self.email
+        self.changed = other.changed | self.changed
 
     def holds(self, journal_end: int) -> bool:
         """Return True if all of it is as it was, but for the journal's records, which are not looked at here."""
         if self.journal_end not in (None, journal_end) or self.email not in (None, own_address()):
             return False
-        return all(sign(path) == known for path, known in self.files.items())
+        if not all(sign(path) == known for path, known in self.files.items()):
+            return False
+        return all(_changed_files(root) == known for root, known in self.changed.items())
 
     @property
     def is_settled(self) -> bool:
@@ -75,12 +80,18 @@ class Basis:
         return _are_settled(self.files.values())
 
     def to_json(self) -> list[Any]:
-        return [self.files, self.touched, self.journal_end, self.email]
+        return [self.files, self.touched, self.journal_end, self.email, self.changed]
 
 
 def own_address() -> str:
     """Return the address that the environment sets for commits."""
     return os.environ.get("GIT_AUTHOR_EMAIL", "")
+
+
+def _changed_files(root: str) -> list[str]:
+    from nebula.blame.moves import changed_files
+
+    return changed_files(root)
 
 
 def _are_settled(signatures: Iterable[Signature]) -> bool:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 FILE: Final = "blame.db"
 _APPLICATION: Final = 0x4E47626C  # "NGbl"
-_VERSION: Final = 2
+_VERSION: Final = 3
 _PATIENCE_S: Final = 1.0
 """Seconds to wait for another process: working it out takes about as long."""
 _MOST_ANSWERS: Final = 1_000
