@@ -14,8 +14,8 @@ from datetime import UTC, datetime
 from typing import Final
 
 from nebula.blame import text
-from nebula.blame.inherit import Lost, inherit
-from nebula.blame.moves import taken_out_by
+from nebula.blame.inherit import inherit
+from nebula.blame.moves import lost_since_commit, taken_out_by
 from nebula.git import GitFailed, git_setting, safe_git
 from nebula.value import value
 
@@ -72,12 +72,14 @@ def find_origins(
     revision: str = "HEAD",
     *,
     mine: str | None = None,
-    lost: Callable[[], Iterable[Lost[tuple[str, int]]]] = tuple,
+    changed: Callable[[], Sequence[str]] = tuple,
+    now: Callable[[str], bytes | None] = lambda _: None,
 ) -> dict[int, LineOrigin]:
     """Return the origins of those wanted lines of a content (from 0) that a revision has.
 
     `mine` is the address under which the user commits: a line that such a commit took from another file is older.
-    `lost` returns what other files lost since the revision; it is asked for where a line is not in this one."""
+    `changed` returns the files that are not as the last commit has them, `now` one of them as it is: a line that is not
+    in the revision may be one that another file lost."""
     committed = content_at(root, revision, path) or b""
     if text.is_binary(committed):
         return {}
@@ -85,7 +87,7 @@ def find_origins(
     heritage = inherit(committed, places, content)
     chosen = set(wanted)
     if any(owner is None and heritage.head + at in chosen for at, owner in enumerate(heritage.owners)):
-        heritage.claim_moved(lost())
+        heritage.claim_moved(lost_since_commit(root, [each for each in changed() if each != path], now))
     kept = [*places[: heritage.head], *heritage.owners, *places[len(places) - heritage.tail :]]
     of_line = {line: place for line in sorted(chosen) if (place := kept[line]) is not None}
     origins: dict[tuple[str, int], LineOrigin] = {}

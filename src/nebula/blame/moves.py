@@ -10,22 +10,10 @@ from typing import Final
 
 from nebula.blame import text
 from nebula.blame.inherit import Lost, inherit
-from nebula.git import GitFailed, place_in_repository, safe_git
+from nebula.git import GitFailed, safe_git
 
 _TIMEOUT: Final = 120.0
 _HUNK = re.compile(rb"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
-
-
-def changed_files(root: str) -> list[str]:
-    """Return the paths of the project that are not as the last commit has them; new files are not among them."""
-    how = ("--porcelain=v1", "-z", "--untracked-files=no", "--no-renames")
-    try:
-        told = safe_git(root, "status", *how, "--", ".", timeout=_TIMEOUT)
-    except GitFailed:
-        return []
-    place = place_in_repository(root)
-    start = 3 + len(os.fsencode(place)) + bool(place)  # two letters and a blank; git counts from the top
-    return [os.fsdecode(entry[start:]) for entry in told.stdout.split(b"\0") if entry] if told.ok else []
 
 
 def lost_since_commit(

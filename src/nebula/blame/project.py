@@ -4,9 +4,9 @@ what helps to answer the same question again (`kept`)."""
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Self
 
@@ -15,7 +15,7 @@ from nebula.blame.authors import BEFORE, YOU, Author, pack_authors, unpack_autho
 from nebula.blame.journal_history import MOST_OF_FILE, JournalHistory
 from nebula.blame.kept.basis import Basis, own_address
 from nebula.blame.kept.cache import BlameCache
-from nebula.blame.reflog import find_state
+from nebula.blame.reflog import changed_files, find_state
 from nebula.blame.runs import LineRun, checked_runs, join_runs
 from nebula.errors import EXIT_USAGE, NebulaError
 from nebula.files.digest import digest
@@ -28,7 +28,6 @@ from nebula.workspace.local import open_workspace
 if TYPE_CHECKING:
     from nebula.blame.commits import LineCommit, LineOrigin
     from nebula.blame.fold import Fold
-    from nebula.blame.inherit import Lost
     from nebula.blame.node_lines import TurnLines
     from nebula.graph.graph import Graph
     from nebula.graph.values import Node
@@ -133,16 +132,20 @@ class ProjectBlame:
 
         self._more_basis.look_at(*find_state(self._root))
         self._more_basis.email = own_address()
-        lost = partial(self._lost_elsewhere, path) if not revision else tuple
-        return find_origins(self._root, path, content, lines, revision or "HEAD", mine=self._own_email, lost=lost)
+        changed = self._changed_files if not revision else tuple
+        return find_origins(
+            self._root,
+            path,
+            content,
+            lines,
+            revision or "HEAD",
+            mine=self._own_email,
+            changed=changed,
+            now=self._history.now,
+        )
 
-    def _lost_elsewhere(self, path: str) -> Iterator[Lost[tuple[str, int]]]:
-        """Yield the lines that other files have no more since the last commit."""
-        from nebula.blame.moves import changed_files, lost_since_commit
-
-        changed = changed_files(self._root)
-        self._more_basis.changed[self._root] = changed
-        yield from lost_since_commit(self._root, [each for each in changed if each != path], self._history.now)
+    def _changed_files(self) -> Sequence[str]:
+        return self._more_basis.changed.setdefault(self._root, changed_files(self._root))
 
     def _ask_others(self, authors: list[Author], origins: Mapping[int, LineOrigin]) -> None:
         """Give lines that another agent says it wrote to that one; to a turn, where it was one of this project."""

@@ -9,9 +9,10 @@ from typing import Final
 
 from nebula.blame.exchange import IMPORTED, TRACES
 from nebula.files.reading import UnreadableFile, read_below
-from nebula.git import MOST_OF_LINK, find_repository
+from nebula.git import MOST_OF_LINK, GitFailed, find_repository, place_in_repository, safe_git
 
 _MOST: Final = 64 << 20
+_PATIENCE_S: Final = 120.0
 _HEAD_LOG: Final = "logs/HEAD"
 _STASH_LOG: Final = "logs/refs/stash"
 _ENTRY = re.compile(rb"> (\d{1,12}) [+-]\d{4}(?:\t(.*))?$", re.MULTILINE)
@@ -57,6 +58,18 @@ def find_state(root: str) -> list[str]:
         os.path.join(place[0], TRACES),
         os.path.join(root, IMPORTED),
     ]
+
+
+def changed_files(root: str) -> list[str]:
+    """Return the paths of the project that are not as the last commit has them; new files are not among them."""
+    how = ("--porcelain=v1", "-z", "--untracked-files=no", "--no-renames")
+    try:
+        told = safe_git(root, "status", *how, "--", ".", timeout=_PATIENCE_S)
+    except GitFailed:
+        return []
+    place = place_in_repository(root)
+    start = 3 + len(os.fsencode(place)) + bool(place)  # two letters and a blank; git counts from the top
+    return [os.fsdecode(entry[start:]) for entry in told.stdout.split(b"\0") if entry] if told.ok else []
 
 
 def seconds(moment: str) -> float:

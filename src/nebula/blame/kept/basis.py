@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterable
 from typing import Any, Final
 
+from nebula.blame.reflog import changed_files
 from nebula.value import field, record
 
 _TICK_NS: Final = 30_000_000
@@ -72,7 +73,7 @@ class Basis:
             return False
         if not all(sign(path) == known for path, known in self.files.items()):
             return False
-        return all(_changed_files(root) == known for root, known in self.changed.items())
+        return all(changed_files(root) == known for root, known in self.changed.items())
 
     @property
     def is_settled(self) -> bool:
@@ -86,12 +87,6 @@ class Basis:
 def own_address() -> str:
     """Return the address that the environment sets for commits."""
     return os.environ.get("GIT_AUTHOR_EMAIL", "")
-
-
-def _changed_files(root: str) -> list[str]:
-    from nebula.blame.moves import changed_files
-
-    return changed_files(root)
 
 
 def _are_settled(signatures: Iterable[Signature]) -> bool:
