@@ -144,6 +144,9 @@ def test_a_colleagues_line_that_is_moved_twice_stays_the_colleagues(bench: Bench
     bench.write("c.py", "line by a colleague\n")
     bench.write("a.py", bench.read("a.py").replace("line by a colleague\n", ""))
     assert last_two(bench, "c.py") == [("before", "Bob")]
+    git(bench.project, "add", "c.py")
+    git(bench.project, "commit", "-qam", "moved again")
+    assert last_two(bench, "c.py") == [("before", "Bob")]
 
 
 def test_a_colleagues_line_that_a_person_copies_is_the_persons(bench: Bench) -> None:

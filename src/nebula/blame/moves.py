@@ -39,11 +39,11 @@ def taken_out_by(root: str, commit: str) -> Counter[bytes]:
     here: Counter[bytes] = Counter()
     for line in lines:
         if line.startswith(b"diff --git "):
-            whole += here
+            whole += +here  # what it put into another file is a matter of that one
             here = Counter()
         elif hunk := _HUNK.match(line):
             _count_hunk(lines, here, *(int(size) if size is not None else 1 for size in hunk.groups()))
-    return whole + here
+    return whole + +here
 
 
 def _count_hunk(lines: Iterator[bytes], taken_out: Counter[bytes], old: int, new: int) -> None:
