@@ -172,6 +172,51 @@ def cherry_pick(history: RealHistory) -> None:
     history.git("branch", "-qD", "work")
 
 
+def pull(history: RealHistory) -> None:
+    """A colleague's commit comes in: lines of before, in a file that turns know."""
+    history.commit()
+    path = pick(history)
+    lines = history.lines(path)
+    at = history.random.randint(0, len(lines))
+    lines[at:at] = [history.line(BEFORE) for _ in range(history.random.randint(1, 3))]
+    history.by_hand(path, lines)
+    history.commit("theirs", by="bob")
+
+
+def moved_lines(history: RealHistory) -> dict[str, list[str]]:
+    """Return two files after some lines went from one to the other: a colleague's own, where there are any."""
+    source, target = history.random.sample(history.paths(), 2)
+    lines, others = history.lines(source), history.lines(target)
+    theirs = [at for at, author in enumerate(history.expected(source)) if author == BEFORE]
+    if len(lines) > 4:
+        at = history.random.choice(theirs or [0])
+        to = history.random.randint(0, len(others))
+        others[to:to] = lines[at : at + 2]
+        del lines[at : at + 2]
+    return {source: lines, target: others}
+
+
+def you_move_what_was_pulled(history: RealHistory) -> None:
+    pull(history)
+    for path, lines in moved_lines(history).items():
+        history.by_hand(path, lines)
+    history.random.choice([ask, commit])(history)
+
+
+def turn_moves_what_was_pulled(history: RealHistory) -> None:
+    pull(history)
+    turn = history.new_turn()
+    for path, lines in moved_lines(history).items():
+        history.write(turn, path, lines)
+    history.random.choice([ask, commit])(history)
+
+
+def rename_what_was_pulled(history: RealHistory) -> None:
+    pull(history)
+    history.git("mv", pick(history), f"pulled{len(history.author_of)}.py")
+    history.random.choice([ask, commit])(history)
+
+
 def stash(history: RealHistory) -> None:
     history.commit()
     turn_edits(history)
@@ -184,6 +229,7 @@ def stash(history: RealHistory) -> None:
 WORK = [turn_edits, turn_edits, turn_writes_a_new_file, command_edits, command_formats, command_renames]
 WORK += [command_moves_lines, command_deletes, you_edit, you_format, two_sessions, undo, redo, fork_and_restore, ask]
 GIT = [commit, amend, rename_in_git, fixup, rebase, squash, cherry_pick, stash]
+GIT += [pull, you_move_what_was_pulled, turn_moves_what_was_pulled, rename_what_was_pulled]
 
 
 def drive(root: Path, random: Random, steps: int) -> None:
