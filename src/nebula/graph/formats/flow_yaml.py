@@ -1,8 +1,8 @@
 """The flow file of seed §5.1: written in one fixed shape, read in any shape YAML allows.
 
 A file in the tool's own shape is read by pattern, thirty times faster than YAML; anything else (comments, other
-order, other quoting) goes through the YAML parser. Either way the places of the parts are kept, so that
-`flow_edit` can change lines and leave the rest of the file as its author wrote it.
+order, other quoting) goes through the YAML parser, which keeps the places of the parts, so that `flow_edit` can change
+lines and leave the rest of the file as its author wrote it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from nebula.graph.formats.git_conflicts import explain_conflict
 from nebula.graph.formats.xml_text import refuse_surrogates
 from nebula.graph.values import Edge, Flow, FlowEntry
 from nebula.language import Sentence
-from nebula.value import value
+from nebula.value import field, value
 
 MAX_FLOW_BYTES = 256 * 1024 * 1024
 FIELDS = ("id", "name", "created", "updated", "description")
@@ -53,13 +53,13 @@ class Section:
 
 @value
 class FlowFile:
-    """A flow, the text it came from, and where its parts are in that text."""
+    """A flow, the text it came from, and where its parts are in that text, unless it is all of the tool's writing."""
 
     flow: Flow
     text: str
-    fields: dict[str, Span]
-    nodes: Section | None
-    connections: Section | None
+    fields: dict[str, Span] = field(default_factory=dict)
+    nodes: Section | None = None
+    connections: Section | None = None
     own_shape: bool = False
     remarks: tuple[Sentence, ...] = ()
     """What in the file made no sense and was passed over."""
@@ -157,14 +157,7 @@ def _read_own_shape(text: str) -> FlowFile | None:
         return None
     if any(source not in numbers or target not in numbers for source, target in pairs):
         return None
-    return FlowFile(
-        flow,
-        text,
-        {field: head.span(field) for field in (*FIELDS, ARCHIVED) if head[field] is not None},
-        Section(start, middle, by_line=bool(flow.entries)),
-        Section(middle, len(text), by_line=bool(flow.edges)),
-        own_shape=True,
-    )
+    return FlowFile(flow, text, own_shape=True)
 
 
 def _items(pattern: re.Pattern[str], key: str, text: str, start: int, end: int) -> list[tuple[str, str, str]]:
