@@ -175,6 +175,12 @@ def test_filters_by_path_and_language(project: Project) -> None:
     assert set(found(project, "lighthouse", path_prefix="app/")) == {"app/a.py", "app/b.js"}
     assert set(found(project, "lighthouse", language="python")) == {"app/a.py", "lib/c.py"}
     assert found(project, "lighthouse", path_prefix="none/") == []
+    for prefix in ("./lib/", "/lib/", ".//lib", "././lib/c"):
+        assert found(project, "lighthouse", path_prefix=prefix) == ["lib/c.py"], prefix
+    for everything in ("", ".", "./", "/"):
+        assert len(found(project, "lighthouse", path_prefix=everything)) == 3, everything
+    with project.index() as index:
+        assert {place.partition(":")[0] for place in index.explain("lighthouse", path_prefix="./lib")} == {"lib/c.py"}
 
 
 def test_a_japanese_question_finds_english_code(project: Project) -> None:

@@ -43,6 +43,7 @@ def _measured(store: Store, question: str, path_prefix: str, language: str, mean
     terms = question_terms(question)
     if not terms and meaning is None:
         return Measured([], [], set(), {})
+    path_prefix = _as_written(path_prefix)
     scored = Scored(store, terms)
     if path_prefix or language:
         scored.keep_only(store.places_of(path_prefix, language))
@@ -66,6 +67,14 @@ def _measured(store: Store, question: str, path_prefix: str, language: str, mean
         for number, candidate in enumerate(candidates):
             measured.add(number, "meaning", similar.get(candidate.digest, 0.0))
     return measured
+
+
+def _as_written(path_prefix: str) -> str:
+    """Return a beginning of paths as the index writes them: `./src` and `/src` are `src`, and `.` is everything."""
+    rest = path_prefix.lstrip("/")
+    while rest.startswith("./"):
+        rest = rest[2:].lstrip("/")
+    return "" if rest == "." else rest
 
 
 def _add_best_of_files(store: Store, scored: Scored, places: dict[int, list[int]]) -> None:

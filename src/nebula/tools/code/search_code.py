@@ -55,7 +55,7 @@ class SearchCode:
         if not query:
             raise ToolFailure("The argument 'query' must not be empty.")
         limit = min(number_argument(args, "top_k") or DEFAULT_CHUNKS, MAX_CHUNKS)
-        prefix = text_argument(args, "path_prefix", "").removeprefix("./").lstrip("/")
+        prefix = text_argument(args, "path_prefix", "")
         try:
             if await asyncio.to_thread(self._code.is_new):
                 call.emit(Notice(BUILDING))
