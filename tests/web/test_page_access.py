@@ -107,6 +107,28 @@ async def test_axe_finds_nothing_of_weight(bench, look):
             assert await page.evaluate(FIND) == []
 
 
+@pytest.mark.parametrize("look", LOOKS)
+async def test_words_marked_in_a_change_can_be_read(bench, look):
+    """Numbers and names in a review, in a part that is left out, and in what was decided, which is quiet."""
+    bench.write("a.py", "RATE = 5\n" + "# between\n" * 20 + "last = 0\n")
+    places = [{"old_text": "RATE = 5", "new_text": "RATE = 10"}, {"old_text": "last = 0", "new_text": "first = 1"}]
+    edit = Turn("", [Call("editFile", {"path": "a.py", "edits": places})])
+    script = [Turn("", [Call("readFile", {"path": "a.py"})]), edit, Turn("One is in.")]
+    with ScriptedModel(script) as model, serving(bench, "nebula", **model.env()) as server:
+        async with browsing(server, **LOOKS[look]) as page:
+            await page.evaluate(AXE)
+            await send(page, "raise it")
+            question = page.locator(".question")
+            await expect(question.locator(".added .hl-number").first).to_have_text("10")
+            assert await page.evaluate(FIND) == []
+            await question.locator(".hunk input").first.uncheck()
+            assert await page.evaluate(FIND) == [], "a part that is left out"
+            await question.locator(".agree").click()
+            await page.locator(".selected .decided summary").click()
+            await expect(page.locator(".decided .added .hl-number").first).to_be_visible()
+            assert await page.evaluate(FIND) == [], "what was decided"
+
+
 DRAWN = """() => { const drawn = (letter) => {
     const canvas = Object.assign(document.createElement("canvas"), { width: 40, height: 40 });
     const context = canvas.getContext("2d");
