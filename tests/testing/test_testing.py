@@ -14,7 +14,7 @@ import pytest
 from nebula.events import Error, Notice
 from nebula.language import Sentence
 from nebula.llm.errors import LimitError
-from nebula.testing import ScriptedCall, ScriptedReply, captured_events, scripted_session
+from nebula.testing import ScriptedCall, ScriptedModel, ScriptedReply, captured_events, scripted_session
 
 ROOT = Path(__file__).parent.parent.parent
 EXAMPLE, *_ = re.findall(r"```python\n(.*?)```", (ROOT / "docs/guides/testing.md").read_text("utf-8"), re.DOTALL)
@@ -93,3 +93,18 @@ def test_the_server_runs_as_a_program(tmp_path: Path) -> None:
 def test_nothing_of_the_product_imports_it() -> None:
     code = "import sys, nebula.cli.nebula, nebula.agent.assembly; print([m for m in sys.modules if 'testing' in m])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_a_reply_of_text_alone_goes_over_http_as_that_text() -> None:
+    with ScriptedModel(["Hello.", lambda request: f"Again, {request.json['model']}."]) as server:
+        assert [_ask(server) for _ in range(2)] == ["Hello.", "Again, m."]
+
+
+def _ask(server: ScriptedModel) -> str:
+    body = json.dumps({"model": "m", "messages": [{"role": "user", "content": "hi"}]}).encode()
+    request = urllib.request.Request(
+        f"{server.openai_url}/chat/completions", body, {"Content-Type": "application/json"}
+    )
+    with urllib.request.urlopen(request) as answer:
+        said: str = json.load(answer)["choices"][0]["message"]["content"]
+    return said

@@ -140,7 +140,8 @@ class RecordedRequest:
         return json.loads(self.body)
 
 
-ScriptStep = ScriptedReply | ScriptedFault | Callable[[RecordedRequest], "ScriptedReply | ScriptedFault"]
+ScriptedAnswer = ScriptedReply | ScriptedFault | str
+ScriptStep = ScriptedAnswer | Callable[[RecordedRequest], ScriptedAnswer]
 
 
 def speak_dialect(turn: ScriptedReply, names: Mapping[str, str] = {}) -> ScriptedReply:

@@ -25,7 +25,7 @@ from nebula.testing.http import (
     write_whole,
 )
 from nebula.testing.model_lists import describe_for_ollama, list_models
-from nebula.testing.script import RecordedRequest, ScriptedFault, ScriptedReply, ScriptStep
+from nebula.testing.script import RecordedRequest, ScriptedAnswer, ScriptedFault, ScriptedReply, ScriptStep
 
 DEFAULT_MODELS = {
     "openai": ("gpt-4.1-nano", "gpt-4.1-mini"),
@@ -41,7 +41,8 @@ GEMINI_ROUTE = re.compile(r"/models/(?P<model>[^/:]+):(?P<verb>generateContent|s
 class ScriptedModel:
     """Plays `script` to whoever asks, on a loopback port.
 
-    script            steps taken one by one by model requests, or one function of the request for all of them
+    script            steps taken one by one by model requests, or one function of the request for all of them;
+                      a reply of text alone may be that text
     fragment          bodies go out in pieces of so many bytes (1 splits everything), each its own chunk
     api_key           when set, requests without this key are answered 401
     models            names listed, by provider
@@ -54,7 +55,7 @@ class ScriptedModel:
 
     def __init__(
         self,
-        script: Sequence[ScriptStep] | Callable[[RecordedRequest], ScriptedReply | ScriptedFault] = (),
+        script: Sequence[ScriptStep] | Callable[[RecordedRequest], ScriptedAnswer] = (),
         *,
         fragment: int | None = None,
         api_key: str | None = None,
@@ -247,13 +248,17 @@ class ScriptedModel:
         with self._changed:  # whoever waits for a turn has already seen a request that was none yet
             request.is_turn = True
             self._changed.notify_all()
+        step = self._take_step()
+        answer = step(request) if callable(step) else step
+        return ScriptedReply(answer) if isinstance(answer, str) else answer
+
+    def _take_step(self) -> ScriptStep:
         if callable(self.script):
-            return self.script(request)
+            return self.script
         if self._taken >= len(self.script):
             return ScriptedFault.status_code(400, body=json.dumps({"error": {"message": "the script has ended"}}))
-        step = self.script[self._taken]
         self._taken += 1
-        return step(request) if callable(step) else step
+        return self.script[self._taken - 1]
 
     def _fact(self, request: RecordedRequest, wire: str) -> tuple[int, bytes]:
         """Answers that come from no script: lists and descriptions."""
