@@ -8,6 +8,7 @@ import pytest
 from nebula.agent.loop import Turn, run_tool
 from nebula.agent.turn_result import TurnLimit
 from nebula.events import Diff, EventStream
+from nebula.language import Sentence
 from nebula.llm.replay import ReplayModel
 from nebula.messages import AssistantToolUse, Json, ToolResultStatus
 from nebula.tools.contract import Outcome, ToolFailure
@@ -127,6 +128,16 @@ def test_what_fails_in_the_same_way_is_not_run_a_third_time_and_ends_the_turn_at
     with pytest.raises(TurnLimit):
         ask(turn, "edit")
     assert tools.ran == ["edit", "edit"]
+
+
+@pytest.mark.parametrize("failure", [ToolFailure("no", unchanged=True), ToolFailure("no", problem=Sentence("Why."))])
+def test_a_call_that_is_answered_without_being_run_is_what_it_was_to_a_person(failure):
+    """An edit that changes nothing is no change that failed, and why one failed is not what the model is advised."""
+    turn = turn_with(Counting(edit=Outcome.failed(failure)))
+    before, _, again = [ask(turn, "edit") for _ in range(3)]
+    assert "not run again" in remark(again)
+    assert again.unchanged == before.unchanged
+    assert str(again.problem) == str(before.problem or "no")
 
 
 def test_a_call_that_failed_is_worth_another_try_after_an_answer_that_is_new():

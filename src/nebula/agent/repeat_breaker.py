@@ -12,6 +12,7 @@ import json
 from collections.abc import Mapping
 
 from nebula.agent.turn_result import TurnLimit
+from nebula.language import Sentence
 from nebula.messages import AssistantToolUse, Json, ToolResultStatus
 from nebula.tools.contract import Outcome, ToolFailure
 from nebula.value import field, record
@@ -88,13 +89,16 @@ def _sign(use: AssistantToolUse) -> str:
 
 
 def _answer_again(seen: _Seen) -> Outcome:
-    blocks = (block.value for block in seen.outcome.content if isinstance(block, Json))
+    before = seen.outcome
+    blocks = (block.value for block in before.content if isinstance(block, Json))
     said = " ".join(str(each.get("error", "")) for each in blocks if isinstance(each, dict))
     came = f"it fails, and said: {said}" if seen.failed else "its result is the one you have. Use that result."
     return Outcome.failed(
         ToolFailure(
             f"This same call was made {seen.times} times now, and it was not run again: {came} "
             "Do something different, or tell the user what is in the way.",
-            policy=seen.outcome.refused,
+            policy=before.refused,
+            unchanged=before.unchanged,
+            problem=before.problem or (Sentence("{problem}", problem=said) if said else None),
         )
     )
