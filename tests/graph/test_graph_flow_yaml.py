@@ -201,6 +201,8 @@ def test_bad_connections_are_passed_over_with_a_remark() -> None:
         "id: x\n---\nid: y\n",
         "? [a]\n: b\n",
         "id: \x00\n",
+        "id: x\nnodes:\nnodes:\n  - index: 1\n    id: y\n",
+        "id: x\nname: one\nname: two\n",
     ],
 )
 def test_what_is_no_flow_is_reported(text: str) -> None:

@@ -600,6 +600,9 @@ def test_8_2_a_long_flow_takes_additions_at_once_for_every_reader(graph: Graph) 
         "<<<<<<< ours\nname: main\n=======\nname: other\n>>>>>>> theirs\n",
         "\x00\x00\x00",
         "name: 'main'\n",
+        "id: x\nname: main: :\n",
+        "id: x\nname: main # the first\nnodes: [\n",
+        'id: x\nname: "mai\n',
     ],
 )
 def test_a_flow_that_cannot_be_read_is_shown_as_such_and_not_made_again(graph: Graph, text: str) -> None:

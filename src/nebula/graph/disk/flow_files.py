@@ -22,6 +22,7 @@ from nebula.graph.formats.flow_yaml import (
     dump_flow,
     load_flow,
     load_head,
+    read_claims,
     refuse_bad_text,
 )
 from nebula.graph.ids import sort_key
@@ -32,8 +33,6 @@ FOLDER = "flows"
 INDEX = "flows/index.tsv"
 _HELD = 8
 _ID = re.compile(r"[0-9a-fA-F-]{36}")
-_CLAIM = re.compile(r"^(id|name)[ \t]*:(.+)$", re.MULTILINE)
-"""What a broken file still says of which flow it is."""
 
 
 class Loaded:
@@ -192,7 +191,7 @@ class FlowFiles:
     def _refuse_unreadable(self, flow: str) -> None:
         for path, error in self.unreadable().items():
             head = self._disk.head(f"{FOLDER}/{path}", HEAD_BYTES).decode("utf-8", "replace")
-            claims = {(key, text.strip("\"' \r")) for key, text in _CLAIM.findall(head)}
+            claims = read_claims(head)
             is_nameless = all(key != "name" for key, _ in claims)
             if {("id", flow), ("name", flow)} & claims or (is_nameless and flow == DEFAULT_FLOW):
                 raise error

@@ -35,6 +35,7 @@ _HEAD = r"""id:\ (?P<id>[0-9a-zA-Z-]+)\n
     """
 _OWN_HEAD = re.compile(_HEAD + "(?=nodes:)", re.ASCII | re.VERBOSE)
 HEAD_BYTES = 4096
+_CLAIM = re.compile(r"^((id|name)[ \t]*:.+)$", re.MULTILINE)
 
 Span = tuple[int, int]
 
@@ -133,6 +134,22 @@ def load_head(data: bytes) -> Flow | None:
         return _flow_of(found, (), ()) if found else None
     except ValueError:
         return None
+
+
+def read_claims(head: str) -> set[tuple[str, str]]:
+    """Return what the beginning of a broken file still says of which flow it is: ids and names, each where YAML makes
+    sense of its line alone. In a merge conflict there are several."""
+    from nebula.graph.formats.yaml_tree import load
+
+    claims = set()
+    for line, key in _CLAIM.findall(head):
+        try:
+            said = load(line, "").text(key)
+        except BadFile:
+            continue
+        if said:
+            claims.add((key, said))
+    return claims
 
 
 def _read_own_shape(text: str) -> FlowFile | None:
