@@ -211,9 +211,10 @@ class GraphReader:
             return [problem for problem in self._store.flows.problems() if problem.kind == "unreadable"]
 
     def history_ids(self, node_id: str, flow: str | None = None) -> list[str]:
-        """Ids of the path to a node, oldest first, in the given flow or the one it is in."""
+        """Ids of the path to a node, oldest first, in the given flow or the one it is in. Raises NotFound."""
         with self._store.reading():
             loaded = self._store.flow_with(node_id, flow)
+            self._store.require([node_id], loaded)
             return history(loaded.flow, node_id, loaded.topology) if loaded else [node_id]
 
     def get_history(self, node_id: str, flow: str | None = None) -> list[Node]:

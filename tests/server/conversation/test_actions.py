@@ -123,6 +123,8 @@ async def test_get_update_delete(client):
     assert await refused(client, "get_node", node_id=node_id) == "not_found"
     assert await refused(client, "update_node", node_id=node_id, prompt="x") == "not_found"
     assert await refused(client, "delete_node", node_id=node_id) == "not_found"
+    assert await refused(client, "get_history", node_id=node_id) == "not_found"
+    assert await refused(client, "export_branch", node_id=node_id) == "not_found"
 
 
 @pytest.fixture

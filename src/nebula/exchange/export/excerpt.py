@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from nebula.errors import EXIT_USAGE, NebulaError
+from nebula.errors import EXIT_USAGE
 from nebula.graph.errors import BadFile, NotFound
 from nebula.graph.flows.order import topological_order
 from nebula.graph.ids import shortest_unique
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 FORMAT = "nebula-export/1"
 
 
-class UnknownPart(NebulaError):
+class UnknownPart(NotFound):
     """Raised where neither a flow nor a node has the name that was asked for."""
 
     exit_code = EXIT_USAGE
