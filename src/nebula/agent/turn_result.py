@@ -90,6 +90,8 @@ class RefusedChange:
     round: int
     """How many messages with calls there had been."""
     problem: Sentence | None = None
+    path: str = ""
+    """What was to be changed, as the model named it."""
 
 
 @record
@@ -207,7 +209,8 @@ class TurnResult:
         if event.lasting:  # left out of what a command did, such as its commit: no later call makes up for it
             self._refused[REPOSITORY] = RefusedChange(sys.maxsize, event.problem)
         elif step is not None and event.refused and (name in WRITERS or name == delegate.NAME):
-            self._refused[_path_of(step.args)] = RefusedChange(len(self.rounds), event.problem)
+            path = _path_of(step.args)
+            self._refused[path] = RefusedChange(len(self.rounds), event.problem, path)
         elif step is not None and name in WRITERS and event.result.status is ToolResultStatus.Error:
             target = _path_of(step.args) or name
             self._failed.pop(target, None)

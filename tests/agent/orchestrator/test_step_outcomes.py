@@ -51,11 +51,15 @@ async def test_a_declared_file_that_was_there_before_does_not_settle_a_refusal(c
     [
         ("src/app.ts", "src/app.ts: files of this kind are not allowed here; EC_ALLOW_EXT says which are: .py, .md"),
         ("AGENTS.md", "AGENTS.md: controls other programs; the user must allow it by name."),
+        ("../evil.py", "../evil.py: The path escapes the root; stay below it."),
+        ("x" * 5000 + ".py", "x" * 200 + "…: The path is too long"),
     ],
 )
 async def test_a_refusal_names_the_file_the_rule_and_the_setting(carry_out, path, said):
     done = await carry_out([write(path, "x\n"), say("I could not.")], step("1"))
     assert done.code == 2 and done.remark.startswith(said)
+    planned = {"tool": "write_file", "parameters": {"path": path, "content": "x", "mode": "create"}}
+    assert (await carry_out([], step("1", **planned))).remark.startswith(said)
 
 
 async def test_a_secret_file_that_is_allowed_by_name_is_written(carry_out, root):

@@ -15,7 +15,7 @@ from nebula.agent.loop import Turn, errors_as_events, run_rounds, run_tool
 from nebula.agent.orchestrator.existing_files import CONFLICT, ShowsExisting
 from nebula.agent.orchestrator.step_files import missing_files, not_there
 from nebula.agent.orchestrator.step_prompt import step_prompt
-from nebula.agent.orchestrator.tool_steps import conflict_goal, error_of, prepared_call, problem_of
+from nebula.agent.orchestrator.tool_steps import conflict_goal, error_of, named, prepared_call, problem_of
 from nebula.agent.plan.plan import CHECK_TOOLS, PlanStep
 from nebula.agent.plan.planner import SEED
 from nebula.agent.turn_result import TurnResult
@@ -99,8 +99,9 @@ class Executor:
             return StepEnd(final.exit_code, answer, final.remark, removed)
         if work.ending.status == "ok" and step is not None and await self._left_its_files(step, result):
             return StepEnd(EXIT_OK, answer, removed=removed)
-        problem = result.refusal and result.refusal.problem
-        return _failed(problem or Sentence("A change was refused and not made."), final.exit_code)
+        refused = result.refusal
+        problem = (refused and refused.problem) or Sentence("A change was refused and not made.")
+        return _failed(named(problem, refused.path if refused else ""), final.exit_code)
 
     async def _left_its_files(self, step: PlanStep, result: TurnResult) -> bool:
         """Return whether a step wrote what it declares: then something else that was refused was no part of it."""
@@ -167,7 +168,8 @@ class Executor:
             return await self.reach(conflict_goal(step, error_of(outcome)), step.id, step)
         problem = problem_of(outcome, step.tool)
         if problem is not None:
-            return _failed(problem, EXIT_POLICY if outcome.refused else EXIT_FAILED)
+            path = str(step.parameters.get("path", "")) if outcome.refused else ""
+            return _failed(named(problem, path), EXIT_POLICY if outcome.refused else EXIT_FAILED)
         return StepEnd(EXIT_OK, removed=tuple(change.path for change in outcome.changes if not change.after))
 
 

@@ -7,7 +7,7 @@ is, and one that the plan says to overwrite is read first, as the tools demand.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from nebula.agent.plan.plan import PlanStep
 from nebula.language import Sentence
@@ -18,6 +18,9 @@ from nebula.tools.ledger import ReadLedger
 from nebula.value import value
 from nebula.workspace.contract import Workspace
 from nebula.workspace.errors import WorkspaceError
+
+LONGEST_NAME: Final = 200
+"""Characters of a path that a reason shows."""
 
 
 @value
@@ -66,6 +69,14 @@ def problem_of(outcome: Outcome, tool: str) -> Sentence | None:
         if report.get("exit_code"):
             return Sentence("The command ended with exit code {code}.", code=report["exit_code"])
     return outcome.problem if outcome.refused else None
+
+
+def named(problem: Sentence, path: str) -> Sentence:
+    """Return why a file was refused, with its name: the guard names none that it could not make sense of."""
+    if not path or "path" in problem.values:
+        return problem
+    shown = path if len(path) <= LONGEST_NAME else path[:LONGEST_NAME] + "…"
+    return Sentence("{path}: {problem}", path=shown, problem=problem)
 
 
 def conflict_goal(step: PlanStep, error: str) -> str:
