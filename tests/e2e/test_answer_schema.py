@@ -56,8 +56,17 @@ def test_two_wrong_answers_end_with_exit_code_3(ask):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "[]", "not JSON", '{"type": "no such type"}', '{"type": 3}'],
-    ids=["empty", "list", "words", "type", "3"],
+    [
+        "",
+        "[]",
+        "not JSON",
+        '{"type": "no such type"}',
+        '{"type": 3}',
+        '{"$schema": 5}',
+        '{"$ref": "#"}',
+        '{"not": {"$ref": "#/x"}}',
+    ],
+    ids=["empty", "list", "words", "type", "3", "dialect", "circle", "nowhere"],
 )
 def test_a_schema_that_is_none_costs_no_request(ask, bench, text):
     bench.write("bad.json", text)
@@ -70,11 +79,11 @@ def test_a_schema_that_is_none_costs_no_request(ask, bench, text):
 def test_nothing_is_fetched_for_a_schema(ask, bench):
     with socket.create_server(("127.0.0.1", 0)) as listener:
         bench.write("far.json", json.dumps({"$ref": f"http://127.0.0.1:{listener.getsockname()[1]}/schema.json"}))
-        ran, _ = ask(Turn('{"count": 3}'), argv=("--output-schema", "far.json"))
+        ran, asked = ask(Turn('{"count": 3}'), argv=("--output-schema", "far.json"))
         listener.setblocking(False)
         with pytest.raises(BlockingIOError):
             listener.accept()
-    assert ran.code == 64 and "which is not in it" in ran.json["remark"]
+    assert ran.code == 64 and asked == [] and "which is not in it" in ran.err
 
 
 def test_the_options_need_a_prompt(bench):

@@ -22,9 +22,9 @@ def read_any_shape(text: str, path: str) -> FlowFile:
     flow_id = root.text("id")
     if not flow_id:
         raise BadFile(path, Sentence("the flow has no id"))
-    for key in (*FIELDS, ARCHIVED, "nodes", "connections"):
-        if len([each for each in root.keys if each.text == key]) > 1:
-            raise BadFile(path, Sentence("'{key}' stands there twice", key=key))
+    for name in (*FIELDS, ARCHIVED, "nodes", "connections"):
+        if len([key for key in root.keys if key.text == name]) > 1:
+            raise BadFile(path, Sentence("'{key}' stands there twice", key=name))
     # The parser does not count a byte order mark.
     offsets = [int(text.startswith("\ufeff")), *(found.end() for found in _LINE_BREAK.finditer(text)), len(text)]
     odd: list[_Odd] = []

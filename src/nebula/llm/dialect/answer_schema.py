@@ -43,17 +43,19 @@ class AnswerSchema:
         from referencing import Registry
 
         self.text = json.dumps(schema, ensure_ascii=False)
+        if not isinstance(schema.get("$schema", ""), str):
+            raise BadSchema("The schema is no JSON schema: {problem}", problem="$schema")
         kind = jsonschema.validators.validator_for(schema, jsonschema.Draft202012Validator)
         try:
             kind.check_schema(schema)
         except jsonschema.SchemaError as problem:
             raise BadSchema("The schema is no JSON schema: {problem}", problem=problem.message) from None
+        _require_references(schema)
         self._validator = kind(schema, registry=Registry())
+        self.problem_of("null")  # a schema that goes round in a circle does so for any answer
 
     def problem_of(self, text: str) -> tuple[str, Sentence | str | None]:
         """Return an answer without a fence around it, and what is wrong with it; None where nothing is."""
-        from referencing.exceptions import Unresolvable
-
         bare = _without_fence(text)
         try:
             found = parse_json(bare)
@@ -61,9 +63,30 @@ class AnswerSchema:
             return bare, Sentence("it is no JSON")
         try:
             first = next(iter(self._validator.iter_errors(found)), None)
-        except Unresolvable as missing:
-            raise BadSchema("The schema refers to {ref}, which is not in it.", ref=missing.ref) from None
+        except RecursionError:
+            raise BadSchema("The schema refers to itself without end.") from None
         return bare, None if first is None else f"{first.json_path}: {first.message}"
+
+
+def _require_references(schema: Mapping[str, Any]) -> None:
+    """Raises BadSchema where something is referred to that the schema does not hold: known before a model is asked."""
+    from referencing import Registry, Resource
+    from referencing.exceptions import Unresolvable
+    from referencing.jsonschema import DRAFT202012
+
+    whole = Resource.from_contents(schema, default_specification=DRAFT202012)
+    pending = [(whole, Registry().resolver_with_root(whole))]
+    while pending:
+        part, resolver = pending.pop()
+        if isinstance(part.contents, Mapping):
+            for key in ("$ref", "$dynamicRef"):
+                ref = part.contents.get(key)
+                try:
+                    if isinstance(ref, str):
+                        resolver.lookup(ref)
+                except Unresolvable:
+                    raise BadSchema("The schema refers to {ref}, which is not in it.", ref=ref) from None
+        pending += [(each, resolver.in_subresource(each)) for each in part.subresources()]
 
 
 def read_schema(path: str) -> AnswerSchema:
