@@ -177,6 +177,15 @@ def test_a_file_renamed_by_hand_is_the_heir_of_the_missing_one() -> None:
     assert authors(project, "z.py") == [BEFORE, BEFORE, one, YOU]
 
 
+def test_a_line_moved_by_hand_into_a_renamed_file_keeps_its_author() -> None:
+    project = project_of("first line", "second line")
+    one = turn(project, a=["first line", "second line", "third line"])
+    two = turn(project, b=["by the second turn", "by it as well"])
+    moved = ["by the second turn", "third line", "by it as well", "by hand"]
+    write(project, a=["first line", "second line"], b=None, z=moved)
+    assert authors(project, "z.py") == [two, one, two, YOU]
+
+
 def test_a_file_renamed_by_a_turn_keeps_its_authors() -> None:
     project = project_of("first line", "second line")
     one = turn(project, a=["first line", "second line", "third line"])

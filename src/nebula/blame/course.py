@@ -72,6 +72,8 @@ class Course:
 
     done: int = 0
     """How many of its changes were folded."""
+    place: int | None = None
+    """Where the journal has the last of them, or that of the file this one was before it had another path."""
     state: FileAuthors | None = None
     """None: not met yet."""
     name: str | None = None

@@ -71,6 +71,7 @@ class Fold:
                 self._find(path, course, change)
                 self._leave(path, course, change)
                 course.done += 1
+                course.place = change.seq
         finally:
             self._busy.discard(path)
         return course
@@ -121,8 +122,9 @@ class Fold:
         found = self._find_heir(path, content, change)
         if found is None:
             return NOTHING, BEFORE
-        course.taken_out, course.since = dict(found[1].taken_out), found[1].since
-        return found[0], YOU
+        state, past = found
+        course.taken_out, course.since, course.place = dict(past.taken_out), past.since, past.place
+        return state, YOU
 
     def _leave(self, path: str, course: Course, change: RecordedChange) -> None:
         """Take in the state that a change left."""
@@ -184,13 +186,12 @@ class Fold:
 
     def _lost_elsewhere(self, path: str, course: Course, change: RecordedChange | None) -> Iterator[Lost[Author]]:
         """Yield the lines that other files lost, by nobody of ours, while this one changed by nobody of ours."""
-        if not course.done:
+        if course.place is None:
             return  # nothing says since when its lines stand there
-        start = self._history.changes(path)[course.done - 1].seq
         end = change.seq if change is not None else _END
         for other in self._history.paths(end):
             if other != path:
-                yield from self._lost_between(other, start, end)
+                yield from self._lost_between(other, course.place, end)
 
     def _lost_between(self, path: str, start: int, end: int) -> Iterator[Lost[Author]]:
         """Yield the lines that a file lost by nobody of ours, as far as that may have been between two places."""
