@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from blamed_project import blame, edit, git, repository, turn, who, write
+from blamed_project import blame, edit, git, repository, share, turn, who, write
 from conftest import Bench
 from scripted_model import Call
 
@@ -251,6 +251,27 @@ def test_a_file_that_git_renamed_after_a_merge_keeps_the_authors(bench: Bench) -
     git(bench.project, "mv", "a.py", "z.py")
     git(bench.project, "commit", "-qm", "renamed")
     assert who(blame(bench, "z.py")) == [one, "before", "before", "before", "before", "before", two]
+
+
+def test_a_merge_of_two_branches_with_a_shared_conversation_keeps_the_authors(bench: Bench) -> None:
+    repository(bench)
+    bench.write("a.py", "first line of before\n")
+    bench.write("b.py", "other line of before\n")
+    zero = turn(bench, "zero", *edit("a.py", "first line of before", "line of the first turn"))
+    share(bench)
+    git(bench.project, "add", "-A")
+    git(bench.project, "commit", "-qm", "begin")
+    git(bench.project, "switch", "-qc", "work")
+    one = turn(bench, "one", *edit("a.py", "first line of before", "line of the first turn", "line on the branch"))
+    git(bench.project, "add", "-A")
+    git(bench.project, "commit", "-qm", "one")
+    git(bench.project, "switch", "-q", "main")
+    two = turn(bench, "two", *edit("b.py", "other line of before", "line beside the branch"))
+    git(bench.project, "add", "-A")
+    git(bench.project, "commit", "-qm", "two")
+    git(bench.project, "merge", "-q", "work")  # git puts the nodes of both into one file
+    assert who(blame(bench, "a.py")) == ["before", zero, one]
+    assert who(blame(bench, "b.py")) == ["before", two]
 
 
 def test_a_stash_and_its_return_change_nothing(worked: tuple[Bench, list[str]]) -> None:

@@ -6,7 +6,6 @@ the same rules as everywhere in this room.
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -16,7 +15,7 @@ from typing import Final
 from nebula.blame import text
 from nebula.blame.inherit import inherit
 from nebula.blame.moves import lost_since_commit, taken_out_by
-from nebula.git import GitFailed, git_setting, safe_git
+from nebula.git import GitFailed, safe_git
 from nebula.value import value
 
 _TIMEOUT: Final = 120.0
@@ -118,16 +117,6 @@ def _trace_moves(root: str, path: str, revision: str, origins: dict[int, LineOri
         if taken_out[newer.commit.id][key] > 0:  # else it stands there still: a copy
             taken_out[newer.commit.id][key] -= 1
             origins[place] = older
-
-
-def own_email(root: str) -> str | None:
-    """Return the address under which the user commits here; None where it is not configured."""
-    if given := os.environ.get("GIT_AUTHOR_EMAIL"):
-        return given
-    try:
-        return git_setting(root, "user.email")
-    except GitFailed:
-        return None
 
 
 def _blame(root: str, path: str, revision: str, places: Sequence[int], *more: str) -> dict[int, LineOrigin]:

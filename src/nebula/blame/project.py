@@ -1,10 +1,11 @@
 """Who wrote the lines of a project's files: the journal, the graph and git asked together. Nothing is written but
-what helps to answer the same question again (`kept`)."""
+what helps to answer the same question again (`kept`), and nodes are parted that git put into one file."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from functools import cached_property
 from itertools import groupby
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 from nebula.blame import text
 from nebula.blame.authors import BEFORE, YOU, Author, pack_authors, unpack_authors
 from nebula.blame.journal_history import MOST_OF_FILE, JournalHistory
-from nebula.blame.kept.basis import Basis, own_address
+from nebula.blame.kept.basis import Basis, own_address, own_email
 from nebula.blame.kept.cache import BlameCache
 from nebula.blame.reflog import changed_files, find_state
 from nebula.blame.runs import LineRun, checked_runs, join_runs
@@ -207,17 +208,26 @@ class ProjectBlame:
     @cached_property
     def _graph(self) -> Graph | None:
         folder = os.path.join(self._root, ".nebula", "graph")
-        self._more_basis.look_into(os.path.join(folder, "nodes"))
-        if not os.path.isdir(folder):
-            return None
-        from nebula.graph.graph import Graph
+        graph = None
+        if os.path.isdir(folder):
+            from nebula.graph.graph import Graph
 
-        return Graph(folder)
+            graph = Graph(folder)
+            self._part_merged(graph)
+        self._more_basis.look_into(os.path.join(folder, "nodes"))
+        return graph
+
+    def _part_merged(self, graph: Graph) -> None:
+        """Part nodes of which a merge left two in one file: the second would count as none, and its lines as the
+        user's."""
+        if os.path.exists(os.path.join(graph.data_dir, ".state/merged")):
+            from nebula.graph.health.merging import settle_merge
+
+            with suppress(GraphError, OSError):  # another one is at it, or nothing may be written: its time comes
+                settle_merge(graph)
 
     @cached_property
     def _own_email(self) -> str | None:
-        from nebula.blame.commits import own_email
-
         return own_email(self._root)
 
     def _with_records(self, path: str, content: bytes, authors: list[Author]) -> list[Author]:

@@ -13,8 +13,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from nebula.blame import text
-from nebula.blame.commits import content_at, own_email
+from nebula.blame.commits import content_at
 from nebula.blame.inherit import inherit
+from nebula.blame.kept.basis import own_email
 from nebula.blame.project import ProjectBlame
 from nebula.git import add_note, git_setting, place_in_repository, safe_git
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from nebula.blame.reflog import changed_files
+from nebula.git import GitFailed, git_setting
 from nebula.value import field, record
 
 _TICK_NS: Final = 30_000_000
@@ -87,6 +88,14 @@ class Basis:
 def own_address() -> str:
     """Return the address that the environment sets for commits."""
     return os.environ.get("GIT_AUTHOR_EMAIL", "")
+
+
+def own_email(root: str) -> str | None:
+    """Return the address under which the user commits here; None where it is not configured."""
+    try:
+        return own_address() or git_setting(root, "user.email")
+    except GitFailed:
+        return None
 
 
 def _are_settled(signatures: Iterable[Signature]) -> bool:
