@@ -40,7 +40,7 @@ function scripted(context) {
   return { asked, store, asking, last, answer };
 }
 
-const FLOW = { flow_id: "f", name: "main", ids: ["a", "b"], pairs: [[0, 1]] };
+const FLOW = { flow_id: "f", name: "main", ids: ["a", "b"], pairs: [0, 1] };
 
 test("what is heard while the flow is on its way makes the page ask again", async (context) => {
   const { store, asking, last, answer } = scripted(context);

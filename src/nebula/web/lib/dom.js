@@ -39,6 +39,12 @@ export function onNextFrame(draw) {
   };
 }
 
+// Calls `run` when the frame that is on its way has been seen: what need not be in it does not hold it up.
+/** @param {() => void} run @returns {number} For `cancelAnimationFrame`. */
+export function afterFrame(run) {
+  return requestAnimationFrame(() => setTimeout(run));
+}
+
 /** @param {EventTarget | null} target */
 export function isTyping(target) {
   return (

@@ -1,6 +1,6 @@
 // The outline: search on top, below it the flow as a tree. Only the rows in sight are elements.
 
-import { valueOf } from "../lib/dom.js";
+import { afterFrame, valueOf } from "../lib/dom.js";
 import { icon } from "../lib/icon.js";
 import { html, nothing, render, repeat } from "../lib/lit.js";
 import { filterButton, filters } from "./filters.js";
@@ -33,6 +33,7 @@ import { drawRow, ondrag, onRowKey, rowId, rowOf } from "./rows.js";
  * @property {Float64Array} tops Where each row begins, and where the last ends.
  * @property {number} height Of a row.
  * @property {number} room
+ * @property {number} beyond Rows that are drawn out of sight on either side, so that a quick hand sees no blanks.
  * @property {string} tall
  */
 
@@ -53,6 +54,7 @@ export function createOutline(root, actions, store) {
     selected: null,
     height: 44,
     room: innerHeight,
+    beyond: 0,
     tall: "",
   };
   /** @type {State} */
@@ -107,8 +109,8 @@ export function createOutline(root, actions, store) {
   function paint() {
     const { rows, tops } = view;
     const top = list?.scrollTop ?? 0;
-    const first = Math.max(0, rowAt(tops, top) - ROWS_BEYOND);
-    const last = Math.min(rows.length, rowAt(tops, top + view.room) + 1 + ROWS_BEYOND);
+    const first = Math.max(0, rowAt(tops, top) - view.beyond);
+    const last = Math.min(rows.length, rowAt(tops, top + view.room) + 1 + view.beyond);
     const visible = rows.slice(first, last).map((row, offset) => ({ row, place: first + offset }));
     const named = visible.flatMap(({ row }) =>
       row.live || row.day ? [] : [row.id, ...row.merges, row.from ?? row.id],
@@ -145,12 +147,16 @@ export function createOutline(root, actions, store) {
     const found = tree();
     view.height = parseFloat(getComputedStyle(found).getPropertyValue("--row"));
     view.tops = topsOf(rows, view.height);
-    const measure = () => Object.assign(view, { room: found.clientHeight });
-    measure();
+    view.room = found.clientHeight;
     new ResizeObserver(() => {
-      measure();
+      if (view.room === found.clientHeight) return;
+      view.room = found.clientHeight;
       paint();
     }).observe(found);
+    afterFrame(() => {
+      view.beyond = ROWS_BEYOND;
+      paint();
+    });
     return found;
   }
 

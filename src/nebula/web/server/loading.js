@@ -8,6 +8,7 @@ const UNREADABLE = "bad_file";
 
 /** @import { Asking, Store } from "./asking.js" */
 /** @import { Failure } from "./link.js" */
+/** @import { Connection } from "../state/topology.js" */
 
 /** @param {Store} store @param {Asking} asking */
 export function createLoading(store, { ask, attempt }) {
@@ -33,10 +34,7 @@ export function createLoading(store, { ask, attempt }) {
       return;
     }
     const { flow_id: id, name, ids, pairs, tries, branches, opens, begun } = found;
-    const connections = pairs.map((/** @type {[number, number]} */ pair) => ({
-      source: ids[pair[0]],
-      target: ids[pair[1]],
-    }));
+    const connections = connectionsOf(ids, pairs);
     const place = node ?? (store.state.flow.id !== id && store.state.selected === null ? placeIn(id) : null);
     store.change("flow", { flow: { id, name, nodes: ids, connections, tries, branches, opens, begun }, place });
     store.change("briefs", { nodes: (await titles).nodes });
@@ -125,6 +123,14 @@ export function createLoading(store, { ask, attempt }) {
   };
 }
 /** @typedef {ReturnType<typeof createLoading>} Loading */
+
+// Places in the list of turns, from and to by turns.
+/** @param {string[]} ids @param {number[]} pairs @returns {Connection[]} */
+function connectionsOf(ids, pairs) {
+  const connections = [];
+  for (let at = 0; at < pairs.length; at += 2) connections.push({ source: ids[pairs[at]], target: ids[pairs[at + 1]] });
+  return connections;
+}
 
 // A flow that is not there yet is an empty one; one that cannot be read is not.
 /** @param {Failure} error @returns {{ ids?: string[], problem?: string, [more: string]: any }} */

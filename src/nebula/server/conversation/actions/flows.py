@@ -33,8 +33,8 @@ async def list_flows(server: ServerContext, _: Client) -> ActionResult:
 async def get_flow(
     server: ServerContext, _: Client, *, flow_id: str = DEFAULT_FLOW, compact: bool = False
 ) -> ActionResult:
-    """Return a flow. `compact` spares a page megabytes: connections as pairs of places in the list of ids, and which
-    first prompts are further tries of another."""
+    """Return a flow. `compact` spares a page megabytes: connections as places in the list of ids, from and to by turns,
+    and which first prompts are further tries of another."""
     if compact:
         return ActionResult(written=await in_thread(server.compact_flows.write, server.graph, flow_id))
     return flow_result(await in_thread(server.graph.get_flow, flow_id))

@@ -1,5 +1,6 @@
 // The whole graph in a corner, with a frame around what is in sight. A press goes there.
 
+import { afterFrame } from "../../lib/dom.js";
 import { fitted, holds, inSight, toPlane, toScreen } from "../layout/viewport.js";
 import { boundsOf, CARD, pointOf } from "../layout/geometry.js";
 
@@ -25,13 +26,11 @@ export function createMinimap(canvas, go) {
   // Every node of the flow: not before the titles in sight are seen.
   const paintLater = () => {
     cancelAnimationFrame(painting);
-    painting = requestAnimationFrame(() =>
-      setTimeout(() => {
-        if (!view) return;
-        nodes(picture, view.layout, view.viewport, view.ink);
-        show();
-      }),
-    );
+    painting = afterFrame(() => {
+      if (!view) return;
+      nodes(picture, view.layout, view.viewport, view.ink);
+      show();
+    });
   };
   const show = () => {
     if (!view) return;
