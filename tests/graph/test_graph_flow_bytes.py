@@ -9,7 +9,7 @@ import pytest
 from nebula.graph.errors import BadFile, BadText
 from nebula.graph.formats import flow_yaml, yaml_tree
 from nebula.graph.formats.flow_edit import edit, rewrite_lists
-from nebula.graph.formats.flow_yaml import FlowFile, Section, dump_flow, load_flow, load_head
+from nebula.graph.formats.flow_yaml import FlowFile, Section, dump_flow, load_flow
 from nebula.graph.formats.yaml_text import identifier, moment, scalar
 from nebula.graph.formats.yaml_tree import Branch, Leaf
 from nebula.graph.health.flow_repair import repaired_flow
@@ -255,13 +255,6 @@ def test_a_flow_that_cannot_be_written_says_why() -> None:
         with pytest.raises(BadText) as caught:
             dump_flow(flow)
         assert str(caught.value) == sentence
-
-
-def test_the_head_of_a_flow_is_read_without_its_lists() -> None:
-    head = OWN_TEXT.partition("\n  - index")[0].encode()
-    assert load_head(head) == load_head(OWN_TEXT.encode()) == replace(OWN, entries=(), edges=())
-    for other in (b"", b"\xff" + head, head.replace(b"main", b"'main'"), head.replace(b"main", b'"x')):
-        assert load_head(other) is None
 
 
 # Edits

@@ -16,22 +16,20 @@ from nebula.graph.flows.topology import Topology
 from nebula.graph.formats import tsv
 from nebula.graph.formats.flow_edit import edit
 from nebula.graph.formats.flow_yaml import (
-    HEAD_BYTES,
     MAX_FLOW_BYTES,
     FlowFile,
     dump_flow,
     load_flow,
-    load_head,
     read_claims,
     refuse_bad_text,
 )
 from nebula.graph.ids import sort_key
 from nebula.graph.values import DEFAULT_FLOW, Flow, Problem
-from nebula.value import replace
 
 FOLDER = "flows"
 INDEX = "flows/index.tsv"
 _HELD = 8
+_HEAD_BYTES = 4096
 _ID = re.compile(r"[0-9a-fA-F-]{36}")
 
 
@@ -77,7 +75,6 @@ class FlowFiles:
         self._folders = NumberedFolders(disk, FOLDER, "yaml")
         self._paths: list[str] = []
         self._loaded: dict[str, Loaded] = {}
-        self._heads: dict[str, tuple[files.Signature, Flow]] = {}
         self._bad: dict[str, tuple[files.Signature, BadFile]] = {}
         self._found: dict[str, str] = {}
         self._held: dict[str, int] = {}
@@ -120,7 +117,10 @@ class FlowFiles:
 
     def all(self) -> list[Loaded]:
         """Every readable flow in order of number."""
-        return [loaded for path in self.paths() if (loaded := self._load_if_good(path))]
+        return list(self._readable())
+
+    def _readable(self) -> Iterator[Loaded]:
+        return filter(None, map(self._load_if_good, self.paths()))
 
     def _load_if_good(self, path: str) -> Loaded | None:
         try:
@@ -128,53 +128,28 @@ class FlowFiles:
         except (BadFile, NotFound):
             return None
 
-    def heads(self) -> Iterator[tuple[str, Flow]]:
-        """Path and head (no nodes, no connections) of every readable flow, without reading the long part."""
-        for path in self.paths():
-            head = self._head(path)
-            if head:
-                yield path, head
-
-    def _head(self, path: str) -> Flow | None:
-        current = self._disk.signature(f"{FOLDER}/{path}")
-        known = self._heads.get(path)
-        if current is None:
-            return None
-        if known and known[0] == current and files.is_settled(current.mtime_ns):
-            return known[1]
-        loaded = self._loaded.get(path)
-        if loaded and loaded.signature == current:
-            return replace(loaded.file.flow, entries=(), edges=())
-        head = load_head(self._disk.head(f"{FOLDER}/{path}", HEAD_BYTES))
-        if head is None:
-            loaded = self._load_if_good(path)
-            head = replace(loaded.file.flow, entries=(), edges=()) if loaded else None
-        if head is not None:
-            self._heads[path] = (current, head)
-        return head
-
     def find(self, flow: str) -> Loaded | None:
         """By id, else by name; of several flows with one id the one changed last, of one name the first made. Raises
         BadFile where it may be in a file that cannot be read: that is not the same as having no such flow."""
         if flow in self._found:
             known = self._load_if_good(self._found[flow])
-            if known and flow in (known.file.flow.id, known.file.flow.name):
+            if known and flow in (known.flow.id, known.flow.name):
                 return known
-        by_id: list[tuple[str, Flow]] = []
-        by_name: str | None = None
-        for path, head in self.heads():
-            if head.id == flow:
-                by_id.append((path, head))
-            elif head.name == flow and by_name is None:
-                by_name = path
+        by_id: list[Loaded] = []
+        by_name: Loaded | None = None
+        for loaded in self._readable():
+            if loaded.flow.id == flow:
+                by_id.append(loaded)
+            elif loaded.flow.name == flow and by_name is None:
+                by_name = loaded
                 if not _ID.fullmatch(flow):
                     break
-        found = max(by_id, key=lambda item: sort_key(item[1].updated))[0] if by_id else by_name
+        found = max(by_id, key=lambda loaded: sort_key(loaded.flow.updated)) if by_id else by_name
         if found is None:
             self._refuse_unreadable(flow)
             return None
-        self._found[flow] = found
-        return self.load(found)
+        self._found[flow] = found.path
+        return found
 
     def unreadable(self) -> dict[str, BadFile]:
         """The files that cannot be read, by path."""
@@ -190,7 +165,7 @@ class FlowFiles:
 
     def _refuse_unreadable(self, flow: str) -> None:
         for path, error in self.unreadable().items():
-            head = self._disk.head(f"{FOLDER}/{path}", HEAD_BYTES).decode("utf-8", "replace")
+            head = self._disk.head(f"{FOLDER}/{path}", _HEAD_BYTES).decode("utf-8", "replace")
             claims = read_claims(head)
             is_nameless = all(key != "name" for key, _ in claims)
             if {("id", flow), ("name", flow)} & claims or (is_nameless and flow == DEFAULT_FLOW):

@@ -34,7 +34,6 @@ _HEAD = r"""id:\ (?P<id>[0-9a-zA-Z-]+)\n
     (?:archived:\ (?P<archived>true)\n)?
     """
 _OWN_HEAD = re.compile(_HEAD + "(?=nodes:)", re.ASCII | re.VERBOSE)
-HEAD_BYTES = 4096
 _CLAIM = re.compile(r"^((id|name)[ \t]*:.+)$", re.MULTILINE)
 
 Span = tuple[int, int]
@@ -125,15 +124,6 @@ def load_flow(data: bytes, path: str) -> FlowFile:
         return read_any_shape(text, path)
     except BadFile as error:
         raise BadFile(path, explain_conflict(text, error.reason)) from None
-
-
-def load_head(data: bytes) -> Flow | None:
-    """Id, name and times of a flow file in the tool's own shape, from its first bytes; None for any other file."""
-    found = _OWN_HEAD.match(data.decode("utf-8", "replace"))
-    try:
-        return _flow_of(found, (), ()) if found else None
-    except ValueError:
-        return None
 
 
 def read_claims(head: str) -> set[tuple[str, str]]:
