@@ -235,7 +235,6 @@ class GraphStore:
                     self._write_metadata()
         finally:
             self.node_cache.close()
-            self.nodes.close()
             self.flows.close()
             self.disk.close()
             _open_stores.discard(self)

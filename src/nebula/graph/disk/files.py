@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from nebula.files.beneath import FILE_FLAGS, FOLDER_FLAGS
+from nebula.files.descriptors import closed_after
 from nebula.files.folder import Folder
 from nebula.files.reading import UnreadableFile, read_limited
 from nebula.graph.errors import BadFile
@@ -145,21 +146,14 @@ class Files:
             else:
                 yield signature_of(found) if stat.S_ISREG(found.st_mode) else ABSENT
 
-    def _open_folder(self, path: str) -> int:
-        try:
-            return self.folder.open(path, FOLDER_FLAGS)
-        except OSError:
-            return -1
-
     def names(self, path: str) -> list[str]:
         """Return the names in a folder; none where it is no folder."""
-        handle = self._open_folder(path)
-        if handle < 0:
-            return []
         try:
+            handle = self.folder.open(path, FOLDER_FLAGS)
+        except OSError:
+            return []
+        with closed_after(handle):
             return os.listdir(handle)
-        finally:
-            os.close(handle)
 
     def folder_times(self, path: str) -> dict[str, int]:
         """The numbered folders below a folder, each with the time of its last change. Raises BadFile where something
@@ -174,16 +168,10 @@ class Files:
 
     def _entries(self, path: str) -> list[tuple[str, os.stat_result]]:
         try:
-            handle = self.folder.open(path, FOLDER_FLAGS)
-        except FileNotFoundError:
-            return []
-        try:
-            with os.scandir(handle) as entries:
+            with closed_after(self.folder.open(path, FOLDER_FLAGS)) as handle, os.scandir(handle) as entries:
                 return [(entry.name, entry.stat(follow_symlinks=False)) for entry in entries]
-        except FileNotFoundError:  # one of them went while we looked
+        except FileNotFoundError:  # it, or one of them, went while we looked
             return []
-        finally:
-            os.close(handle)
 
     # Reading
 
@@ -201,13 +189,11 @@ class Files:
 
     def load(self, path: str, limit: int) -> tuple[bytes, Signature]:
         """A file's bytes, at most `limit`. Raises FileNotFoundError or BadFile."""
-        handle = self.open(path)
-        try:
-            return read_limited(handle, path, limit), signature_of(os.fstat(handle))
-        except UnreadableFile as error:
-            raise BadFile(path, Sentence("{reason}", reason=error.reason)) from None
-        finally:
-            os.close(handle)
+        with closed_after(self.open(path)) as handle:
+            try:
+                return read_limited(handle, path, limit), signature_of(os.fstat(handle))
+            except UnreadableFile as error:
+                raise BadFile(path, Sentence("{reason}", reason=error.reason)) from None
 
     def head(self, path: str, size: int) -> bytes:
         """The first bytes of a file; none of one that cannot be read."""
@@ -215,10 +201,8 @@ class Files:
             handle = self.open(path)
         except (FileNotFoundError, BadFile):
             return b""
-        try:
+        with closed_after(handle):
             return os.read(handle, size)
-        finally:
-            os.close(handle)
 
     # Writing
 

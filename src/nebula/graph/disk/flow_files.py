@@ -244,7 +244,6 @@ class FlowFiles:
         self.index_file.append(loaded.path, flow.id, flow.created)
 
     def close(self) -> None:
-        self.index_file.close()
         for path in list(self._held):
             self._let_go(path)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterator, Sequence
 
+from nebula.files.descriptors import closed_after
 from nebula.files.syscalls import REAL
 from nebula.graph.disk import numbered_paths
 from nebula.graph.disk.files import Files, Signature
@@ -24,29 +25,15 @@ MAX_BYTES = 512 << 20
 
 
 class IndexFile:
-    """Its end is remembered for as long as nobody else touches the file, so that adding a line takes two calls to the
-    system. Add with the store's lock held."""
+    """Add with the store's lock held."""
 
     def __init__(self, files: Files, path: str, suffix: str) -> None:
         self._files = files
         self._path = path
         self._suffix = suffix
-        self._handle = -1
-        self._end = (0, -1)
-        """Inode and size as we left them."""
-        self._last: Line | None = None
-        self._checked = False
-        """Found as it was left, a moment ago and under the same lock."""
 
     def signature(self) -> Signature | None:
         return self._files.signature(self._path)
-
-    def last(self) -> Line | None:
-        """The last line that makes sense."""
-        self._checked = self._is_as_left()
-        if not self._checked:
-            self._last = self._find_last()
-        return self._last
 
     def free_path(self, step: int, taken: Sequence[str] | dict[str, Node] = ()) -> str:
         """Return where the next file goes: behind the last line and those `taken` (in order), past whatever is
@@ -62,32 +49,16 @@ class IndexFile:
 
     def append(self, path: str, entry_id: str, timestamp: str) -> None:
         """Adds a line in one write; one left unfinished by a crash is closed off first."""
-        line = Line(path, entry_id, timestamp)
-        text = line.text().encode("utf-8")
-        if not self._checked and not self._is_as_left():
-            try:
-                text = self._open() + text
-            except BadFile:
-                return
-        self._checked = False
-        REAL.write(self._handle, text)
-        self._end = (self._end[0], self._end[1] + len(text))
-        self._last = line
-
-    def _is_as_left(self) -> bool:
-        found = self._files.status(self._path) if self._handle >= 0 else None
-        return found is not None and (found.st_ino, found.st_size) == self._end
-
-    def _open(self) -> bytes:
-        """Opens the file as it is now; returns what must come before the next line."""
-        self.close()
-        self._unify_line_ends()
-        self._handle = self._files.open_to_append(self._path)
-        found = os.fstat(self._handle)
-        self._end = (found.st_ino, found.st_size)
-        if found.st_size == 0:
-            return HEADER.encode("ascii")
-        return b"" if os.pread(self._handle, 1, found.st_size - 1) == b"\n" else b"\n"
+        try:
+            self._unify_line_ends()
+            handle = self._files.open_to_append(self._path)
+        except BadFile:
+            return
+        with closed_after(handle):
+            size = os.fstat(handle).st_size
+            is_finished = size == 0 or os.pread(handle, 1, size - 1) == b"\n"
+            before = HEADER if size == 0 else "" if is_finished else "\n"
+            REAL.write(handle, (before + Line(path, entry_id, timestamp).text()).encode("utf-8"))
 
     def _unify_line_ends(self) -> None:
         """Give what git brought with the line ends of Windows those of the repository back, rather than both."""
@@ -98,13 +69,10 @@ class IndexFile:
 
     def sync(self) -> None:
         """Flushes the lines that were added: a power cut before that costs lines, which `check --repair` adds again."""
-        if self._handle >= 0:
-            REAL.fsync(self._handle)
-
-    def close(self) -> None:
-        if self._handle >= 0:
-            os.close(self._handle)
-            self._handle = -1
+        handle = self._open_to_read()
+        if handle >= 0:
+            with closed_after(handle):
+                REAL.fsync(handle)
 
     def open(self) -> int:
         """A descriptor. Raises FileNotFoundError, or BadFile for one that cannot be read."""
@@ -121,12 +89,12 @@ class IndexFile:
         except (FileNotFoundError, BadFile):
             return -1
 
-    def _find_last(self) -> Line | None:
-        """Found from the end of the file."""
+    def last(self) -> Line | None:
+        """The last line that makes sense, found from the end of the file."""
         handle = self._open_to_read()
         if handle < 0:
             return None
-        try:
+        with closed_after(handle):
             size = os.fstat(handle).st_size
             reach = _TAIL
             while True:
@@ -137,8 +105,6 @@ class IndexFile:
                 if found or start == 0 or reach * 16 > _PIECE:
                     return found[-1] if found else None
                 reach *= 16
-        finally:
-            os.close(handle)
 
     def find(self, node_id: str) -> list[Line]:
         """The lines for an id, without reading the rest as lines: 80 megabytes take some 50 milliseconds."""
@@ -149,7 +115,7 @@ class IndexFile:
             return []
         found: list[Line] = []
         wanted = b"\t" + node_id.encode("utf-8", "replace")
-        try:
+        with closed_after(handle):
             if os.fstat(handle).st_size == 0:
                 return []
             with mmap.mmap(handle, 0, access=mmap.ACCESS_READ) as data:
@@ -159,8 +125,6 @@ class IndexFile:
                     row = data[start : end if end >= 0 else len(data)].decode("utf-8", "replace")
                     found += [line for line in parse(row, self._suffix) if line.id == node_id]
                     place = data.find(wanted, place + 1)
-        finally:
-            os.close(handle)
         return found
 
     def find_all(self, node_ids: Collection[str]) -> Iterator[Line]:
@@ -183,7 +147,7 @@ class IndexFile:
         handle = self._open_to_read()
         if handle < 0:
             return
-        try:
+        with closed_after(handle):
             while True:
                 data = os.pread(handle, size, offset)
                 end = data.rfind(b"\n") + 1
@@ -194,18 +158,14 @@ class IndexFile:
                     continue
                 offset += end
                 yield data[:end], offset
-        finally:
-            os.close(handle)
 
     def bytes_before(self, offset: int, count: int) -> bytes:
         """Tell a file that only grew from one that was replaced."""
         handle = self._open_to_read()
         if handle < 0:
             return b""
-        try:
+        with closed_after(handle):
             return os.pread(handle, min(count, offset), max(0, offset - count))
-        finally:
-            os.close(handle)
 
     def names(self, relative: str, node_id: str) -> bool:
         """True when a line says that this id is in this file."""

@@ -96,9 +96,6 @@ class NodeFiles:
                 if numbered_paths.is_path(f"{folder}/{name}", "xml"):
                     yield f"{folder}/{name}"
 
-    def close(self) -> None:
-        self.index_file.close()
-
     def read_bytes(self, path: str) -> bytes:
         return self._read(path)[0]
 
