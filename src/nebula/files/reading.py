@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 from nebula.errors import NebulaError
 from nebula.files.beneath import FILE_FLAGS, open_by_walking, open_inside
+from nebula.files.descriptors import closed_after
 from nebula.language import Sentence
 
 
@@ -38,10 +39,8 @@ def read_below(folder: str | int, path: str, limit: int, *, follow: bool = True)
         if error.errno == errno.ENOENT:
             return None
         raise UnreadableFile(path, _why_not_opened(error)) from None
-    try:
+    with closed_after(handle):
         return read_limited(handle, path, limit)
-    finally:
-        os.close(handle)
 
 
 def read_limited(handle: int, path: str, limit: int) -> bytes:

@@ -15,6 +15,7 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
+from nebula.files.descriptors import closed_after
 from nebula.files.syscalls import REAL
 from nebula.messages.redaction import Redactor
 from nebula.workspace.errors import StorageFailed
@@ -159,10 +160,8 @@ class AuditLog:
             fd = os.open(self._name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=self._folder_fd)
         except OSError:
             return False  # it may be written and not read
-        try:
+        with closed_after(fd):
             return os.pread(fd, 1, found.st_size - 1) != b"\n"
-        finally:
-            os.close(fd)
 
     def _drop(self) -> None:
         for fd in (self._fd, self._folder_fd):

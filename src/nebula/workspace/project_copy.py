@@ -11,18 +11,16 @@ import shutil
 import stat
 from contextlib import suppress
 
+from nebula.files.descriptors import closed_after
 from nebula.git import find_repository
 from nebula.workspace.search.walk import best_engine
 
 
 def files_to_copy(root: str) -> list[str]:
     """Return the paths that git tracks or would track, without `.git` and `.nebula`."""
-    folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
+    with closed_after(os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)) as folder:
         in_repository = find_repository(root) is not None
         return [os.fsdecode(name) for name in best_engine(root).files(folder, root, use_parents=in_repository).names]
-    finally:
-        os.close(folder)
 
 
 def copy_project(root: str, target: str) -> None:

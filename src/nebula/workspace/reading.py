@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Self
 
+from nebula.files.descriptors import closed_after
 from nebula.files.digest import digest
 from nebula.files.reading import read_all
 from nebula.workspace.contract import (
@@ -60,17 +62,12 @@ class ReadingWorkspace:
     def read_file(self, path: str) -> FileText:
         place = normal_path(path)
         limit = self._judge.policy.max_bytes
-        fd, secret = self._open(place)
-        try:
+        with self._opened(place) as (fd, secret):
             size = require_regular(fd, place.text).st_size
             content = os.read(fd, min(size, limit) + 1)
             while len(content) <= limit and len(content) != size and (more := os.read(fd, limit)):
                 content += more  # it grew, or its size is not known beforehand
                 size = -1
-        except OSError as error:
-            raise translate(error, place.text) from None
-        finally:
-            os.close(fd)
         if len(content) > limit:
             raise TooLarge("{path}: has more than the {limit} bytes allowed.", path=place.text, limit=limit)
         return FileText(place.text, _shown(content, place), digest(content), len(content), secret)
@@ -79,14 +76,9 @@ class ReadingWorkspace:
         """Return the bytes of a file of any kind, such as an image, of at most so many. A secret one is always
         refused."""
         place = normal_path(path)
-        fd, secret = self._open(place)
-        try:
+        with self._opened(place) as (fd, secret):
             require_regular(fd, place.text)
             content = read_all(fd, limit + 1)
-        except OSError as error:
-            raise translate(error, place.text) from None
-        finally:
-            os.close(fd)
         if secret:
             raise SecretPath("{path}: is a secret file, and no text.", path=place.text)
         if len(content) > limit:
@@ -101,19 +93,15 @@ class ReadingWorkspace:
         place = normal_path(path)
         first = _count(first, 1, sys.maxsize)
         last = None if last is None else _count(last, 1, sys.maxsize)
-        fd, secret = self._open(place)
-        try:
+        with self._opened(place) as (fd, secret):
             require_regular(fd, place.text)
             found = read_line_range(fd, first, last, self._judge.policy.max_bytes)
-        except OSError as error:
-            raise translate(error, place.text) from None
-        finally:
-            os.close(fd)
         text = _shown(found.content, place)
         return FileLines(place.text, text, first, found.last, found.total_lines, found.sha256, found.size, secret)
 
-    def _open(self, place: NormalPath) -> tuple[int, bool]:
-        """Return a descriptor of a file that may be read, and whether it is a secret one."""
+    @contextmanager
+    def _opened(self, place: NormalPath) -> Iterator[tuple[int, bool]]:
+        """Yield a descriptor of a file that may be read, and whether it is a secret one."""
         secret = place.standing.secret
 
         def judge_target(real: NormalPath) -> None:
@@ -122,7 +110,11 @@ class ReadingWorkspace:
             secret = secret or real.standing.secret
 
         self._judge.reading(place)
-        return self._jail.open_for_reading(place, judge_target), secret
+        with closed_after(self._jail.open_for_reading(place, judge_target)) as fd:
+            try:
+                yield fd, secret
+            except OSError as error:
+                raise translate(error, place.text) from None
 
     def list_files(
         self,
@@ -135,23 +127,17 @@ class ReadingWorkspace:
         place = normal_path(path)
         kinds = _extensions(extensions)
         cap = _count(max_items, DEFAULT_LIST_ITEMS)
-        fd = self._jail.open_folder(place, _no_judgement)
-        try:
-            explorer = self._explorer()
-            lister = explorer.list_tree if recursive else explorer.list_folder
+        explorer = self._explorer()
+        lister = explorer.list_tree if recursive else explorer.list_folder
+        with closed_after(self._jail.open_folder(place, _no_judgement)) as fd:
             return lister(place, fd, kinds, cap)
-        finally:
-            os.close(fd)
 
     def search(self, directory: str, keyword: str, *, max_files: int = DEFAULT_SEARCH_FILES) -> SearchHits:
         place = normal_path(directory)
         _require_keyword(keyword)
         cap = _count(max_files, DEFAULT_SEARCH_FILES)
-        fd = self._jail.open_folder(place, _no_judgement)
-        try:
+        with closed_after(self._jail.open_folder(place, _no_judgement)) as fd:
             return self._explorer().search(place, fd, keyword, self._judge.may_read, cap)
-        finally:
-            os.close(fd)
 
     def probe(self, path: str) -> PathState:
         place = normal_path(path)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from nebula.files.descriptors import closed_after
 from nebula.files.home import derived_folder
 from nebula.files.reading import UnreadableFile, read_below
 from nebula.files.syscalls import REAL, Syscalls
@@ -103,12 +104,10 @@ def _read_rules(state_fd: int) -> str | None:
 
 def _write_rules(state_fd: int, rules: str, calls: Syscalls) -> None:
     temporary = f"{_FILE}.{os.getpid()}.{os.urandom(4).hex()}"
-    fd = calls.create(temporary, state_fd, 0o644)
-    try:
-        calls.write(fd, rules.encode())
-        calls.rename(temporary, state_fd, _FILE, state_fd)
-    except OSError:
-        os.unlink(temporary, dir_fd=state_fd)
-        raise
-    finally:
-        os.close(fd)
+    with closed_after(calls.create(temporary, state_fd, 0o644)) as fd:
+        try:
+            calls.write(fd, rules.encode())
+            calls.rename(temporary, state_fd, _FILE, state_fd)
+        except OSError:
+            os.unlink(temporary, dir_fd=state_fd)
+            raise

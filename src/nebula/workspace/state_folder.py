@@ -13,6 +13,7 @@ import stat
 from collections.abc import Callable, Mapping
 
 from nebula.files.beneath import FOLDER_FLAGS, open_by_walking
+from nebula.files.descriptors import closed_after
 from nebula.files.syscalls import REAL, Syscalls
 from nebula.language import Sentence
 from nebula.value import value
@@ -65,15 +66,13 @@ def prepare_state_folder(root: str) -> StateFolder:
 
 
 def _open_to_write(root: str, root_fd: int, aside: list[str]) -> None:
-    state_fd = open_state_dir(root_fd, aside=aside)
-    try:
+    with closed_after(open_state_dir(root_fd, aside=aside)) as state_fd:
         if not os.access(".", os.W_OK, dir_fd=state_fd):
             raise Forbidden("{path}: is read-only.", path=STATE_DIR)
-        settle_sharing(root, state_fd)
-    except OSError as error:
-        raise _explain(error) from None
-    finally:
-        os.close(state_fd)
+        try:
+            settle_sharing(root, state_fd)
+        except OSError as error:
+            raise _explain(error) from None
 
 
 def _has_graph(root_fd: int) -> bool:

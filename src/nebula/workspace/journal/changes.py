@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from typing import Final, Literal
 
 from nebula.files.beneath import FILE_FLAGS
+from nebula.files.descriptors import closed_after
 from nebula.files.reading import read_all
 from nebula.files.syscalls import Syscalls
 from nebula.files.untrusted_json import parse_json
@@ -175,14 +176,11 @@ class ChangeLog:
     @contextmanager
     def _locked(self) -> Iterator[int]:
         while True:
-            fd = os.open(CHANGES_FILE, _APPEND_FLAGS, 0o600, dir_fd=self._folder_fd)
-            try:
+            with closed_after(os.open(CHANGES_FILE, _APPEND_FLAGS, 0o600, dir_fd=self._folder_fd)) as fd:
                 fcntl.flock(fd, fcntl.LOCK_EX)
                 if self._is_current(fd):
                     yield fd
                     return
-            finally:
-                os.close(fd)
 
     def _is_current(self, fd: int) -> bool:
         """False if the file was set aside while we waited for its lock."""
@@ -197,26 +195,15 @@ class ChangeLog:
         if first:
             name = f"{_FOREIGN}{os.urandom(4).hex()}.jsonl"
             self._calls.rename(CHANGES_FILE, self._folder_fd, name, self._folder_fd)
-            fd = os.open(CHANGES_FILE, _APPEND_FLAGS, 0o600, dir_fd=self._folder_fd)
-            try:
-                self._write_header(fd, header)
-            finally:
-                os.close(fd)
-        else:
-            self._write_header(fd, header)
-
-    def _write_header(self, fd: int, header: bytes) -> None:
-        self._calls.write(fd, header + b"\n")
-        self._calls.fsync(fd)
+        with closed_after(os.open(CHANGES_FILE, _APPEND_FLAGS, 0o600, dir_fd=self._folder_fd)) as fd:
+            self._calls.write(fd, header + b"\n")
+            self._calls.fsync(fd)
         self._calls.fsync_dir(self._folder_fd)
 
     def _records(self, start: int = 0) -> Iterator[tuple[int, dict[str, object]]]:
-        fd = os.open(CHANGES_FILE, FILE_FLAGS, dir_fd=self._folder_fd)
-        try:
+        with closed_after(os.open(CHANGES_FILE, FILE_FLAGS, dir_fd=self._folder_fd)) as fd:
             os.lseek(fd, start, os.SEEK_SET)
             content = read_all(fd, os.fstat(fd).st_size)
-        finally:
-            os.close(fd)
         yield from read_records(content, start)
 
 

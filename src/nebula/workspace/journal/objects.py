@@ -8,6 +8,7 @@ from typing import Final
 
 from nebula.files.atomic import AtomicWriter, WriteTarget
 from nebula.files.beneath import FILE_FLAGS, FOLDER_FLAGS
+from nebula.files.descriptors import closed_after
 from nebula.files.digest import digest
 from nebula.files.reading import read_all
 from nebula.files.syscalls import Syscalls
@@ -29,8 +30,7 @@ class ObjectStore:
     def put(self, content: bytes, *, durable: bool) -> str:
         """Keep a content. Durable: it survives a power failure once this returns."""
         name = digest(content)
-        shelf = self._open_shelf(name)
-        try:
+        with closed_after(self._open_shelf(name)) as shelf:
             if self._get_from(shelf, name) is not None:
                 if durable:  # it may have been kept carelessly before
                     self._sync_kept(shelf, name)
@@ -38,8 +38,6 @@ class ObjectStore:
             with suppress(FileExistsError):
                 self._writer.put(WriteTarget(shelf, "", name[2:], None), content, durable=durable)
                 self.written.add(name)
-        finally:
-            os.close(shelf)
         return name
 
     def get(self, name: str) -> bytes | None:
@@ -50,19 +48,14 @@ class ObjectStore:
             shelf = os.open(name[:2], FOLDER_FLAGS, dir_fd=self._folder_fd)
         except FileNotFoundError:
             return None
-        try:
+        with closed_after(shelf):
             return self._get_from(shelf, name)
-        finally:
-            os.close(shelf)
 
     def drop(self, name: str) -> None:
         """Forget a content that nobody needs."""
-        with suppress(OSError):  # gone already, or it stays: no reason to fail
-            shelf = os.open(name[:2], FOLDER_FLAGS, dir_fd=self._folder_fd)
-            try:
-                self._calls.unlink(name[2:], shelf)
-            finally:
-                os.close(shelf)
+        shelves = self._folder_fd
+        with suppress(OSError), closed_after(os.open(name[:2], FOLDER_FLAGS, dir_fd=shelves)) as shelf:
+            self._calls.unlink(name[2:], shelf)  # gone already, or it stays: no reason to fail
 
     def _get_from(self, shelf: int, name: str) -> bytes | None:
         content = _read_from(shelf, name)
@@ -81,11 +74,8 @@ class ObjectStore:
             return os.open(name[:2], FOLDER_FLAGS, dir_fd=self._folder_fd)
 
     def _sync_kept(self, shelf: int, name: str) -> None:
-        fd = os.open(name[2:], FILE_FLAGS, dir_fd=shelf)
-        try:
+        with closed_after(os.open(name[2:], FILE_FLAGS, dir_fd=shelf)) as fd:
             self._calls.fsync(fd)
-        finally:
-            os.close(fd)
         self._calls.fsync_dir(shelf)
 
 
@@ -96,15 +86,10 @@ def read_object(folder_fd: int, name: str, *, check: bool = True) -> bytes | Non
     if len(name) != HASH_LENGTH or not name.isalnum():
         return None
     try:
-        shelf = os.open(name[:2], FOLDER_FLAGS, dir_fd=folder_fd)
-    except OSError:
+        with closed_after(os.open(name[:2], FOLDER_FLAGS, dir_fd=folder_fd)) as shelf:
+            content = _read_from(shelf, name)
+    except OSError:  # nothing there; a link, a pipe, a failing disk
         return None
-    try:
-        content = _read_from(shelf, name)
-    except OSError:  # a link, a pipe, a failing disk
-        return None
-    finally:
-        os.close(shelf)
     return content if content is not None and (not check or digest(content) == name) else None
 
 
@@ -113,7 +98,5 @@ def _read_from(shelf: int, name: str) -> bytes | None:
         fd = os.open(name[2:], FILE_FLAGS, dir_fd=shelf)
     except FileNotFoundError:
         return None
-    try:
+    with closed_after(fd):
         return read_all(fd, KEPT_BYTES + 1)
-    finally:
-        os.close(fd)

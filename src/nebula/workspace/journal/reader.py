@@ -6,6 +6,7 @@ import os
 from typing import Final, Self
 
 from nebula.files.beneath import FILE_FLAGS, FOLDER_FLAGS, open_by_walking
+from nebula.files.descriptors import closed_after
 from nebula.files.digest import digest
 from nebula.files.reading import read_all
 from nebula.workspace.journal.changes import (
@@ -34,30 +35,19 @@ class JournalReader:
 
     def __init__(self, root: str) -> None:
         self._changes_fd = self._objects_fd = -1
-        root_fd = os.open(os.path.realpath(root), FOLDER_FLAGS)
-        try:
-            self._open(root_fd)
-        except OSError:  # there is none, or something else has its name
-            self.close()
-        finally:
-            os.close(root_fd)
+        with closed_after(os.open(os.path.realpath(root), FOLDER_FLAGS)) as root_fd:
+            try:
+                self._open(root_fd)
+            except OSError:  # there is none, or something else has its name
+                self.close()
 
     def _open(self, root_fd: int) -> None:
-        folder_fd = open_by_walking(root_fd, (STATE_DIR, "journal"), FOLDER_FLAGS)
-        try:
-            fd = os.open(CHANGES_FILE, FILE_FLAGS, dir_fd=folder_fd)
-            try:
-                is_ours = os.pread(fd, HEADER_ROOM, 0).partition(b"\n")[0] == header_of(folder_fd)
-            except OSError:
-                os.close(fd)
-                raise
-            if not is_ours:
-                os.close(fd)
-                return
-            self._changes_fd = fd
-            self._objects_fd = os.open("objects", FOLDER_FLAGS, dir_fd=folder_fd)
-        finally:
-            os.close(folder_fd)
+        with closed_after(open_by_walking(root_fd, (STATE_DIR, "journal"), FOLDER_FLAGS)) as folder_fd:
+            self._changes_fd = os.open(CHANGES_FILE, FILE_FLAGS, dir_fd=folder_fd)
+            if os.pread(self._changes_fd, HEADER_ROOM, 0).partition(b"\n")[0] == header_of(folder_fd):
+                self._objects_fd = os.open("objects", FOLDER_FLAGS, dir_fd=folder_fd)
+            else:
+                self.close()
 
     def __enter__(self) -> Self:
         return self

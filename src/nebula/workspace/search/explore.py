@@ -9,6 +9,7 @@ from heapq import heapify, heappop
 from typing import TYPE_CHECKING, Final
 
 from nebula.files.beneath import FILE_FLAGS
+from nebula.files.descriptors import closed_after
 from nebula.git import find_repository
 from nebula.value import value
 from nebula.workspace.contract import FileEntry, Listing, SearchHits
@@ -127,19 +128,16 @@ class Explorer:
         fd = self._opened(place)
         if fd is None:
             return None
-        try:
+        with closed_after(fd):
             status = os.fstat(fd)
-            if not stat.S_ISREG(status.st_mode) or b"\0" in os.read(fd, SNIFFED_BYTES):
-                return None
-            return status.st_size
-        finally:
-            os.close(fd)
+            is_text = stat.S_ISREG(status.st_mode) and b"\0" not in os.read(fd, SNIFFED_BYTES)
+            return status.st_size if is_text else None
 
     def _contains(self, place: NormalPath, needle: bytes) -> bool:
         fd = self._opened(place)
         if fd is None:
             return False
-        try:
+        with closed_after(fd):
             if not stat.S_ISREG(os.fstat(fd).st_mode):
                 return False
             chunk = os.read(fd, _CHUNK)
@@ -151,8 +149,6 @@ class Explorer:
                 more = os.read(fd, _CHUNK)
                 chunk = chunk[len(chunk) - len(needle) + 1 :] + more if more else b""
             return False
-        finally:
-            os.close(fd)
 
 
 def _relative(path: NormalPath, place: NormalPath) -> str:

@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, Final
 
 from nebula.files.beneath import FILE_FLAGS
+from nebula.files.descriptors import closed_after
 from nebula.files.untrusted_json import parse_json
 from nebula.value import replace, value
 from nebula.workspace.contract import PathChange
@@ -96,13 +97,11 @@ class BesideWriter:
 
     @contextmanager
     def _slots(self) -> Iterator[int]:
-        slots = open_state_dir(self._jail.fd, "journal", "beside", calls=self._calls)
-        try:
-            yield slots
-        except OSError as error:
-            raise translate(error, ".nebula/journal/beside") from None
-        finally:
-            os.close(slots)
+        with closed_after(open_state_dir(self._jail.fd, "journal", "beside", calls=self._calls)) as slots:
+            try:
+                yield slots
+            except OSError as error:
+                raise translate(error, ".nebula/journal/beside") from None
 
     def _clear(self, slots: int) -> None:
         for name in sorted(os.listdir(slots), reverse=True):  # the plan first: half of the rest is no plan's
@@ -148,12 +147,9 @@ class BesideWriter:
         return staged
 
     def _write(self, slots: int, name: str, content: bytes, mode: int) -> None:
-        fd = self._calls.create(name, slots, 0o600)
-        try:
+        with closed_after(self._calls.create(name, slots, 0o600)) as fd:
             self._calls.write(fd, content)
             self._calls.fchmod(fd, mode)
-        finally:
-            os.close(fd)
 
     def _write_plan(self, slots: int, steps: list[BesideStep]) -> None:
         rows: list[Any] = [{"home": os.fstat(slots).st_ino}]
@@ -216,11 +212,8 @@ class BesideWriter:
     @contextmanager
     def _parent(self, step: BesideStep) -> Iterator[tuple[int, str]]:
         path = normal_path(step.path)
-        folder = self._jail.open_parent(path)
-        try:
+        with closed_after(self._jail.open_parent(path)) as folder:
             yield folder, path.name
-        finally:
-            os.close(folder)
 
     def _link(self, name: str, folder: int, new_name: str, new_folder: int) -> None:
         """Give a file a second name; where there are no links, another name."""

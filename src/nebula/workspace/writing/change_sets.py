@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Final
 
+from nebula.files.descriptors import closed_after
 from nebula.files.reading import read_all
 from nebula.files.untrusted_json import parse_json
 from nebula.language import Sentence
@@ -80,18 +81,17 @@ class ChangeSetWriter:
             fd = os.open(MARKER, _MARKER_FLAGS & ~os.O_CREAT, dir_fd=self._writer.journal_fd)
         except OSError:
             return None
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if not os.fstat(fd).st_nlink:
+        with closed_after(fd):
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if not os.fstat(fd).st_nlink:
+                    return None
+                taken = self._take_back_of(fd)
+                self._settle(fd)
+            except BlockingIOError:
                 return None
-            taken = self._take_back_of(fd)
-            self._settle(fd)
-        except BlockingIOError:
-            return None
-        except OSError as error:
-            raise translate(error, ".nebula/journal") from None
-        finally:
-            os.close(fd)
+            except OSError as error:
+                raise translate(error, ".nebula/journal") from None
         return taken
 
     def _compare(self, changes: Sequence[PathChange], failed: list[NotApplied]) -> list[PathChange]:
@@ -162,8 +162,7 @@ class ChangeSetWriter:
         """The marker lies there for the length of the block, held by us. A block that fails is taken back; where even
         that fails the marker stays, and the next start tries again."""
         try:
-            fd = self._held_marker(self._writer.journal_fd)
-            try:
+            with closed_after(self._held_marker(self._writer.journal_fd)) as fd:
                 start = self._write_marker(fd)
                 try:
                     yield
@@ -172,8 +171,6 @@ class ChangeSetWriter:
                     self._settle(fd)
                     raise
                 self._settle(fd)
-            finally:
-                os.close(fd)
         except OSError as error:
             raise translate(error, ".nebula/journal") from None
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, suppress
 
 from nebula.files.beneath import FILE_FLAGS, FOLDER_FLAGS
+from nebula.files.descriptors import closed_after
 from nebula.workspace.contract import NotApplied, PathChange
 from nebula.workspace.errors import Stale, WorkspaceError
 from nebula.workspace.guard.jail import translate
@@ -167,11 +168,8 @@ class EntryMover:
         return False
 
     def _set_mode(self, name: str, folder: int, mode: int, flags: int) -> None:
-        fd = os.open(name, flags, dir_fd=folder)
-        try:
+        with closed_after(os.open(name, flags, dir_fd=folder)) as fd:
             self._writer.calls.fchmod(fd, mode)
-        finally:
-            os.close(fd)
 
     def _recorded(
         self, change: PathChange, before: str | None, after: str | None, made: Sequence[str] = ()
@@ -200,8 +198,5 @@ def _changed(change: PathChange) -> Stale:
 
 
 def _is_empty(name: str, folder: int) -> bool:
-    fd = os.open(name, FOLDER_FLAGS, dir_fd=folder)
-    try:
+    with closed_after(os.open(name, FOLDER_FLAGS, dir_fd=folder)) as fd:
         return not os.listdir(fd)
-    finally:
-        os.close(fd)

@@ -6,6 +6,7 @@ import os
 import stat
 
 from nebula.files.beneath import FILE_FLAGS
+from nebula.files.descriptors import closed_after
 from nebula.files.digest import digest
 from nebula.files.reading import read_all
 from nebula.value import value
@@ -60,13 +61,11 @@ def look_at(folder: int, path: NormalPath) -> ExistingFile:
         fd = os.open(path.name, FILE_FLAGS, dir_fd=folder)
     except OSError as error:
         raise translate(error, path.text) from None
-    try:
+    with closed_after(fd):
         status = require_regular(fd, path.text)
         if status.st_size > KEPT_BYTES:
             raise TooLarge("{path}: is too large to keep a copy of; replace it by hand.", path=path.text)
         content = read_all(fd, KEPT_BYTES)
-    finally:
-        os.close(fd)
     return ExistingFile(status, content, digest(content))
 
 

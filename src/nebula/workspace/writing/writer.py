@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 
 from nebula.files.atomic import AtomicWriter, Inspect, Taken, WriteTarget, open_for_writing_elsewhere
+from nebula.files.descriptors import closed_after
 from nebula.files.digest import digest
 from nebula.files.locks import PathLocks
 from nebula.files.reading import read_all
@@ -133,10 +134,8 @@ class FileWriter:
             folder = self._jail.open_parent(path)
         except FileNotFoundError:
             return NOTHING
-        try:
+        with closed_after(folder):
             return look_at(folder, path)
-        finally:
-            os.close(folder)
 
     def state(self, path: NormalPath) -> str | None:
         """Return the name of what stands at the path, its mode included; None: nothing, also where a link or a file
@@ -145,30 +144,19 @@ class FileWriter:
             folder = self._jail.open_parent(path)
         except (FileNotFoundError, AlreadyExists, PathEscape):
             return None
-        try:
-            status = status_at(folder, path.name)
-            if status is None:
-                return None
-            if stat.S_ISLNK(status.st_mode):
-                return EntryState("link", digest(os.fsencode(os.readlink(path.name, dir_fd=folder)))).name
-            if stat.S_ISDIR(status.st_mode):
-                return EntryState("folder", mode=stat.S_IMODE(status.st_mode)).name
-            return _name_of(look_at(folder, path), exact=True)
-        except OSError as error:
-            raise translate(error, path.text) from None
-        finally:
-            os.close(folder)
+        with closed_after(folder):
+            try:
+                return _state_at(folder, path)
+            except OSError as error:
+                raise translate(error, path.text) from None
 
     def remove_folders(self, folders: Iterable[str]) -> None:
         """Remove these directories as far as they are empty, innermost first."""
         for folder in sorted(folders, key=len, reverse=True):
             with suppress(OSError, WorkspaceError):  # not empty, or gone: it stays as it is
                 path = normal_path(folder)
-                parent = self._jail.open_parent(path)
-                try:
+                with closed_after(self._jail.open_parent(path)) as parent:
                     self.calls.rmdir(path.name, parent)
-                finally:
-                    os.close(parent)
 
     def _is(self, found: ExistingFile) -> Inspect:
         """Return what tells whether a file taken from its path is the one we looked at, and keeps any other."""
@@ -208,10 +196,8 @@ class FileWriter:
                 if not make:
                     raise PathNotFound("{path}: not found.", path=path.text) from None
                 folder = self._jail.make_parent(path, made)
-            try:
+            with closed_after(folder):
                 yield folder, made
-            finally:
-                os.close(folder)
         except BaseException:
             self.remove_folders(made)
             raise
@@ -225,11 +211,19 @@ class FileWriter:
     def _unlink_litter(self, path: str) -> None:
         with suppress(FileNotFoundError, WorkspaceError):  # gone, or a path we would never have noted
             place = normal_path(path)
-            folder = self._jail.open_parent(place)
-            try:
+            with closed_after(self._jail.open_parent(place)) as folder:
                 self.calls.unlink(place.name, folder)
-            finally:
-                os.close(folder)
+
+
+def _state_at(folder: int, path: NormalPath) -> str | None:
+    status = status_at(folder, path.name)
+    if status is None:
+        return None
+    if stat.S_ISLNK(status.st_mode):
+        return EntryState("link", digest(os.fsencode(os.readlink(path.name, dir_fd=folder)))).name
+    if stat.S_ISDIR(status.st_mode):
+        return EntryState("folder", mode=stat.S_IMODE(status.st_mode)).name
+    return _name_of(look_at(folder, path), exact=True)
 
 
 def _name_of(found: ExistingFile, exact: bool) -> str | None:
