@@ -117,7 +117,7 @@ def _section(root: Branch, name: str, kept: list[Leaf | Branch], offsets: list[i
             return Section(start, offsets[_last_line(value) + 1], by_line=False)
         end = offsets[_last_line(value) + 1]
         by_line = bool(value.items) and not value.flow_style and value.kind == "sequence" and value.line > key.line
-        items = [(offsets[item.line], offsets[_last_line(item) + 1]) for item in kept] if by_line else None
+        items = [(offsets[item.line], offsets[_last_line(item) + 1]) for item in kept] if by_line else []
         return Section(start, end, by_line, " " * value.column, items)
     return None
 

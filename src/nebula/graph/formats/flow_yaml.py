@@ -41,14 +41,14 @@ Span = tuple[int, int]
 
 @value
 class Section:
-    """A list of the file: its place from the key on, and the place of each item (None: not looked for yet)."""
+    """A list of the file: its place from the key on, and the place of each item that has lines of its own."""
 
     start: int
     end: int
     by_line: bool
     """Items stand on lines of their own, so lines can be added and taken away."""
     indent: str = "  "
-    items: list[Span] | None = None
+    items: list[Span] = field(default_factory=list)
 
 
 @value
@@ -83,6 +83,8 @@ def dump_flow(flow: Flow) -> str:
 
 
 def field_text(flow: Flow, field: str) -> str:
+    if field == ARCHIVED:
+        return "true" if flow.archived else "false"
     text: str = getattr(flow, field)
     if field == "id":
         return yaml_text.identifier(text)
