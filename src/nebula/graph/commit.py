@@ -67,7 +67,7 @@ class Commit:
                     store.mark_changed(self._gone_paths)
                 for loaded in (*(edit.loaded for edit in self._flows), *self._made_flows):
                     store.flows.written(loaded)
-                store.flows.unindex([loaded.path for loaded in self._gone_flows])
+                store.flows.index_file.remove([loaded.path for loaded in self._gone_flows])
         except BaseException:
             for loaded in (*(edit.loaded for edit in edits), *self._made_flows):  # what memory says was not written
                 store.flows.forget(loaded.path)

@@ -107,7 +107,8 @@ class GraphStore:
 
     def mark_changed(self, gone: list[str]) -> None:
         """Say that metadata must be written anew, and take nodes that are gone out of the index."""
-        self.metadata.mark_old(() if self.nodes.unindex(gone) else gone)
+        self.nodes.index_file.remove(gone)
+        self.metadata.mark_old()
 
     def path_of(self, node_id: str) -> str:
         return self.paths_of(node_id)[0]

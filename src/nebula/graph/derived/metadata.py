@@ -14,10 +14,8 @@ from collections.abc import Iterable, Iterator
 
 from nebula.graph.derived.node_cache import NodeCache
 from nebula.graph.disk.data_folder import DataFolder
-from nebula.graph.disk.node_files import FOLDER as NODES
 from nebula.graph.disk.node_files import INDEX as NODE_INDEX
 from nebula.graph.errors import BadFile
-from nebula.graph.formats import tsv
 from nebula.graph.formats.yaml_comments import with_comments, without_comments
 from nebula.graph.formats.yaml_text import identifier, moment, scalar
 from nebula.graph.ids import now
@@ -40,12 +38,10 @@ class Metadata:
     def _mark_path(self) -> str:
         return os.path.join(self._disk.derived, _MARK)
 
-    def mark_old(self, removed: Iterable[str] = ()) -> None:
-        """The files have to be written anew; lines of `removed` node files can then leave the node index, too."""
-        lines = "".join(f"{each}\n" for each in removed)
-        if lines or not self.is_old():
-            with open(self._mark_path(), "a", encoding="ascii") as file:
-                file.write(lines)
+    def mark_old(self) -> None:
+        """The files have to be written anew."""
+        with open(self._mark_path(), "a", encoding="ascii"):
+            pass
 
     def is_old(self) -> bool:
         return os.path.exists(self._mark_path())
@@ -74,17 +70,9 @@ class Metadata:
                 changed = [self._write(INDEX, self._index()), self._write(TAGS, self._tags())]
             except BadFile:  # it stays old, and `check` says why
                 return False
-            self._forget_removed()
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(self._mark_path())
             return any(changed)
-
-    def _forget_removed(self) -> None:
-        with contextlib.suppress(FileNotFoundError), open(self._mark_path(), encoding="ascii") as file:
-            removed = {path for path in file.read().split() if not self._disk.exists(f"{NODES}/{path}")}
-            data = self._disk.read(NODE_INDEX) if removed else None
-            if data is not None:
-                self._disk.replace(NODE_INDEX, tsv.without(data, removed))
 
     def _write(self, path: str, lines: Iterable[str]) -> bool:
         text, old = "".join(lines), self._text_of(path)

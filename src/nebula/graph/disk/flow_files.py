@@ -13,7 +13,6 @@ from nebula.graph.disk.numbered_folders import NumberedFolders
 from nebula.graph.disk.step import Put, Remove, checksum
 from nebula.graph.errors import BadFile, NotFound
 from nebula.graph.flows.topology import Topology
-from nebula.graph.formats import tsv
 from nebula.graph.formats.flow_edit import edit
 from nebula.graph.formats.flow_yaml import (
     MAX_FLOW_BYTES,
@@ -200,12 +199,6 @@ class FlowFiles:
     def removal(self, loaded: Loaded) -> Remove:
         """Says how to remove a flow."""
         return Remove(f"{FOLDER}/{loaded.path}", checksum(loaded.file.text.encode("utf-8")))
-
-    def unindex(self, paths: Sequence[str]) -> None:
-        """Takes flows that are gone out of the index."""
-        data = self._disk.read(INDEX) if paths else None
-        if data is not None:
-            self._disk.replace(INDEX, tsv.without(data, set(paths)))
 
     def replacement(self, loaded: Loaded, flow: Flow, topology: Topology | None = None) -> Put:
         """Makes `loaded` say what `flow` says, in memory, and says how to make it last."""

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 
 from nebula.files.descriptors import closed_after
 from nebula.files.syscalls import REAL
 from nebula.graph.disk import numbered_paths
 from nebula.graph.disk.files import Files, Signature
 from nebula.graph.errors import BadFile
-from nebula.graph.formats.tsv import HEADER, Line, parse
+from nebula.graph.formats.tsv import HEADER, Line, parse, without
 from nebula.graph.values import Node
 from nebula.language import Sentence
 
@@ -59,6 +60,13 @@ class IndexFile:
             is_finished = size == 0 or os.pread(handle, 1, size - 1) == b"\n"
             before = HEADER if size == 0 else "" if is_finished else "\n"
             REAL.write(handle, (before + Line(path, entry_id, timestamp).text()).encode("utf-8"))
+
+    def remove(self, paths: Collection[str]) -> None:
+        """Take out the lines of files that are gone."""
+        if paths:
+            with suppress(FileNotFoundError, BadFile):
+                data, _ = self._files.load(self._path, MAX_BYTES)
+                self._files.replace(self._path, without(data, set(paths)))
 
     def _unify_line_ends(self) -> None:
         """Give what git brought with the line ends of Windows those of the repository back, rather than both."""

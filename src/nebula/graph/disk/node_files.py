@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 from threading import Lock
 
@@ -13,7 +13,6 @@ from nebula.graph.disk.files import Signature, is_settled
 from nebula.graph.disk.index_file import IndexFile
 from nebula.graph.disk.step import Put, Remove, checksum
 from nebula.graph.errors import BadFile, NotFound
-from nebula.graph.formats import tsv
 from nebula.graph.formats.node_edit import edit_node
 from nebula.graph.formats.node_xml import MAX_NODE_BYTES, dump_node, load_node
 from nebula.graph.values import Node, Problem
@@ -23,7 +22,6 @@ FOLDER = "nodes"
 INDEX = "nodes/index.tsv"
 _REMEMBERED = 1024
 _LARGE = 64 * 1024
-_LONG_INDEX = 1 << 20
 
 
 class NodeFiles:
@@ -42,17 +40,6 @@ class NodeFiles:
 
     def remove(self, path: str) -> Remove:
         return Remove(f"{FOLDER}/{path}", checksum(self.read_bytes(path)))
-
-    def unindex(self, paths: Iterable[str]) -> bool:
-        """Takes lines out of the index; False when it is so long that this is better done later."""
-        found = self.index_file.signature()
-        gone = set(paths)
-        if found is None or found.size > _LONG_INDEX:
-            return not gone
-        data = self._disk.read(INDEX) if gone else None
-        if data is not None:
-            self._disk.replace(INDEX, tsv.without(data, gone))
-        return True
 
     def read(self, path: str) -> Node:
         """The node at a path as the file says now. Raises NotFound or BadFile."""

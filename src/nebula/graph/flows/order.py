@@ -1,11 +1,22 @@
-"""The one order in which nodes are shown: parents before children."""
+"""What follows from what, and the one order in which nodes are shown: parents before children."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 K = TypeVar("K", int, str)
+
+
+def reachable(start: K, steps: Mapping[K, Iterable[K]]) -> dict[K, None]:
+    """Return the start and all that steps lead to from there, in the order in which they are met."""
+    seen = {start: None}
+    pending = [start]
+    while pending:
+        fresh = [each for each in steps.get(pending.pop(), ()) if each not in seen]
+        seen.update(dict.fromkeys(fresh))
+        pending += fresh
+    return seen
 
 
 def topological_order(

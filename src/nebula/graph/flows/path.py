@@ -7,7 +7,7 @@ from functools import cache
 from typing import Protocol
 
 from nebula.graph.errors import BadFile, NotFound
-from nebula.graph.flows.order import topological_order
+from nebula.graph.flows.order import reachable, topological_order
 from nebula.graph.ids import sort_key
 from nebula.graph.values import DEFAULT_FLOW, Flow, Node
 
@@ -35,7 +35,7 @@ def path_to(
     for node_id in node_ids:
         found = flow_of(graph, node_id, flow)
         edges = _parents_in(found) if found else {}
-        for member in _ancestors(node_id, edges):
+        for member in reachable(node_id, edges):
             members.setdefault(member)
             known = parents.setdefault(member, [])
             known += [parent for parent in edges.get(member, ()) if parent not in known]
@@ -61,16 +61,6 @@ def _parents_in(flow: Flow) -> dict[str, list[str]]:
     for connection in flow.connections:
         parents.setdefault(connection.target, []).append(connection.source)
     return parents
-
-
-def _ancestors(node_id: str, parents: dict[str, list[str]]) -> Iterable[str]:
-    seen = {node_id: None}
-    pending = [node_id]
-    while pending:
-        fresh = [parent for parent in parents.get(pending.pop(), ()) if parent not in seen]
-        seen.update(dict.fromkeys(fresh))
-        pending += fresh
-    return seen
 
 
 def _in_time_order(members: Iterable[str], parents: dict[str, list[str]], time_of: Callable[[str], str]) -> list[str]:

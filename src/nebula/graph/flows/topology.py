@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from nebula.graph.errors import BadRequest, CycleError, NotFound
-from nebula.graph.flows.order import topological_order
+from nebula.graph.flows.order import reachable, topological_order
 from nebula.graph.ids import new_id, now
 from nebula.graph.values import Connection, Edge, Flow, FlowEntry
 from nebula.value import replace
@@ -51,29 +51,6 @@ class Topology:
         self.parents[edge.target].append(edge.source)
         self.size += 1
 
-    def leads_to(self, start: int, goal: int) -> bool:
-        """True when a path runs from start to goal; every entry leads to itself."""
-        seen = {start}
-        pending = [start]
-        while pending:
-            index = pending.pop()
-            if index == goal:
-                return True
-            fresh = [child for child in self.children[index] if child not in seen]
-            seen.update(fresh)
-            pending += fresh
-        return False
-
-    def ancestors(self, index: int) -> set[int]:
-        """The entry itself and all it descends from."""
-        seen = {index}
-        pending = [index]
-        while pending:
-            fresh = [parent for parent in self.parents[pending.pop()] if parent not in seen]
-            seen.update(fresh)
-            pending += fresh
-        return seen
-
 
 def extend(
     name: str, topology: Topology, nodes: Iterable[str], connections: Iterable[Connection]
@@ -98,7 +75,7 @@ def extend(
         source, target = enter(connection.source), enter(connection.target)
         if target in topology.children[source]:
             continue
-        if topology.leads_to(target, source):
+        if source in reachable(target, topology.children):
             raise CycleError(
                 "cannot connect {source} to {target}: a node cannot follow itself, and flow {flow} has no cycles"
                 if source == target
@@ -172,18 +149,9 @@ def history(flow: Flow, node: str, topology: Topology | None = None) -> list[str
     topology = topology or Topology(flow)
     if node not in topology.index_of:
         raise NotFound("flow {flow} has no node {node}", flow=repr(flow.name), node=node)
-    members = topology.ancestors(topology.index_of[node])
-    order = stable_order(topology, [entry.index for entry in flow.entries if entry.index in members])
+    members = reachable(topology.index_of[node], topology.parents)
     id_of = {entry.index: entry.id for entry in flow.entries if entry.index in members}
-    return [id_of[index] for index in order]
-
-
-def stable_order(topology: Topology, members: Sequence[int]) -> list[int]:
-    """Members after all their parents among the members; branches one after the other, in the order of the file.
-
-    In a circle (a file edited by hand) the first member in file order goes first.
-    """
-    return topological_order(members, topology.parents, topology.children)
+    return [id_of[index] for index in topological_order(list(id_of), topology.parents, topology.children)]
 
 
 def branch_of(flow: Flow, node: str) -> list[str]:
