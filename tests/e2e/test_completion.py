@@ -108,7 +108,7 @@ def test_a_zsh_that_completes_nothing_yet_begins_to(bench: Bench, script: Path) 
 def test_the_manual_page_is_read_by_man(bench: Bench, tmp_path: Path) -> None:
     ran = bench.run("nebula", "manual")
     assert ran.code == 0 and ran.out.startswith(".TH NEBULA 1")
-    for words in ("--output-format", "nebula index [-h] ACTION", "NEBULA TRACE REPLAY"):
+    for words in ("--output-format", "nebula index [-h] COMMAND", "NEBULA TRACE REPLAY"):
         assert words in ran.out.replace("\\-", "-"), words
     reader = next(filter(shutil.which, ("mandoc", "groff")), None)
     if reader is None:

@@ -114,6 +114,8 @@ HELP = {
     "flag": (2, ""),
     "repeatable": (3, ""),
     "reference_option": (1, ""),
+    "add_command": (1, ""),
+    "Subcommand": (1, ""),
 }
 """What a parser says in the user's language by itself: which argument of the call, by place or by name."""
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NoReturn, TypeVar
 
 from nebula.errors import EXIT_USAGE, NebulaError
-from nebula.language import Sentence, explain, translate
+from nebula.language import translate
 from nebula.providers import PROVIDERS
 
-Command = Callable[[Sequence[str]], int]
 _Action = TypeVar("_Action", bound=argparse.Action)
 
 # argparse looks up its own sentences under these two names, to be translated.
@@ -47,6 +46,7 @@ class Parser(argparse.ArgumentParser):
 
     is_described: ClassVar[bool] = False
     _declaring = False
+    _commands: argparse._SubParsersAction[Parser] | None = None
 
     def __init__(
         self,
@@ -79,6 +79,15 @@ class Parser(argparse.ArgumentParser):
             return super().add_argument(*names, **options)
         finally:
             self._declaring = False
+
+    def add_command(self, name: str, about: str, run: Callable[..., int | None]) -> Parser:
+        """Add a subcommand, which `run` carries out: the options that were read have it as `run`."""
+        if self._commands is None:
+            self._commands = self.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=Parser)
+        about = translate(about)
+        added = self._commands.add_parser(name, help=about, description=about)
+        added.set_defaults(run=run)
+        return added
 
     def _add_action(self, action: _Action) -> _Action:
         if action.help:
@@ -258,13 +267,6 @@ def check_allowed(paths: Sequence[str]) -> None:
             raise UsageError("The root itself cannot be allowed; name the files.")
 
 
-def command_list(commands: Mapping[str, Sentence]) -> str:
-    """The subcommands with what they are for, as the help of a command shows them."""
-    width = max(map(len, commands))
-    lines = [f"  {name:{width}}  {explain(about)}" for name, about in commands.items()]
-    return "\n".join([translate("commands (each has its own --help):"), *lines])
-
-
 def take_option(argv: Sequence[str], name: str) -> tuple[str | None, list[str]]:
     """The folder that an option names which may stand before a command or anywhere behind it, None where it is not
     there; and the words without it."""
@@ -283,24 +285,3 @@ def take_option(argv: Sequence[str], name: str) -> tuple[str | None, list[str]]:
     if given == "":
         raise UsageError("{option} needs a folder", option=name)
     return given, rest
-
-
-def dispatch(package: str, name: str, rest: Sequence[str]) -> int:
-    """Runs `main` of a subcommand's module, importing it only now."""
-    from importlib import import_module
-
-    command: Command = import_module(f"{package}.{name}").main
-    return command(rest)
-
-
-def unknown_command(name: str, known: Sequence[str]) -> UsageError:
-    import difflib
-
-    near = difflib.get_close_matches(name, known, n=1)
-    if near:
-        return UsageError("there is no command '{name}'; did you mean '{near}'?", name=name, near=near[0])
-    return UsageError("there is no command '{name}'; it has: {known}", name=name, known=", ".join(known))
-
-
-def no_command(prog: str, known: Sequence[str]) -> UsageError:
-    return UsageError("say which command to run: {known} (see {prog} --help)", known=", ".join(known), prog=prog)

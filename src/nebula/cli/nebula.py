@@ -13,8 +13,6 @@ from nebula.cli.arguments import (
     allow_option,
     answer_options,
     check_allowed,
-    command_list,
-    dispatch,
     flag,
     model_options,
     network_option,
@@ -22,71 +20,50 @@ from nebula.cli.arguments import (
     repeatable,
     root_option,
     trust_option,
-    unknown_command,
     version_option,
 )
 from nebula.cli.busy import busy
 from nebula.cli.error_boundary import error_boundary
 from nebula.cli.printing import print_line
+from nebula.cli.program import Subcommand, list_commands, unknown_command
+from nebula.errors import EXIT_OK
 from nebula.files.home import nebula_home
-from nebula.language import Sentence, translate
+from nebula.language import translate
 from nebula.sandbox.remembered import begin_trial
 
 COMMANDS = {
-    "serve": Sentence("the conversation as a web page, agent included"),
-    "mcp": Sentence("the guarded file tools over the Model Context Protocol"),
-    "acp": Sentence("the agent for editors, over the Agent Client Protocol"),
-    "sessions": Sentence("the sessions of this directory"),
-    "graph": Sentence("the conversation graph of this directory"),
-    "import": Sentence("the history of other agents, as turns of this conversation"),
-    "export": Sentence("a part of the conversation as Markdown, HTML or JSON"),
-    "index": Sentence("the code index of this directory"),
-    "skills": Sentence("the skills that the model is told of, and what is wrong with others"),
-    "config": Sentence("every setting, where it comes from, and how to change yours"),
-    "models": Sentence("the models that can be chosen, with context and prices"),
-    "doctor": Sentence("which models can be reached, and where each setting comes from"),
-    "commit": Sentence("a message for what is staged, from the turns behind it; then git commits"),
-    "blame": Sentence("who wrote each line of a file, and for which prompt"),
-    "race": Sentence("the same task tried several times side by side"),
-    "take": Sentence("take what a try of a race did into the project"),
-    "trace": Sentence("what happened in a task, and its replies played once more"),
-    "kpi": Sentence("how well tasks go and what they cost"),
-    "completion": Sentence("what makes bash, zsh or fish complete these commands"),
-    "manual": Sentence("the manual page of a program, for man"),
-    "demo": Sentence("a recorded conversation on a sample project; no key and no network needed"),
+    "serve": Subcommand(".servers.serve", "the conversation as a web page, agent included"),
+    "mcp": Subcommand(".servers.mcp", "the guarded file tools over the Model Context Protocol"),
+    "acp": Subcommand(".servers.acp", "the agent for editors, over the Agent Client Protocol"),
+    "sessions": Subcommand(".conversation.sessions", "the sessions of this directory"),
+    "graph": Subcommand(".conversation.graph", "the conversation graph of this directory"),
+    "import": Subcommand(".conversation.import", "the history of other agents, as turns of this conversation"),
+    "export": Subcommand(".conversation.export", "a part of the conversation as Markdown, HTML or JSON"),
+    "index": Subcommand(".index", "the code index of this directory"),
+    "skills": Subcommand(".setup.skills", "the skills that the model is told of, and what is wrong with others"),
+    "config": Subcommand(".setup.config", "every setting, where it comes from, and how to change yours"),
+    "models": Subcommand(".setup.models", "the models that can be chosen, with context and prices"),
+    "doctor": Subcommand(".setup.doctor", "which models can be reached, and where each setting comes from"),
+    "commit": Subcommand(".commit", "a message for what is staged, from the turns behind it; then git commits"),
+    "blame": Subcommand(".conversation.blame", "who wrote each line of a file, and for which prompt"),
+    "race": Subcommand(".conversation.race", "the same task tried several times side by side"),
+    "take": Subcommand(".conversation.take", "take what a try of a race did into the project"),
+    "trace": Subcommand(".conversation.trace", "what happened in a task, and its replies played once more"),
+    "kpi": Subcommand("..figures.kpi:main_of_nebula", "how well tasks go and what they cost"),
+    "completion": Subcommand(".setup.completion", "what makes bash, zsh or fish complete these commands"),
+    "manual": Subcommand(".setup.manual", "the manual page of a program, for man"),
+    "demo": Subcommand(".demo", "a recorded conversation on a sample project; no key and no network needed"),
 }
-TELLING = frozenset(
-    (
-        "sessions",
-        "graph",
-        "import",
-        "export",
-        "index",
-        "skills",
-        "models",
-        "doctor",
-        "commit",
-        "blame",
-        "race",
-        "trace",
-        "kpi",
-    )
-)
-"""These work first and print then; until they do, a terminal says that they work."""
-_FOLDERS = {
-    "servers": ("serve", "mcp", "acp"),
-    "conversation": ("sessions", "graph", "import", "export", "blame", "trace", "race", "take"),
-    "setup": ("config", "models", "doctor", "skills", "completion", "manual"),
-}
-"""Where the modules of commands lie that do not lie beside each other."""
+TALKING = frozenset({"serve", "mcp", "acp", "config", "take", "completion", "manual", "demo"})
+"""They print from the beginning. The others work first; until they print, a terminal says that they work."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     with error_boundary("nebula", argv) as command:
         words = command.words
         if words and words[0] in COMMANDS:
-            with busy() if words[0] in TELLING else nullcontext():
-                command.exit_code = dispatch("nebula.cli.nebula_commands", find_module(words[0]), words[1:])
+            with nullcontext() if words[0] in TALKING else busy():
+                command.exit_code = run_command(words[0], words[1:]) or EXIT_OK
         elif (options := _options(words)).version:
             print_line(f"nebula {__version__}")
         else:
@@ -99,9 +76,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     return command.exit_code
 
 
-def find_module(command: str) -> str:
-    """Return the module of a command, below the folder of them all."""
-    return next((f"{folder}.{command}" for folder, names in _FOLDERS.items() if command in names), command)
+def run_command(name: str, words: Sequence[str]) -> int | None:
+    return COMMANDS[name].load("nebula.cli.nebula_commands")(words)
 
 
 def _options(words: Sequence[str]) -> Namespace:
@@ -129,7 +105,7 @@ def _options(words: Sequence[str]) -> Namespace:
 
 def _not_a_command(argv: Sequence[str]) -> UsageError:
     """A lone word that is nearly a command is one mistyped; anything else was meant as a task."""
-    problem = unknown_command(argv[0], list(COMMANDS))
+    problem = unknown_command(argv[0], COMMANDS)
     words = [word for each in argv if not each.startswith("-") for word in each.split()]
     if "near" in problem.values and len(words) == 1:
         return problem
@@ -147,7 +123,7 @@ def make_parser() -> Parser:
     parser = Parser(
         "nebula",
         "A coding agent. Without -p: an interactive session in the current directory.",
-        epilog=f"{command_list(COMMANDS)}\n\n{exit_codes()}",
+        epilog=f"{list_commands(COMMANDS)}\n\n{exit_codes()}",
         usage='nebula [-p "task"] [options]\n       nebula COMMAND [options]',
     )
     parser.add_argument(

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
-from nebula.cli.arguments import Parser, ParserMet, dispatch
-from nebula.language import Sentence, explain
+from nebula.cli.arguments import Parser, ParserMet
+from nebula.language import translate
 from nebula.value import value
 
 _FILES = ("FILE", "PATH", "PLAN", "TASKS")
@@ -70,50 +71,33 @@ def kind_of(metavar: str, choices: Sequence[str]) -> str:
 def describe_programs() -> list[DescribedCommand]:
     from nebula.cli import evercontext, nebula, vizprompt
 
-    def of_nebula(name: str) -> Callable[[list[str]], int]:
-        return lambda words: dispatch("nebula.cli.nebula_commands", nebula.find_module(name), words)
-
-    def of_evercontext(name: str) -> Callable[[list[str]], int]:
-        return lambda words: dispatch("nebula.cli.evercontext_commands", name, words)
-
-    def of_vizprompt(name: str) -> Callable[[list[str]], int]:
-        return lambda words: vizprompt.run_command(name, ".", words, f"vizprompt {name}")
-
-    programs = (
-        ("nebula", nebula.make_parser(), nebula.COMMANDS, of_nebula),
-        ("evercontext", evercontext.make_parser(), evercontext.COMMANDS, of_evercontext),
-        ("vizprompt", vizprompt.make_parser(), vizprompt.COMMANDS, of_vizprompt),
-    )
-    return [
-        _describe((name,), parser, parser.description or "", _commands((name,), commands, run))
-        for name, parser, commands, run in programs
-    ]
+    programs = {"nebula": nebula, "evercontext": evercontext, "vizprompt": vizprompt}
+    return [_describe_program(name, program) for name, program in programs.items()]
 
 
-def _commands(
-    path: tuple[str, ...], commands: dict[str, Sentence], run: Callable[[str], Callable[[list[str]], int]]
-) -> list[DescribedCommand]:
-    found = []
-    for name, about in commands.items():
-        here = (*path, name)
+def _describe_program(program: str, module: Any) -> DescribedCommand:
+    commands = []
+    for name, command in module.COMMANDS.items():
+        path = (program, name)
         inner = [
-            _describe((*here, word), parser, parser.description or "")
-            for word in _WITH_WORDS.get(here, ())
-            for parser in [_meet(run(name), [word])]
+            _describe((*path, word), parser, parser.description or "")
+            for word in _WITH_WORDS.get(path, ())
+            for parser in [_meet(module.run_command, name, [word])]
         ]
-        found.append(_describe(here, _meet(run(name), []), explain(about), inner))
-    return found
+        commands.append(_describe(path, _meet(module.run_command, name, []), translate(command.about), inner))
+    parser = module.make_parser()
+    return _describe((program,), parser, parser.description or "", commands)
 
 
-def _meet(run: Callable[[list[str]], int], words: list[str]) -> Parser:
+def _meet(run: Callable[[str, list[str]], object], name: str, words: list[str]) -> Parser:
     Parser.is_described = True
     try:
-        run(words)
+        run(name, words)
     except ParserMet as met:
         return met.parser
     finally:
         Parser.is_described = False
-    raise LookupError(f"a command without a parser: {words}")
+    raise LookupError(f"a command without a parser: {name} {words}")
 
 
 def _describe(

@@ -51,7 +51,8 @@ _FORM += '\n  {"task": "…", "ref"?: "…", "checks"?: […], "setup"?: "…", 
 def main(argv: Sequence[str]) -> int:
     options = _parser().parse_args(argv)
     if options.compare is not None:
-        return compare_results(*options.compare, as_json=options.json)
+        compare_results(*options.compare, as_json=options.json)
+        return 0
     if options.tasks is None:
         raise UsageError("name the file of tasks, or two folders of results with --compare")
     root = checked_root(options.root) if options.root else None

@@ -14,14 +14,14 @@ from nebula.language import translate
 from nebula.stage import one_line
 
 
-def compare_results(one: str, other: str, *, as_json: bool) -> int:
+def compare_results(one: str, other: str, *, as_json: bool) -> None:
     """Print what differs between two folders of results. Raises BadTaskFile where one has none."""
     first, second = _read(one), _read(other)
     names = sorted({*first, *second})
     if as_json:
         tasks = [{"id": name, "before": _brief(first.get(name)), "after": _brief(second.get(name))} for name in names]
         print_json({"tasks": tasks, "before": _sums(first), "after": _sums(second)})
-        return 0
+        return
     head = (translate("task"), one_line(one), one_line(other))
     differing = [(name, _word(first.get(name)), _word(second.get(name))) for name in names]
     rows = [row for row in differing if row[1] != row[2]]
@@ -30,7 +30,6 @@ def compare_results(one: str, other: str, *, as_json: bool) -> int:
     sums = [_sums(each) for each in (first, second)]
     for title, key in ((translate("succeeded"), "ok"), (translate("tasks"), "tasks"), (translate("cost"), "cost")):
         print_line(f"{title}: {sums[0][key]} → {sums[1][key]}")
-    return 0
 
 
 def _read(folder: str) -> dict[str, TaskOutcome]:

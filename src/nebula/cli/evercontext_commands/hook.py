@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from nebula.blame.exchange.notes import note_commit
 from nebula.cli.arguments import Parser, checked_root, flag, root_option
@@ -28,15 +28,15 @@ exit 0
 """
 
 
-def main(argv: Sequence[str]) -> int:
+def main(argv: Sequence[str]) -> None:
     options = _parser().parse_args(argv)
     if options.action == "run":
-        return _run(options.root)
+        _do_or_say(hand_over, os.path.abspath(options.root or "."))
+        return
     root = checked_root(options.root)
     if options.action == "note":
-        return _note(root)
-
-    if options.action == "install":
+        _do_or_say(note_commit, root)
+    elif options.action == "install":
         print_line(translate("Installed: {path}", path=install(root)))
         if options.notes:
             text = _NOTES_SCRIPT.format(
@@ -47,25 +47,15 @@ def main(argv: Sequence[str]) -> int:
         print_line(translate("The hook is removed."))
     else:
         print_remark(translate("The hook is not installed here."))
-    return 0
 
 
-def _run(root: str | None) -> int:
-    """Hand the commit over. It goes on whatever is wrong; `nebula index sync` finds the change all the same."""
+def _do_or_say(work: Callable[[str], object], root: str) -> None:
+    """Do the work of a hook, or say what is wrong: the commit goes on, or is made already. A change that is not handed
+    over `nebula index sync` finds all the same."""
     try:
-        hand_over(os.path.abspath(root or "."))
+        work(root)
     except (OSError, NebulaError) as problem:
         print_remark(f"evercontext: {explain(problem)}")
-    return 0
-
-
-def _note(root: str) -> int:
-    """Note the lines of turns in the last commit, whatever is wrong: the commit is made already."""
-    try:
-        note_commit(root)
-    except (OSError, NebulaError) as problem:
-        print_remark(f"evercontext: {explain(problem)}")
-    return 0
 
 
 def _parser() -> Parser:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 
 from nebula.agent.figures.gather import TracedTasks, flows_of, gather, known_projects
 from nebula.agent.figures.kpis import BY, figures_json, kpis, raced_models, spending
@@ -18,7 +19,7 @@ from nebula.stage import one_line
 from nebula.workspace.records import moment
 
 
-def run_kpi(prog: str, argv: Sequence[str]) -> int:
+def _run(prog: str, argv: Sequence[str]) -> None:
     options = _parser(prog).parse_args(argv)
     roots = [checked_root(root) for root in options.root or ["."]]
     settings = open_settings(prog, roots[0])
@@ -27,10 +28,9 @@ def run_kpi(prog: str, argv: Sequence[str]) -> int:
     lines = count_lines(found.projects, options.since)
     if options.json:
         print_json(figures_json(found, flows_of(found.projects)) | surviving_json(lines))
-        return 0
+        return
     _print(found, options.by)
     _print_surviving(lines)
-    return 0
 
 
 def _print_surviving(lines: Sequence[TurnLinesCount]) -> None:
@@ -120,3 +120,7 @@ def _parser(prog: str) -> Parser:
     )
     flag(parser, "--json", "print JSON")
     return parser
+
+
+main_of_nebula = partial(_run, "nebula")
+main_of_evercontext = partial(_run, "evercontext")

@@ -26,19 +26,19 @@ QUIET_S = 1.0
 MAX_RESULTS = 1_000
 
 
-def main(argv: Sequence[str]) -> int:
+def main(argv: Sequence[str]) -> None:
     options = _parser().parse_args(argv)
     settings = open_settings("nebula", checked_root(options.root))
-    run: Callable[[Index, argparse.Namespace], int] = options.run
+    run: Callable[[Index, argparse.Namespace], None] = options.run
 
     with open_index(settings) as index:
-        return run(index, options)
+        run(index, options)
 
 
-def _sync(index: Index, options: argparse.Namespace) -> int:
+def _sync(index: Index, options: argparse.Namespace) -> None:
     report = _bring_in_step(index)
     _embed(index)
-    return _print_report(report, options)
+    _print_report(report, options)
 
 
 def _bring_in_step(index: Index) -> Report:
@@ -46,9 +46,9 @@ def _bring_in_step(index: Index) -> Report:
         return index.sync(_Progress(translate("files indexed"), line))
 
 
-def _rebuild(index: Index, options: argparse.Namespace) -> int:
+def _rebuild(index: Index, options: argparse.Namespace) -> None:
     index.clear()
-    return _sync(index, options)
+    _sync(index, options)
 
 
 def _embed(index: Index) -> None:
@@ -60,36 +60,34 @@ def _embed(index: Index) -> None:
         print_remark(f"nebula: {explain(problem)}")
 
 
-def _print_report(report: Report, options: argparse.Namespace) -> int:
+def _print_report(report: Report, options: argparse.Namespace) -> None:
     counts = {"ingested": report.ingested, "deleted": report.deleted, "renamed": report.renamed}
     if options.json:
         print_json({**counts, "skipped": _named(report.skipped)})
-        return 0
+        return
     print_line(translate("{ingested} files indexed, {deleted} removed, {renamed} renamed", **counts))
     if report.skipped:
         print_remark(translate("{count} files left out; nebula index status names them", count=len(report.skipped)))
-    return 0
 
 
 def _named(skipped: Sequence[Skipped]) -> list[dict[str, str]]:
     return [{"path": each.path, "reason": each.reason} for each in skipped]
 
 
-def _status(index: Index, options: argparse.Namespace) -> int:
+def _status(index: Index, options: argparse.Namespace) -> None:
     status = index.status()
     if options.json:
         print_json(status.to_json() | {"skipped_files": _named(status.skipped)})
-        return 0
+        return
     counts = {"files": status.files, "chunks": status.chunks, "queued": status.queued}
     print_line(translate("{files} files in {chunks} chunks; {queued} commits waiting", **counts))
     if status.embedder:
         print_line(translate("{count} chunks with vectors of {name}", count=status.embedded, name=status.embedder))
     for each in status.skipped:
         print_line(translate("{path}: left out, {reason}", path=each.path, reason=each.reason))
-    return 0
 
 
-def _search(index: Index, options: argparse.Namespace) -> int:
+def _search(index: Index, options: argparse.Namespace) -> None:
     _bring_in_step(index)
     question = " ".join(options.query)
     hits = index.search(question, options.top_k, path_prefix=options.path_prefix, language=options.language)
@@ -98,7 +96,7 @@ def _search(index: Index, options: argparse.Namespace) -> int:
         reasons = index.explain(question, path_prefix=options.path_prefix, language=options.language)
     if options.json:
         print_json({"chunks": [hit.to_json() | _reason(reasons, hit) for hit in hits]})
-        return 0
+        return
     for hit in hits:
         print_line(f"{hit.path}:{hit.span}  {hit.symbol}".rstrip())
         if reason := _reason(reasons, hit):
@@ -107,7 +105,6 @@ def _search(index: Index, options: argparse.Namespace) -> int:
         print_line("".join(f"    {line}\n" for line in hit.text.splitlines()))
     if not hits:
         print_remark(translate("Nothing was found."))
-    return 0
 
 
 def _reason(reasons: dict[str, dict[str, float]], hit: Hit) -> dict[str, dict[str, float]]:
@@ -120,7 +117,7 @@ def _reason(reasons: dict[str, dict[str, float]], hit: Hit) -> dict[str, dict[st
     return {"parts": {name: telling[name] for name in order}} if parts else {}
 
 
-def _watch(index: Index, options: argparse.Namespace) -> int:
+def _watch(index: Index, options: argparse.Namespace) -> None:
     import threading
 
     print_remark(translate("Following the files; Ctrl-C ends it."))
@@ -130,7 +127,6 @@ def _watch(index: Index, options: argparse.Namespace) -> int:
         _embed(index)
 
     watch(index, threading.Event(), changed)
-    return 0
 
 
 class _Progress:
@@ -160,7 +156,6 @@ def _parser() -> Parser:
             "nebula index status --json",
         ),
     )
-    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION", parser_class=Parser)
     for name, run, about in (
         ("sync", _sync, translate("bring the index in step with the files")),
         ("status", _status, translate("what is indexed, what waits, what was left out")),
@@ -168,12 +163,11 @@ def _parser() -> Parser:
         ("rebuild", _rebuild, translate("make the index anew; vectors are kept")),
         ("watch", _watch, translate("stay in step until Ctrl-C")),
     ):
-        action = actions.add_parser(name, help=about, description=about)
-        action.set_defaults(run=run)
-        root_option(action)
-        flag(action, "--json", "print JSON")
+        command = parser.add_command(name, about, run)
+        root_option(command)
+        flag(command, "--json", "print JSON")
         if name == "search":
-            _search_options(action)
+            _search_options(command)
     return parser
 
 

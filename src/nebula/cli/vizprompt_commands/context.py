@@ -13,7 +13,7 @@ from nebula.graph.graph import Graph
 from nebula.language import translate
 
 
-def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
+def main(data_dir: str, argv: Sequence[str], prog: str) -> None:
     options = _parser(prog).parse_args(argv)
     if options.budget is not None and options.budget < 1:
         raise UsageError("--budget must be above zero")
@@ -30,7 +30,7 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
         )
     if options.json:
         print_json(preview.to_json())
-        return 0
+        return
     print_line(preview.text)
     figures = {
         "tokens": preview.total_tokens + preview.frame_tokens,
@@ -38,7 +38,6 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
         "count": len(preview.left_out),
     }
     print_remark(translate("about {tokens} of {budget} tokens; nodes left out: {count}", **figures))
-    return 0
 
 
 def _parser(prog: str) -> Parser:

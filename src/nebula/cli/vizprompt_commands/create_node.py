@@ -13,7 +13,7 @@ from nebula.graph.values import DEFAULT_FLOW
 from nebula.language import translate
 
 
-def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
+def main(data_dir: str, argv: Sequence[str], prog: str) -> None:
     options = _parser(prog).parse_args(argv)
     if options.prompt_file == options.response_file == "-":
         raise UsageError("only one of the two texts can come from standard input")
@@ -31,7 +31,6 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
             branch=options.branch,
         )
     print_line(translate("Created node: {id}", id=node.id))
-    return 0
 
 
 def read_text(path: str) -> str:

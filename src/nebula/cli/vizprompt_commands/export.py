@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from nebula.cli.arguments import Parser, flag
 from nebula.cli.printing import fit_to_print, make_room, print_json, print_remark
 from nebula.cli.settings import open_settings
-from nebula.errors import EXIT_OK
 from nebula.exchange.export.excerpt import choose_excerpt, redact_excerpt
 from nebula.exchange.export.markdown import write_markdown
 from nebula.exchange.export.page import write_page
@@ -22,12 +21,12 @@ if TYPE_CHECKING:
     from nebula.config.settings import Settings
 
 
-def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
+def main(data_dir: str, argv: Sequence[str], prog: str) -> None:
     options = export_parser(prog).parse_args(argv)
-    return print_part(data_dir, options, open_settings("vizprompt"))
+    print_part(data_dir, options, open_settings("vizprompt"))
 
 
-def print_part(data_dir: str, options: argparse.Namespace, settings: Settings) -> int:
+def print_part(data_dir: str, options: argparse.Namespace, settings: Settings) -> None:
     with Graph(data_dir) as graph:
         chosen = choose_excerpt(graph, options.part, branch=options.branch)
     excerpt, marks = redact_excerpt(chosen, Redactor(settings.secrets))
@@ -50,7 +49,6 @@ def print_part(data_dir: str, options: argparse.Namespace, settings: Settings) -
                 "Left out, because they cannot be read: {count} turns",
             )
         )
-    return EXIT_OK
 
 
 def export_parser(prog: str) -> Parser:

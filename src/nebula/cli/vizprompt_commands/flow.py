@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from nebula.cli.arguments import Parser, flag
@@ -19,19 +19,18 @@ if TYPE_CHECKING:
     from nebula.graph.graph import Graph
 
 
-def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
+def main(data_dir: str, argv: Sequence[str], prog: str) -> int | None:
     return run_on_graph(_parser(prog), data_dir, argv)
 
 
-def _list(graph: Graph, options: argparse.Namespace) -> int:
+def _list(graph: Graph, options: argparse.Namespace) -> None:
     if options.json:
         print_json([flow.to_json() for flow in graph.list_flows() if options.archived or not flow.archived])
-        return 0
+        return
     print_flows(graph, archived=options.archived)
-    return 0
 
 
-def _create(graph: Graph, options: argparse.Namespace) -> int:
+def _create(graph: Graph, options: argparse.Namespace) -> None:
     try:
         known = graph.get_flow(options.name)
     except NotFound:
@@ -39,14 +38,13 @@ def _create(graph: Graph, options: argparse.Namespace) -> int:
         print_line(translate("Created flow: {id}", id=flow.id))
     else:
         print_line(translate("There is a flow of that name already: {id}", id=known.id))
-    return 0
 
 
-def _show(graph: Graph, options: argparse.Namespace) -> int:
+def _show(graph: Graph, options: argparse.Namespace) -> None:
     flow = find_flow(graph, options.flow)
     if options.json:
         print_json({**flow.to_json(), "map": graph.draw_map(flow.id)})
-        return 0
+        return
     print_line(graph.draw_map(flow.id))
     if options.log:
         for node_id in flow.nodes:
@@ -56,21 +54,18 @@ def _show(graph: Graph, options: argparse.Namespace) -> int:
         print_line()
         for line in legend(graph, flow):
             print_line(line)
-    return 0
 
 
-def _connect(graph: Graph, options: argparse.Namespace) -> int:
+def _connect(graph: Graph, options: argparse.Namespace) -> None:
     source, target = graph.resolve_id(options.source), graph.resolve_id(options.target)
     graph.connect_nodes(source, target, options.branch, flow=_known_flow(graph, options))
     print_line(translate("Connected: {source} → {target}", source=source, target=target))
-    return 0
 
 
-def _disconnect(graph: Graph, options: argparse.Namespace) -> int:
+def _disconnect(graph: Graph, options: argparse.Namespace) -> None:
     source, target = _end(graph, options.source), _end(graph, options.target)
     graph.disconnect_nodes(source, target, flow=_known_flow(graph, options))
     print_line(translate("Disconnected: {source} → {target}", source=source, target=target))
-    return 0
 
 
 def _known_flow(graph: Graph, options: argparse.Namespace) -> str:
@@ -88,17 +83,15 @@ def _end(graph: Graph, name: str) -> str:
         return name
 
 
-def _branch(graph: Graph, options: argparse.Namespace) -> int:
+def _branch(graph: Graph, options: argparse.Namespace) -> None:
     behind, flow = graph.resolve_id(options.node), _known_flow(graph, options)
     node = graph.create_branch(behind, options.name, options.prompt, options.response, flow=flow)
     print_line(translate("Created node: {id}", id=node.id))
-    return 0
 
 
-def _rebuild(graph: Graph, options: argparse.Namespace) -> int:
+def _rebuild(graph: Graph, options: argparse.Namespace) -> None:
     flow = graph.rebuild_flow(_known_flow(graph, options), [graph.resolve_id(each) for each in options.ids])
     print_line(graph.draw_map(flow.id))
-    return 0
 
 
 def _parser(prog: str) -> Parser:
@@ -123,47 +116,39 @@ def _parser(prog: str) -> Parser:
 
 
 def _add_commands(parser: Parser) -> None:
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=Parser)
-
-    def command(name: str, about: str, run: Callable[[Graph, argparse.Namespace], int]) -> argparse.ArgumentParser:
-        added = commands.add_parser(name, help=about, description=about)
-        added.set_defaults(run=run)
-        return added
-
-    listing = command("list", translate("All flows, with their numbers."), _list)
+    listing = parser.add_command("list", "All flows, with their numbers.", _list)
     flag(listing, "--archived", "those that are archived as well")
     flag(listing, "--json", "print them as one JSON list")
 
-    create = command("create", translate("Makes an empty flow, and prints its id."), _create)
+    create = parser.add_command("create", "Makes an empty flow, and prints its id.", _create)
     create.add_argument("name", metavar="NAME", help="name of the flow")
     create.add_argument("--description", metavar="T", default="", help="what it is about")
 
-    show = command("show", translate("Draws the map of a flow."), _show)
+    show = parser.add_command("show", "Draws the map of a flow.", _show)
     show.add_argument("flow", metavar="FLOW", help="name, id or number")
     flag(show, "--nodes", "say what the numbers stand for (a terminal always does)")
     flag(show, "--log", "show every node in full")
     flag(show, "--json", "print the flow as JSON")
 
-    connect = command("connect", translate("Makes DST follow SRC. A circle is refused."), _connect)
-    connect.add_argument("source", metavar="SRC", help="id of the earlier node")
-    connect.add_argument("target", metavar="DST", help="id of the later node")
+    connect = parser.add_command("connect", "Makes DST follow SRC. A circle is refused.", _connect)
+
+    disconnect = parser.add_command(
+        "disconnect", "Takes away the connection from SRC to DST, and nothing else.", _disconnect
+    )
+    for each in (connect, disconnect):
+        each.add_argument("source", metavar="SRC", help="id of the earlier node")
+        each.add_argument("target", metavar="DST", help="id of the later node")
     connect.add_argument("--branch", metavar="NAME", help="name of the branch")
 
-    disconnect = command(
-        "disconnect", translate("Takes away the connection from SRC to DST, and nothing else."), _disconnect
-    )
-    disconnect.add_argument("source", metavar="SRC", help="id of the earlier node")
-    disconnect.add_argument("target", metavar="DST", help="id of the later node")
-
-    branch = command("branch", translate("Begins a branch behind NODE with a new node."), _branch)
+    branch = parser.add_command("branch", "Begins a branch behind NODE with a new node.", _branch)
     branch.add_argument("node", metavar="NODE", help="id of the node to branch from")
     branch.add_argument("name", metavar="NAME", help="name of the branch")
     branch.add_argument("--prompt", metavar="T", default="", help="prompt of the new node")
     branch.add_argument("--response", metavar="T", default="", help="answer of the new node")
 
-    rebuild = command("rebuild", translate("Makes FLOW the chain of exactly these nodes, in this order."), _rebuild)
+    rebuild = parser.add_command("rebuild", "Makes FLOW the chain of exactly these nodes, in this order.", _rebuild)
     rebuild.add_argument("flow", metavar="FLOW", help="name, id or number")
     rebuild.add_argument("ids", metavar="ID", nargs="+", help="node ids")
     for each in (connect, disconnect, branch):
         each.add_argument("--flow", metavar="F", default=DEFAULT_FLOW, help="the flow (default: main)")
-    add_changes(command)
+    add_changes(parser)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from nebula.cli.arguments import flag
+from nebula.cli.arguments import Parser, flag
 from nebula.cli.printing import print_json, print_line
 from nebula.cli.vizprompt_commands.showing import find_flow
 from nebula.graph.values import DEFAULT_FLOW
@@ -15,115 +14,94 @@ from nebula.language import translate
 if TYPE_CHECKING:
     from nebula.graph.graph import Graph
 
-AddCommand = Callable[[str, str, Callable[["Graph", argparse.Namespace], int]], argparse.ArgumentParser]
 
-
-def _rename(graph: Graph, options: argparse.Namespace) -> int:
+def _rename(graph: Graph, options: argparse.Namespace) -> None:
     flow = graph.update_flow(find_flow(graph, options.flow).id, name=options.name)
     print_line(translate("Renamed flow: {name}", name=flow.name))
-    return 0
 
 
-def _delete(graph: Graph, options: argparse.Namespace) -> int:
+def _delete(graph: Graph, options: argparse.Namespace) -> None:
     flow = find_flow(graph, options.flow)
     graph.delete_flow(flow.id)
     print_line(translate("Deleted flow: {name}; its nodes stay (vizprompt node list --outside)", name=flow.name))
-    return 0
 
 
-def _move(graph: Graph, options: argparse.Namespace) -> int:
+def _move(graph: Graph, options: argparse.Namespace) -> None:
     goal, source = find_flow(graph, options.to), find_flow(graph, options.flow)
     moved = graph.move_branch(graph.resolve_id(options.node), goal.id, source.id, copy=options.copy)
     print_line(translate("Nodes put into {flow}: {count}", flow=goal.name, count=len(moved)))
-    return 0
 
 
-def _name(graph: Graph, options: argparse.Namespace) -> int:
+def _name(graph: Graph, options: argparse.Namespace) -> None:
     source, target = graph.resolve_id(options.source), graph.resolve_id(options.target)
     graph.name_branch(source, target, options.name, find_flow(graph, options.flow).id)
     print_line(translate("Named branch: {name}", name=options.name))
-    return 0
 
 
-def _archive(graph: Graph, options: argparse.Namespace) -> int:
+def _archive(graph: Graph, options: argparse.Namespace) -> None:
     flow = graph.update_flow(find_flow(graph, options.flow).id, archived=True)
     print_line(translate("Archived flow: {name} (vizprompt flow unarchive brings it back)", name=flow.name))
-    return 0
 
 
-def _unarchive(graph: Graph, options: argparse.Namespace) -> int:
+def _unarchive(graph: Graph, options: argparse.Namespace) -> None:
     flow = graph.update_flow(find_flow(graph, options.flow).id, archived=False)
     print_line(translate("No longer archived: {name}", name=flow.name))
-    return 0
 
 
-def _nest(graph: Graph, options: argparse.Namespace) -> int:
+def _nest(graph: Graph, options: argparse.Namespace) -> None:
     made = graph.nest_branch(graph.resolve_id(options.node), options.name, find_flow(graph, options.flow).id)
     print_line(translate("Nodes put into {flow}: {count}", flow=made.name, count=len(made.entries)))
-    return 0
 
 
-def _link(graph: Graph, options: argparse.Namespace) -> int:
+def _link(graph: Graph, options: argparse.Namespace) -> None:
     goal = find_flow(graph, options.to) if options.to else None
     graph.link_flow(graph.resolve_id(options.node), goal.id if goal else "", find_flow(graph, options.flow).id)
     print_line(translate("Opens flow: {name}", name=goal.name) if goal else translate("Opens no flow any more."))
-    return 0
 
 
-def _add(graph: Graph, options: argparse.Namespace) -> int:
+def _add(graph: Graph, options: argparse.Namespace) -> None:
     flow = graph.add_node_to_flow(find_flow(graph, options.flow).id, graph.resolve_id(options.node))
     print_line(translate("Nodes put into {flow}: {count}", flow=flow.name, count=1))
-    return 0
 
 
-def _count(graph: Graph, options: argparse.Namespace) -> int:
+def _count(graph: Graph, options: argparse.Namespace) -> None:
     counted = graph.count_flow(find_flow(graph, options.flow).id).to_json()
     if options.json:
         print_json(counted)
-        return 0
+        return
     for name, figure in counted.items():
         shown = ", ".join(f"{key} {count}" for key, count in figure.items()) if isinstance(figure, dict) else figure
         print_line(f"{name:>14}  {shown}")
-    return 0
 
 
-def add_changes(command: AddCommand) -> None:
-    """Add the commands of this module by `command`, which takes name, help and handler."""
-    rename = command("rename", translate("Gives a flow another name."), _rename)
-    rename.add_argument("flow", metavar="FLOW", help="name, id or number")
+def add_changes(parser: Parser) -> None:
+    """Add the commands of this module to those of `vizprompt flow`."""
+    rename = parser.add_command("rename", "Gives a flow another name.", _rename)
+    delete = parser.add_command("delete", "Deletes a flow; its nodes stay.", _delete)
+    archive = parser.add_command("archive", "Keeps a flow, and leaves it out of lists.", _archive)
+    unarchive = parser.add_command("unarchive", "Brings an archived flow back into lists.", _unarchive)
+    for each in (rename, delete, archive, unarchive):
+        each.add_argument("flow", metavar="FLOW", help="name, id or number")
     rename.add_argument("name", metavar="NAME", help="name of the flow")
 
-    delete = command("delete", translate("Deletes a flow; its nodes stay."), _delete)
-    delete.add_argument("flow", metavar="FLOW", help="name, id or number")
-
-    archive = command("archive", translate("Keeps a flow, and leaves it out of lists."), _archive)
-    unarchive = command("unarchive", translate("Brings an archived flow back into lists."), _unarchive)
-    for each in (archive, unarchive):
-        each.add_argument("flow", metavar="FLOW", help="name, id or number")
-
     about = translate("Puts all that follows from NODE alone into a new flow, which NODE opens from then on.")
-    nest = command("nest", about, _nest)
-    nest.add_argument("node", metavar="NODE", help="id of the node")
+    nest = parser.add_command("nest", about, _nest)
+    link = parser.add_command("link", "Makes NODE open the flow TO; without TO it opens none.", _link)
+    add = parser.add_command("add", "Puts a node into a flow, unconnected.", _add)
+    move = parser.add_command("move", "Puts NODE and all that follows from it alone into the flow TO.", _move)
+    for each in (nest, link, add, move):
+        each.add_argument("node", metavar="NODE", help="id of the node")
     nest.add_argument("name", metavar="NAME", help="name of the new flow")
-
-    link = command("link", translate("Makes NODE open the flow TO; without TO it opens none."), _link)
-    link.add_argument("node", metavar="NODE", help="id of the node")
     link.add_argument("to", metavar="TO", nargs="?", default="", help="name, id or number")
-
-    add = command("add", translate("Puts a node into a flow, unconnected."), _add)
-    add.add_argument("node", metavar="NODE", help="id of the node")
-
-    move = command("move", translate("Puts NODE and all that follows from it alone into the flow TO."), _move)
-    move.add_argument("node", metavar="NODE", help="id of the node")
     move.add_argument("to", metavar="TO", help="name, id or number")
     flag(move, "--copy", "let it stay where it is, too")
 
-    name = command("name", translate("Names the branch from SRC to DST; an empty name takes it away."), _name)
+    name = parser.add_command("name", "Names the branch from SRC to DST; an empty name takes it away.", _name)
     name.add_argument("source", metavar="SRC", help="id of the earlier node")
     name.add_argument("target", metavar="DST", help="id of the later node")
     name.add_argument("name", metavar="NAME", help="name of the branch")
 
-    count = command("count", translate("Turns, conversations, tokens, cost, models and tags of a flow."), _count)
+    count = parser.add_command("count", "Turns, conversations, tokens, cost, models and tags of a flow.", _count)
     count.add_argument("flow", metavar="FLOW", nargs="?", default=DEFAULT_FLOW, help="name, id or number")
     flag(count, "--json", "print them as one JSON object")
     for each in (move, name, nest, link, add):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from nebula.cli.arguments import Parser, UsageError, flag
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from nebula.graph.values import Node
 
 
-def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
+def main(data_dir: str, argv: Sequence[str], prog: str) -> int | None:
     return run_on_graph(_parser(prog), data_dir, argv)
 
 
-def _list(graph: Graph, options: argparse.Namespace) -> int:
+def _list(graph: Graph, options: argparse.Namespace) -> None:
     if options.limit is not None and options.limit < 1:
         raise UsageError("--limit must be above zero")
     if options.pinned:
@@ -33,23 +33,21 @@ def _list(graph: Graph, options: argparse.Namespace) -> int:
         nodes = graph.list_nodes_outside()[: options.limit] if options.outside else graph.list_nodes(options.limit)
     if options.json:
         print_json([node.to_json() for node in nodes])
-        return 0
+        return
     shown = graph.shortest_unique_ids([node.id for node in nodes])
     for node in nodes:
         print_line(node_line(node, shown_id=shown[node.id]))
-    return 0
 
 
-def _show(graph: Graph, options: argparse.Namespace) -> int:
+def _show(graph: Graph, options: argparse.Namespace) -> None:
     node = graph.get_node(graph.resolve_id(options.id))
     if options.json:
         print_json(node.to_json())
     else:
         show_node(node)
-    return 0
 
 
-def _edit(graph: Graph, options: argparse.Namespace) -> int:
+def _edit(graph: Graph, options: argparse.Namespace) -> None:
     if all(each is None for each in (options.prompt, options.response, options.tags, options.summary)):
         raise UsageError("say what to change: --prompt, --response, --summary or --tags")
     tags = None if options.tags is None else split_tags(options.tags)
@@ -58,25 +56,21 @@ def _edit(graph: Graph, options: argparse.Namespace) -> int:
     print_line(translate("Updated node: {id}", id=node.id))
     if node.updated:
         print_remark(translate("Its summary is due: run vizprompt build."))
-    return 0
 
 
-def _pin(graph: Graph, options: argparse.Namespace) -> int:
+def _pin(graph: Graph, options: argparse.Namespace) -> None:
     node = graph.update_node(graph.resolve_id(options.id), pinned=True)
     print_line(translate("Pinned node: {id} (vizprompt node list --pinned)", id=node.id))
-    return 0
 
 
-def _unpin(graph: Graph, options: argparse.Namespace) -> int:
+def _unpin(graph: Graph, options: argparse.Namespace) -> None:
     node = graph.update_node(graph.resolve_id(options.id), pinned=False)
     print_line(translate("No longer pinned: {id}", id=node.id))
-    return 0
 
 
-def _note(graph: Graph, options: argparse.Namespace) -> int:
+def _note(graph: Graph, options: argparse.Namespace) -> None:
     node = graph.update_node(graph.resolve_id(options.id), note=options.text)
     print_line(translate("Updated node: {id}", id=node.id))
-    return 0
 
 
 def _delete(graph: Graph, options: argparse.Namespace) -> int:
@@ -114,37 +108,29 @@ def _parser(prog: str) -> Parser:
             "vizprompt node delete ID --yes",
         ),
     )
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=Parser)
-
-    def command(name: str, about: str, run: Callable[[Graph, argparse.Namespace], int]) -> argparse.ArgumentParser:
-        added = commands.add_parser(name, help=about, description=about)
-        if run is not _list:
-            added.add_argument("id", metavar="ID", help="id of the node")
-        added.set_defaults(run=run)
-        return added
-
-    listing = command("list", translate("All nodes, newest first."), _list)
+    listing = parser.add_command("list", "All nodes, newest first.", _list)
     chosen = listing.add_mutually_exclusive_group()
     chosen.add_argument("--outside", action="store_true", help="only those that are in no flow")
     chosen.add_argument("--pinned", action="store_true", help="only those that are pinned")
     listing.add_argument("--limit", metavar="N", type=int, help="at most so many")
     flag(listing, "--json", "print the nodes as one JSON list")
 
-    show = command("show", translate("Shows a node in full."), _show)
-    flag(show, "--json", "print it as JSON")
+    show = parser.add_command("show", "Shows a node in full.", _show)
+    edit = parser.add_command("edit", "Changes what is given. New text makes the summary due.", _edit)
+    pin = parser.add_command("pin", "Marks a node, to be found again.", _pin)
+    unpin = parser.add_command("unpin", "Takes the mark away.", _unpin)
+    note = parser.add_command("note", "Writes a note beside a node; an empty text takes it away.", _note)
+    about = translate("Deletes a node and its connections; its neighbours are not joined.")
+    delete = parser.add_command("delete", about, _delete)
+    for each in (show, edit, pin, unpin, note, delete):
+        each.add_argument("id", metavar="ID", help="id of the node")
 
-    edit = command("edit", translate("Changes what is given. New text makes the summary due."), _edit)
+    flag(show, "--json", "print it as JSON")
     edit.add_argument("--prompt", metavar="T", help="the new prompt")
     edit.add_argument("--response", metavar="T", help="the new answer")
     edit.add_argument("--summary", metavar="T", help="the new summary")
     edit.add_argument("--tags", metavar="a,b", help="the new tags; an empty text removes all")
-
-    command("pin", translate("Marks a node, to be found again."), _pin)
-    command("unpin", translate("Takes the mark away."), _unpin)
-    note = command("note", translate("Writes a note beside a node; an empty text takes it away."), _note)
     note.add_argument("text", metavar="TEXT", help="what to write; no model gets to see it")
-
-    delete = command("delete", translate("Deletes a node and its connections; its neighbours are not joined."), _delete)
     flag(delete, "--branch", "with all nodes that follow from it alone")
     delete.add_argument("--flow", metavar="F", default=DEFAULT_FLOW, help="the flow (default: main)")
     flag(delete, "--yes", "do not ask")

@@ -59,7 +59,7 @@ def _read_options(argv: Sequence[str], prog: str) -> argparse.Namespace:
     return options
 
 
-def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
+def main(data_dir: str, argv: Sequence[str], prog: str) -> None:
     options = _read_options(argv, prog)
     with Graph(data_dir) as graph:
         nodes = graph.search_nodes(
@@ -78,10 +78,9 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
         shown = {} if options.json else graph.shortest_unique_ids([node.id for node in nodes])
     if options.json:
         print_json([node.to_json() for node in nodes])
-        return 0
+        return
     for node in nodes:
         print_line(node_line(node, shown_id=shown[node.id]))
-    return 0
 
 
 def _moment(option: str, text: str | None) -> float | None:

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 COLUMNS = 100
 
 
-def run_on_graph(parser: Parser, data_dir: str, argv: Sequence[str]) -> int:
+def run_on_graph(parser: Parser, data_dir: str, argv: Sequence[str]) -> int | None:
     """Run what the parser chose, on the graph in this folder; what it changes can be undone by a later command."""
     options = parser.parse_args(argv)
-    run: Callable[[Graph, argparse.Namespace], int] = options.run
+    run: Callable[[Graph, argparse.Namespace], int | None] = options.run
 
     with Graph(data_dir) as graph, undoable(graph, parser.prog, argv):
         return run(graph, options)

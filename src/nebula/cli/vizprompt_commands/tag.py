@@ -15,24 +15,22 @@ if TYPE_CHECKING:
     from nebula.graph.graph import Graph
 
 
-def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
+def main(data_dir: str, argv: Sequence[str], prog: str) -> int | None:
     return run_on_graph(_parser(prog), data_dir, argv)
 
 
-def _list(graph: Graph, options: argparse.Namespace) -> int:
+def _list(graph: Graph, options: argparse.Namespace) -> None:
     counts = graph.list_tags()
     if options.json:
         print_json(counts)
-        return 0
+        return
     for tag, count in counts.items():
         print_line(f"{count:6}  #{one_line(tag)}")
-    return 0
 
 
-def _rename(graph: Graph, options: argparse.Namespace) -> int:
+def _rename(graph: Graph, options: argparse.Namespace) -> None:
     changed = graph.rename_tag(*(tag.lstrip("#＃").strip() for tag in (options.old, options.new)))
     print_line(translate("Nodes changed: {count}", count=len(changed)))
-    return 0
 
 
 def _parser(prog: str) -> Parser:
@@ -41,15 +39,11 @@ def _parser(prog: str) -> Parser:
         "Lists tags, and renames or merges them in every node.",
         examples=("vizprompt tag list", "vizprompt tag rename bug defect", 'vizprompt tag rename "old idea" ""'),
     )
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=Parser)
-    about = translate("Every tag, and how many nodes have it.")
-    listing = commands.add_parser("list", help=about, description=about)
+    listing = parser.add_command("list", "Every tag, and how many nodes have it.", _list)
     flag(listing, "--json", "print them as one JSON object")
-    listing.set_defaults(run=_list)
 
     about = translate("Gives OLD the name NEW everywhere; where NEW is a tag already, the two become one.")
-    rename = commands.add_parser("rename", help=about, description=about)
+    rename = parser.add_command("rename", about, _rename)
     rename.add_argument("old", metavar="OLD", help="the tag")
     rename.add_argument("new", metavar="NEW", help="its new name; an empty text takes the tag away")
-    rename.set_defaults(run=_rename)
     return parser

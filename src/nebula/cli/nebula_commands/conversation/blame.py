@@ -26,7 +26,7 @@ PROMPT_COLUMNS = 24
 MODEL_COLUMNS = 16
 
 
-def main(argv: Sequence[str]) -> int:
+def main(argv: Sequence[str]) -> None:
     options = _parser().parse_args(argv)
     root = checked_root(options.root)
     open_settings("nebula", root)  # the user's language
@@ -41,7 +41,7 @@ def main(argv: Sequence[str]) -> int:
         as_json = options.format == "json" or (options.json and options.format == "text")
         if as_json and options.lines is None:
             print_json(blame.told(path, content, options.rev))
-            return 0
+            return
         runs = cut_runs(blame.runs(path, content, options.rev), first, last)
         if options.format == "agent-trace":
             from nebula.blame.exchange.agent_trace import trace_file
@@ -51,7 +51,6 @@ def main(argv: Sequence[str]) -> int:
             print_json([run.to_json() for run in runs])
         else:
             _print_lines(runs, text.split(content), blame.short_ids(run.node_id for run in runs if run.node_id))
-    return 0
 
 
 class _Refused(UsageError):

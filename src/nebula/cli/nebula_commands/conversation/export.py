@@ -10,9 +10,9 @@ from nebula.cli.settings import open_settings
 from nebula.cli.vizprompt_commands.export import export_parser, print_part
 
 
-def main(argv: Sequence[str]) -> int:
+def main(argv: Sequence[str]) -> None:
     parser = export_parser("nebula export")
     root_option(parser)
     options = parser.parse_args(argv)
     root = checked_root(options.root)
-    return print_part(os.path.join(root, ".nebula", "graph"), options, open_settings("nebula", root))
+    print_part(os.path.join(root, ".nebula", "graph"), options, open_settings("nebula", root))

@@ -6,20 +6,21 @@ import os
 from collections.abc import Sequence
 
 from nebula.cli import vizprompt
-from nebula.cli.arguments import Parser, checked_root, command_list, root_option, take_option, unknown_command
+from nebula.cli.arguments import Parser, checked_root, root_option, take_option
 from nebula.cli.nebula_commands.conversation import graph_merge, graph_share
 from nebula.cli.printing import print_line, print_remark
+from nebula.cli.program import Subcommand, list_commands, unknown_command
 from nebula.cli.vizprompt_commands.showing import flow_lines, legend, remark_on_unreadable
 from nebula.graph.graph import Graph
-from nebula.language import Sentence, translate
+from nebula.language import translate
 
 COMMANDS = ("flow", "node", "tag", "undo", "redo", "search", "context", "check", "build")
 """Of those that `vizprompt` has."""
 SHARE = "share"
-SHARE_HELP = Sentence("let git keep the conversation of this project")
+_SHARE = Subcommand(".graph_share", "let git keep the conversation of this project")
 
 
-def main(argv: Sequence[str]) -> int:
+def main(argv: Sequence[str]) -> int | None:
     root, rest = take_option(argv, "--root")
     place = checked_root(root)
     data_dir = os.path.join(place, ".nebula", "graph")
@@ -29,22 +30,23 @@ def main(argv: Sequence[str]) -> int:
     if rest and rest[0] == SHARE:
         return graph_share.main(place, rest[1:])
     if rest and rest[0] in COMMANDS:
-        return vizprompt.run_command(rest[0], data_dir, rest[1:], f"nebula graph {rest[0]}")
+        return vizprompt.run_command(rest[0], rest[1:], data_dir, "nebula graph")
     if rest and not rest[0].startswith("-"):
         raise unknown_command(rest[0], (*COMMANDS, SHARE))
-    listed = {name: vizprompt.COMMANDS[name] for name in COMMANDS} | {SHARE: SHARE_HELP}
+    listed = {name: vizprompt.COMMANDS[name] for name in COMMANDS} | {SHARE: _SHARE}
     parser = Parser(
         "nebula graph",
         "The conversation graph of this project.",
-        epilog=f"{command_list(listed)}\n\n{translate('Without a command: the map of every flow.')}",
+        epilog=f"{list_commands(listed)}\n\n{translate('Without a command: the map of every flow.')}",
         usage="nebula graph [--root DIR] [COMMAND …]",
     )
     root_option(parser)
     parser.parse_args(rest)
-    return _show_maps(data_dir)
+    _show_maps(data_dir)
+    return None
 
 
-def _show_maps(data_dir: str) -> int:
+def _show_maps(data_dir: str) -> None:
     with Graph(data_dir) as graph:
         known = graph.list_flows()
         flows = [flow for flow in known if flow.entries]
@@ -58,4 +60,3 @@ def _show_maps(data_dir: str) -> int:
         unreadable = graph.unreadable_flows()
     if not flows and not unreadable:
         print_remark(translate("The conversation graph is empty so far."))
-    return 0

@@ -17,7 +17,7 @@ from nebula.value import replace
 _UNCUT = 10_000
 
 
-def main(argv: Sequence[str]) -> int:
+def main(argv: Sequence[str]) -> None:
     parser = Parser("nebula sessions", "The sessions of this directory, newest first. `nebula --resume ID` goes on.")
     root_option(parser)
     flag(parser, "--json", "print them as one JSON list")
@@ -26,14 +26,13 @@ def main(argv: Sequence[str]) -> int:
     found = spoken_sessions(settings)
     if options.json:
         print_json([_as_json(info) for info in found])
-        return 0
+        return
     for info in found:
         if sys.stdout.isatty():
             print_line(listed_session(info, shutil.get_terminal_size().columns - 1))
         else:
             # Scripts read this line: the last words stand where they always stood, and --json has all of it.
             print_line(f"{info.id}  {session_line(replace(info, first_prompt='', name=''), _UNCUT)}")
-    return 0
 
 
 def _as_json(info: SessionInfo) -> dict[str, Any]:

@@ -38,20 +38,20 @@ LINE = 200
 """Columns of an entry where nobody asks for all of it and no terminal says how wide it is."""
 
 
-def main(argv: Sequence[str]) -> int:
+def main(argv: Sequence[str]) -> int | None:
     options = _parser().parse_args(argv)
     settings = open_settings("nebula", checked_root(options.root))
-    run: Callable[[Settings, argparse.Namespace], int] = options.run
+    run: Callable[[Settings, argparse.Namespace], int | None] = options.run
     return run(settings, options)
 
 
-def _list(settings: Settings, options: argparse.Namespace) -> int:
+def _list(settings: Settings, options: argparse.Namespace) -> None:
     tasks = read_tasks(settings.root)
     short = short_ids(task.trace_id for task in tasks)
     newest = tasks[::-1][: options.count]
     if options.json:
         print_json([_as_json(task) for task in newest])
-        return 0
+        return
     for task in newest:
         status = task.status or translate("unfinished")
         when = task.started[:19].replace("T", " ")
@@ -59,7 +59,6 @@ def _list(settings: Settings, options: argparse.Namespace) -> int:
         print_line(cut(head + one_line(task.prompt), _columns()))
     if not newest:
         print_remark(translate("There is no task in the trace yet."))
-    return 0
 
 
 def _as_json(task: TaskRecord) -> dict[str, Any]:
@@ -67,20 +66,19 @@ def _as_json(task: TaskRecord) -> dict[str, Any]:
     return {name: getattr(task, name) for name in names}
 
 
-def _show(settings: Settings, options: argparse.Namespace) -> int:
+def _show(settings: Settings, options: argparse.Namespace) -> None:
     trace = find_trace(settings.root, options.id)
     audit = audited(settings.root, trace.trace_id, settings.audit_log) if options.audit else []
     if options.json:
         for event in (*trace.events, *({"type": "audit", **line} for line in audit)):
             print_json(event)
-        return 0
+        return
     _print_head(trace)
     for entry in tell(trace.events, audit):
         _print_entry(entry, options.full)
-    return 0
 
 
-def _export(settings: Settings, options: argparse.Namespace) -> int:
+def _export(settings: Settings, options: argparse.Namespace) -> None:
     """Print one record a turn that wrote lines, the oldest first."""
     if not options.agent_trace:
         raise UsageError("name the form of the records: --agent-trace")
@@ -89,7 +87,6 @@ def _export(settings: Settings, options: argparse.Namespace) -> int:
             since = options.since
             if (since is None or is_since(node.timestamp, since)) and (told := trace_turn(settings.root, node)):
                 print_json(told)
-    return 0
 
 
 def _print_head(trace: TaskTrace) -> None:
@@ -142,7 +139,7 @@ def _copy_of(settings: Settings, trace: TaskTrace, *, keep: bool) -> Iterator[Se
             shutil.rmtree(folder)
 
 
-def _lesson(settings: Settings, options: argparse.Namespace) -> int:
+def _lesson(settings: Settings, options: argparse.Namespace) -> None:
     trace = find_trace(settings.root, options.id)
     with _copy_of(settings, trace, keep=False) as copy:
         steps = asyncio.run(play_lesson(copy, trace))
@@ -150,7 +147,6 @@ def _lesson(settings: Settings, options: argparse.Namespace) -> int:
         print_lesson_json(steps)
     else:
         show_lesson(trace, steps, full=options.full)
-    return 0
 
 
 async def _play(settings: Settings, trace: TaskTrace, options: argparse.Namespace) -> int:
@@ -183,42 +179,35 @@ def _parser() -> Parser:
             "nebula trace lesson",
         ),
     )
-    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION", parser_class=Parser)
-    about = translate("the tasks, the newest first")
-    listing = actions.add_parser("list", help=about, description=about)
-    listing.set_defaults(run=_list)
+    listing = parser.add_command("list", "the tasks, the newest first", _list)
     listing.add_argument("-n", "--count", type=_count, default=SHOWN, metavar="N", help="how many at most")
-    about = translate("what happened in one task, in order, with times")
-    showing = _one_task(actions, "show", about, _show)
+    showing = parser.add_command("show", "what happened in one task, in order, with times", _show)
+    playing = parser.add_command(
+        "replay",
+        "play its model's replies once more, in a throw-away copy of the project as the task found it",
+        _replay,
+    )
+    teaching = parser.add_command(
+        "lesson", "a recorded turn step by step: what the model was sent, what it sent back", _lesson
+    )
+    for command in (showing, playing, teaching):
+        command.add_argument(
+            "id", nargs="?", default="", metavar="ID", help="the beginning of its id (default: the newest task)"
+        )
+        flag(command, "--full", "show every text whole")
     flag(showing, "--audit", "with what the guard wrote down of it")
-    about = translate("play its model's replies once more, in a throw-away copy of the project as the task found it")
-    playing = _one_task(actions, "replay", about, _replay)
     flag(playing, "--keep", "keep the copy to look at")
     flag(playing, "--here", "in the project itself: files are changed, and can be undone")
-    about = translate("a recorded turn step by step: what the model was sent, what it sent back")
-    teaching = _one_task(actions, "lesson", about, _lesson)
-    about = translate("the lines that turns wrote, as records for other tools, one a line")
-    exporting = actions.add_parser("export", help=about, description=about)
-    exporting.set_defaults(run=_export)
+    exporting = parser.add_command(
+        "export", "the lines that turns wrote, as records for other tools, one a line", _export
+    )
     flag(exporting, "--agent-trace", "in the form of Agent Trace 0.1")
-    said = translate("only turns of this day or later")
-    exporting.add_argument("--since", metavar="DATE", type=read_moment, help=said)
+    exporting.add_argument("--since", metavar="DATE", type=read_moment, help="only turns of this day or later")
     root_option(exporting)
-    for action in (listing, showing, playing, teaching):
-        root_option(action)
-        flag(action, "--json", "print JSON")
+    for command in (listing, showing, playing, teaching):
+        root_option(command)
+        flag(command, "--json", "print JSON")
     return parser
-
-
-def _one_task(
-    actions: Any, name: str, about: str, run: Callable[[Settings, argparse.Namespace], int]
-) -> argparse.ArgumentParser:
-    action: argparse.ArgumentParser = actions.add_parser(name, help=about, description=about)
-    action.set_defaults(run=run)
-    said = translate("the beginning of its id (default: the newest task)")
-    action.add_argument("id", nargs="?", default="", metavar="ID", help=said)
-    flag(action, "--full", "show every text whole")
-    return action
 
 
 def _count(text: str) -> int:

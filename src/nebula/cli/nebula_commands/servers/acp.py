@@ -21,10 +21,9 @@ MAX_LINE = 64 * 1024 * 1024
 """An image or an unsaved file may come in one line."""
 
 
-def main(argv: Sequence[str]) -> int:
+def main(argv: Sequence[str]) -> None:
     options = _parser().parse_args(argv)
     asyncio.run(_serve(options))
-    return 0
 
 
 async def _serve(options: argparse.Namespace) -> None:

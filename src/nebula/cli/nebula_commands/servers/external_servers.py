@@ -39,13 +39,19 @@ def main(argv: Sequence[str]) -> int:
     options = _parser(word).parse_args(rest)
     settings = open_settings("nebula mcp", checked_root(options.root), session_overrides(options))
     if word == "add":
-        return _add(settings, options, [*options.command, *behind])
+        _add(settings, options, [*options.command, *behind])
+        return EXIT_OK
     if word == "remove":
-        return _remove(settings, options.name)
+        _remove(settings, options.name)
+        return EXIT_OK
     remark_on_trust("nebula mcp", settings)
-    if word in ("login", "logout"):
-        return (log_in if word == "login" else log_out)(settings, options.name)
-    return _list(settings, options.json) if word == "list" else asyncio.run(_test(settings, options.name))
+    if word == "test":
+        return asyncio.run(_test(settings, options.name))
+    if word == "list":
+        _list(settings, options.json)
+    else:
+        (log_in if word == "login" else log_out)(settings, options.name)
+    return EXIT_OK
 
 
 def _parser(word: str) -> Parser:
@@ -86,7 +92,7 @@ def _parser(word: str) -> Parser:
     return parser
 
 
-def _add(settings: Settings, options: argparse.Namespace, words: list[str]) -> int:
+def _add(settings: Settings, options: argparse.Namespace, words: list[str]) -> None:
     entry = _entry(options, words)
     try:
         mcp_servers({options.name: entry})
@@ -99,7 +105,6 @@ def _add(settings: Settings, options: argparse.Namespace, words: list[str]) -> i
     else:
         print_line(translate("{name} was added to {path}.", name=options.name, path=path))
     print_line(translate("See what it offers: {line}", line=f"nebula mcp test {options.name}"))
-    return EXIT_OK
 
 
 def _entry(options: argparse.Namespace, words: list[str]) -> dict[str, Any]:
@@ -129,14 +134,13 @@ def _pairs(given: Sequence[str], sign: str, option: str) -> dict[str, str]:
     return found
 
 
-def _remove(settings: Settings, name: str) -> int:
+def _remove(settings: Settings, name: str) -> None:
     if not save_server(settings, name, None):
         raise UsageError("there is no server {name} in {path}", name=name, path=short_path(settings.config_path))
     print_line(translate("{name} was removed from {path}.", name=name, path=short_path(settings.config_path)))
-    return EXIT_OK
 
 
-def _list(settings: Settings, as_json: bool) -> int:
+def _list(settings: Settings, as_json: bool) -> None:
     servers = configured_servers(settings, {})
     if as_json:
         print_json(
@@ -153,7 +157,6 @@ def _list(settings: Settings, as_json: bool) -> int:
                 f"{each.name:16} ",
                 one_line(f"{describe_entry(each)}  ({short_path(origin_of_server(settings, each.name))})"),
             )
-    return EXIT_OK
 
 
 async def _test(settings: Settings, name: str | None) -> int:

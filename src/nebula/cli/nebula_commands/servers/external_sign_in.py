@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from nebula.cli.arguments import UsageError
 from nebula.cli.printing import print_line
-from nebula.errors import EXIT_OK
 from nebula.language import translate
 from nebula.stage import one_line
 from nebula.tools.external.configured import configured_servers
@@ -20,21 +19,19 @@ if TYPE_CHECKING:
     from nebula.config import Settings
 
 
-def log_in(settings: Settings, name: str) -> int:
+def log_in(settings: Settings, name: str) -> None:
     """Open the browser where the person agrees, wait for it, and keep what the server gave. Raises SignInFailed."""
     url = _address_of(settings, name)
     asyncio.run(sign_in(settings.home, url, _send_to_browser, _page(name)))
     print_line(translate("Signed in to {name}. See what it offers: {line}", name=name, line=f"nebula mcp test {name}"))
-    return EXIT_OK
 
 
-def log_out(settings: Settings, name: str) -> int:
+def log_out(settings: Settings, name: str) -> None:
     """Forget the tokens of a server."""
     if SignInFile(settings.home, _address_of(settings, name)).forget():
         print_line(translate("The sign-in to {name} is forgotten.", name=name))
     else:
         print_line(translate("Nobody is signed in to {name}.", name=name))
-    return EXIT_OK
 
 
 def _address_of(settings: Settings, name: str) -> str:

@@ -12,7 +12,7 @@ from nebula.cli.printing import print_line
 _SHELLS = ("bash", "zsh", "fish")
 
 
-def main(argv: Sequence[str]) -> int:
+def main(argv: Sequence[str]) -> None:
     parser = Parser(
         "nebula completion",
         "Prints what makes a shell complete nebula, evercontext and vizprompt.",
@@ -26,4 +26,3 @@ def main(argv: Sequence[str]) -> int:
     options = parser.parse_args(argv)
 
     print_line(SHELLS[options.shell](describe_programs()).rstrip())
-    return 0

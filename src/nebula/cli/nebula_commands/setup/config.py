@@ -19,7 +19,7 @@ from nebula.stage import one_line
 WORDS = {"list": "list", "get": "get KEY", "set": "set KEY VALUE", "unset": "unset KEY", "path": "path"}
 
 
-def main(argv: Sequence[str]) -> int:
+def main(argv: Sequence[str]) -> None:
     options = _parser().parse_args(argv)
     _check_words(options)
     settings = open_settings("nebula", checked_root(options.root))
@@ -33,7 +33,6 @@ def main(argv: Sequence[str]) -> int:
         _set(settings, _settable(options.key), options.value)
     else:
         save_choice(settings, **{_settable(options.key): None})
-    return 0
 
 
 def _parser() -> Parser:

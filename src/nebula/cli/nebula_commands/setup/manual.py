@@ -12,7 +12,7 @@ from nebula.cli.printing import print_line
 _PROGRAMS = ("nebula", "evercontext", "vizprompt")
 
 
-def main(argv: Sequence[str]) -> int:
+def main(argv: Sequence[str]) -> None:
     parser = Parser(
         "nebula manual",
         "Prints a manual page, made of the help of every command.",
@@ -30,4 +30,3 @@ def main(argv: Sequence[str]) -> int:
 
     page = next(manual_page(each) for each in describe_programs() if each.path[0] == options.program)
     print_line(page.rstrip())
-    return 0

@@ -18,7 +18,7 @@ from nebula.llm.known_models import PRICES_OF
 from nebula.stage import one_line
 
 
-def main(argv: Sequence[str]) -> int:
+def main(argv: Sequence[str]) -> None:
     parser = Parser(
         "nebula models",
         "The models of the configured providers: context, list prices, and whether they take an effort.",
@@ -40,7 +40,6 @@ def main(argv: Sequence[str]) -> int:
     for provider, answer in listed:
         if isinstance(answer, ModelError):
             print_remark(f"nebula: {provider}: {explain(answer)}")
-    return 0
 
 
 def _facts(provider: str, name: str, told_context: int | None) -> dict[str, Any]:

@@ -21,10 +21,11 @@ def main(argv: Sequence[str]) -> int:
         found = find_skills(replace(settings, trust_extensions=True))
         return _check(found, as_json=options.json)
     remark_on_trust("nebula", settings)
-    return _list(find_skills(settings), as_json=options.json)
+    _list(find_skills(settings), as_json=options.json)
+    return EXIT_OK
 
 
-def _list(found: FoundSkills, *, as_json: bool) -> int:
+def _list(found: FoundSkills, *, as_json: bool) -> None:
     if as_json:
         print_json(
             [
@@ -32,7 +33,7 @@ def _list(found: FoundSkills, *, as_json: bool) -> int:
                 for each in found.skills
             ]
         )
-        return EXIT_OK
+        return
     for skill in found.skills:
         print_item(f"{skill.name}  ", f"{skill.description}  ({short_path(skill.folder)})")
     if not found.skills:
@@ -42,7 +43,6 @@ def _list(found: FoundSkills, *, as_json: bool) -> int:
                 "trusted, a project's .nebula/skills, .agents/skills and .claude/skills."
             )
         )
-    return EXIT_OK
 
 
 def _check(found: FoundSkills, *, as_json: bool) -> int:
