@@ -124,8 +124,9 @@ def root_option(parser: argparse.ArgumentParser) -> None:
 
 
 def app_root_option(parser: argparse.ArgumentParser) -> None:
-    """Add the option of the seed's own commands; see `app_root`."""
-    parser.add_argument("--root", metavar="DIR", help="the project (default: EC_APP_ROOT, else the current directory)")
+    """Add the option of the seed's own commands."""
+    about = translate("the project (default: EC_APP_ROOT, else the current directory)")
+    parser.add_argument("--root", metavar="DIR", default=os.environ.get("EC_APP_ROOT"), help=about)
 
 
 def allow_option(parser: argparse.ArgumentParser) -> None:
@@ -252,10 +253,6 @@ def checked_root(root: str | None) -> str:
     if not os.path.isdir(folder):
         raise UsageError("{root}: there is no such directory", root=root)
     return folder
-
-
-def app_root(root: str | None) -> str:
-    return checked_root(root or os.environ.get("EC_APP_ROOT"))
 
 
 def check_allowed(paths: Sequence[str]) -> None:

@@ -8,10 +8,9 @@ import sys
 from functools import partial
 
 from nebula import __version__
-from nebula.cli.arguments import checked_root
 from nebula.cli.busy import busy
 from nebula.cli.printing import short_path
-from nebula.cli.settings import open_settings, session_overrides
+from nebula.cli.settings import open_project
 from nebula.cli.terminal.commands.sessions import show_resumed
 from nebula.cli.terminal.commands.table import BARE, obey, obey_at_once, slash_words
 from nebula.cli.terminal.dialogs.session_choice import Choice, choose_session, mention_sessions, spoken_sessions
@@ -28,7 +27,7 @@ from nebula.stage import one_line
 
 
 def run_interactive(options: argparse.Namespace) -> int:
-    settings = open_settings("nebula", checked_root(options.root), session_overrides(options))
+    settings = open_project("nebula", options)
     return asyncio.run(_run(new_terminal(options, settings)))
 
 

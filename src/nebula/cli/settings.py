@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from nebula.cli.arguments import checked_root
 from nebula.cli.printing import print_remark, short_path
 from nebula.language import Sentence, explain, translate, use_language
 
@@ -23,6 +24,11 @@ def open_settings(prog: str, root: str | None = None, overrides: Mapping[str, An
 
         print_remark(f"{prog}: {one_line(explain(remark))}")
     return settings
+
+
+def open_project(prog: str, options: argparse.Namespace, **more: Any) -> Settings:
+    """Return the settings of the project that `--root` names, the other options considered."""
+    return open_settings(prog, checked_root(options.root), session_overrides(options) | more)
 
 
 def session_overrides(options: argparse.Namespace) -> dict[str, Any]:

@@ -6,8 +6,8 @@ import argparse
 from collections.abc import Sequence
 
 from nebula.agent.judging import judged_workspace
-from nebula.cli.arguments import Parser, app_root, app_root_option, refuse_open_door, server_options
-from nebula.cli.settings import open_settings
+from nebula.cli.arguments import Parser, app_root_option, refuse_open_door, server_options
+from nebula.cli.settings import open_project
 from nebula.server.gate import body_limit
 from nebula.workspace.audit import AuditLog
 from nebula.workspace.guard.policy import Policy
@@ -18,7 +18,7 @@ DEFAULT_PORT = 8787
 
 def main(argv: Sequence[str]) -> int:
     options = _parser().parse_args(argv)
-    settings = open_settings("evercontext", app_root(options.root), overrides={"token": options.token})
+    settings = open_project("evercontext", options, token=options.token)
 
     from nebula.server.gateway.app import QUICK_LIMIT, create_gateway
     from nebula.server.serving import listen, rules_for, serve

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from nebula.agent.orchestrator.run import run_task
 from nebula.agent.orchestrator.task import TaskRequest
-from nebula.cli.arguments import Parser, UsageError, app_root, flag, number_up_to
+from nebula.cli.arguments import Parser, UsageError, flag, number_up_to
 from nebula.cli.evercontext_commands.plan_file import plan_text
 from nebula.cli.evercontext_commands.run import given_task, task_options
 from nebula.cli.evercontext_commands.task_view import TaskView, plan_lines
 from nebula.cli.headless.run import interruptible
 from nebula.cli.printing import print_json, print_line, print_remark
-from nebula.cli.settings import open_settings
+from nebula.cli.settings import open_project
 from nebula.events import Error, Stamped
 from nebula.language import explain_to, translate
 
@@ -34,8 +34,7 @@ def main(argv: Sequence[str]) -> int:
         raise UsageError('say what to plan: --task "…"')
     if options.output is not None and os.path.exists(options.output):
         raise UsageError("{path} is there already; remove it, or choose another name", path=options.output)
-    root = app_root(options.root)
-    settings = open_settings("evercontext", root, {"planner": options.planner})
+    settings = open_project("evercontext", options, planner=options.planner)
     result = asyncio.run(_plan(settings, options))
     if result.plans:
         _show(result, options)

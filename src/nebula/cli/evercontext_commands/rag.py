@@ -6,8 +6,8 @@ import argparse
 from collections.abc import Sequence
 from functools import partial
 
-from nebula.cli.arguments import Parser, app_root, app_root_option, refuse_open_door, server_options
-from nebula.cli.settings import open_settings
+from nebula.cli.arguments import Parser, app_root_option, refuse_open_door, server_options
+from nebula.cli.settings import open_project
 from nebula.tools.code.code_index import open_index
 from nebula.workspace.audit import AuditLog
 
@@ -16,7 +16,7 @@ DEFAULT_PORT = 8788
 
 def main(argv: Sequence[str]) -> int:
     options = _parser().parse_args(argv)
-    settings = open_settings("evercontext", app_root(options.root), overrides={"token": options.token})
+    settings = open_project("evercontext", options, token=options.token)
 
     from nebula.server.rag.app import create_rag
     from nebula.server.serving import listen, rules_for, serve

@@ -17,7 +17,6 @@ from nebula.cli.arguments import (
     UsageError,
     allow_option,
     answer_options,
-    app_root,
     app_root_option,
     check_allowed,
     flag,
@@ -31,7 +30,7 @@ from nebula.cli.evercontext_commands.task_view import TaskView
 from nebula.cli.headless.faces import chosen_face
 from nebula.cli.headless.run import interruptible
 from nebula.cli.nebula import exit_codes
-from nebula.cli.settings import open_settings, remark_on_trust, said_of_settings
+from nebula.cli.settings import open_project, remark_on_trust, said_of_settings
 from nebula.events import Final, Stamped
 from nebula.files.home import derived_folder
 from nebula.llm.dialect.answer_schema import read_schema
@@ -47,9 +46,7 @@ def main(argv: Sequence[str]) -> int:
     options = _parser().parse_args(argv)
     options.task = given_task(options.task)
     _check(options)
-    root = app_root(options.root)
-    overrides = {"planner": options.planner, "executor": options.executor, "trust": options.trust or None}
-    settings = open_settings("evercontext", root, overrides)
+    settings = open_project("evercontext", options, planner=options.planner, executor=options.executor)
     remark_on_trust("evercontext", settings)
     said = said_of_settings(settings)
     request = _request(options, settings)

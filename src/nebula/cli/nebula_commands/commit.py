@@ -12,9 +12,9 @@ from nebula.agent.assembly import graph_opener
 from nebula.agent.commits.message import propose_message
 from nebula.agent.commits.staged import staged_diff, staged_files, turns_behind
 from nebula.agent.recording.turn_archive import TurnArchive
-from nebula.cli.arguments import Parser, checked_root, flag, root_option
+from nebula.cli.arguments import Parser, flag, root_option
 from nebula.cli.printing import print_line, print_remark, print_words
-from nebula.cli.settings import open_settings
+from nebula.cli.settings import open_project
 from nebula.errors import EXIT_FAILED, EXIT_OK
 from nebula.language import translate, translate_count
 from nebula.llm.choose import choose_model
@@ -42,8 +42,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("-m", "--model", metavar="M", help="model to use; provider/model names the provider, too")
     flag(parser, "--yes", "commit without a question")
     options = parser.parse_args(argv)
-    root = checked_root(options.root)
-    settings = open_settings("nebula", root, {"model": options.model} if options.model else None)
+    settings = open_project("nebula", options)
 
     files = staged_files(settings.root)
     if not files:

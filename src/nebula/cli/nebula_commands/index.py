@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from nebula.cli.arguments import Parser, checked_root, flag, number_up_to, root_option
+from nebula.cli.arguments import Parser, flag, number_up_to, root_option
 from nebula.cli.busy import Busy, busy
 from nebula.cli.printing import print_json, print_line, print_remark
-from nebula.cli.settings import open_settings
+from nebula.cli.settings import open_project
 from nebula.index.errors import IndexFailed
 from nebula.index.in_step.watch import watch
 from nebula.language import Sentence, explain, translate
@@ -28,7 +28,7 @@ MAX_RESULTS = 1_000
 
 def main(argv: Sequence[str]) -> None:
     options = _parser().parse_args(argv)
-    settings = open_settings("nebula", checked_root(options.root))
+    settings = open_project("nebula", options)
     run: Callable[[Index, argparse.Namespace], None] = options.run
 
     with open_index(settings) as index:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from nebula.blame import text
 from nebula.blame.project import ProjectBlame
 from nebula.blame.runs import cut_runs
-from nebula.cli.arguments import Parser, UsageError, checked_root, flag, root_option
+from nebula.cli.arguments import Parser, UsageError, flag, root_option
 from nebula.cli.printing import fit_to_print, make_room, print_json
-from nebula.cli.settings import open_settings
+from nebula.cli.settings import open_project
 from nebula.errors import EXIT_POLICY
 from nebula.language import explain, translate
 from nebula.stage import one_line
@@ -28,8 +28,7 @@ MODEL_COLUMNS = 16
 
 def main(argv: Sequence[str]) -> None:
     options = _parser().parse_args(argv)
-    root = checked_root(options.root)
-    open_settings("nebula", root)  # the user's language
+    root = open_project("nebula", options).root
     with ProjectBlame(root) as blame:
         try:
             path, content = blame.read(_path_below(root, options.file), options.rev)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from nebula.cli.arguments import checked_root, root_option
-from nebula.cli.settings import open_settings
+from nebula.cli.arguments import root_option
+from nebula.cli.settings import open_project
 from nebula.cli.vizprompt_commands.export import export_parser, print_part
 
 
@@ -14,5 +14,5 @@ def main(argv: Sequence[str]) -> None:
     parser = export_parser("nebula export")
     root_option(parser)
     options = parser.parse_args(argv)
-    root = checked_root(options.root)
-    print_part(os.path.join(root, ".nebula", "graph"), options, open_settings("nebula", root))
+    settings = open_project("nebula", options)
+    print_part(os.path.join(settings.root, ".nebula", "graph"), options, settings)

@@ -7,10 +7,10 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from nebula.cli.arguments import Parser, checked_root, flag, root_option
+from nebula.cli.arguments import Parser, flag, root_option
 from nebula.cli.asking import agreed
 from nebula.cli.printing import print_line, print_remark, short_path
-from nebula.cli.settings import open_settings
+from nebula.cli.settings import open_project
 from nebula.config import save_choice
 from nebula.errors import EXIT_OK, EXIT_POLICY
 from nebula.exchange.imports.foreign_settings import AGENTS, ForeignSettings, read_settings_of
@@ -22,9 +22,8 @@ if TYPE_CHECKING:
 
 def main(argv: Sequence[str]) -> int:
     options = _parser().parse_args(argv)
-    root = checked_root(options.root)
-    settings = open_settings("nebula", root)
-    found = read_settings_of(options.agent, root)
+    settings = open_project("nebula", options)
+    found = read_settings_of(options.agent, settings.root)
     instructions = os.path.join(settings.home, "AGENTS.md")
     choices = _new_choices(found, settings)
     words = found.instructions if not os.path.lexists(instructions) else ""

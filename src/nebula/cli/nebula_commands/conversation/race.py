@@ -25,23 +25,23 @@ from nebula.cli.arguments import (
 def main(argv: Sequence[str]) -> int:
     options = _parser().parse_args(argv)
     check_allowed(options.allow)
-    root = checked_root(options.root)
+    checked_root(options.root)
     with HostProcess(ATTEMPT) as host:
-        return _run(options, root, host)
+        return _run(options, host)
 
 
-def _run(options: Namespace, root: str, host: HostProcess) -> int:
+def _run(options: Namespace, host: HostProcess) -> int:
     import asyncio  # all of this while the other process loads what the tries need
 
     from nebula.agent.race.entrants import name_entrants
     from nebula.cli.headless.prompt import read_prompt
     from nebula.cli.race.run import make_wish, run_race
-    from nebula.cli.settings import open_settings, session_overrides
+    from nebula.cli.settings import open_project
 
     tries = name_entrants(options.tries, options.models.split(",") if options.models is not None else None)
     _check_take(options, len(tries))
     prompt, _ = read_prompt(options.task)
-    settings = open_settings("nebula", root, session_overrides(options))
+    settings = open_project("nebula", options)
     return asyncio.run(run_race(options, settings, make_wish(options, prompt), host))
 
 

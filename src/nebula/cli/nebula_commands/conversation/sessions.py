@@ -7,9 +7,9 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from nebula.cli.arguments import Parser, checked_root, flag, root_option
+from nebula.cli.arguments import Parser, flag, root_option
 from nebula.cli.printing import print_json, print_line
-from nebula.cli.settings import open_settings
+from nebula.cli.settings import open_project
 from nebula.cli.terminal.dialogs.session_choice import listed_session, session_line, spoken_sessions
 from nebula.memory.sessions import SessionInfo
 from nebula.value import replace
@@ -22,7 +22,7 @@ def main(argv: Sequence[str]) -> None:
     root_option(parser)
     flag(parser, "--json", "print them as one JSON list")
     options = parser.parse_args(argv)
-    settings = open_settings("nebula", checked_root(options.root))
+    settings = open_project("nebula", options)
     found = spoken_sessions(settings)
     if options.json:
         print_json([_as_json(info) for info in found])

@@ -10,10 +10,10 @@ from nebula.agent.assembly import graph_opener
 from nebula.agent.judging import judged
 from nebula.agent.race.take import CannotTake, TakenSet, Wanted, take_tries
 from nebula.agent.recording.turn_archive import TurnArchive
-from nebula.cli.arguments import Parser, allow_option, check_allowed, checked_root, flag, root_option
+from nebula.cli.arguments import Parser, allow_option, check_allowed, flag, root_option
 from nebula.cli.printing import print_json, print_remark
 from nebula.cli.race.taking import ask_at_terminal, report_taken, take_exit_code
-from nebula.cli.settings import open_settings
+from nebula.cli.settings import open_project
 from nebula.config import Settings
 from nebula.errors import EXIT_POLICY
 from nebula.graph.errors import GraphError
@@ -31,7 +31,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--output-format", choices=("text", "json"), default="text", help="how to print it")
     options = parser.parse_args(argv)
     check_allowed(options.allow)
-    settings = open_settings("nebula", checked_root(options.root))
+    settings = open_project("nebula", options)
     archive = TurnArchive(graph_opener(settings), read_only=True)
     try:
         wanted = find_wanted(archive, options.nodes)

@@ -19,11 +19,11 @@ from nebula.agent.traces.replay import replay, settings_of_copy
 from nebula.agent.traces.story import StoryEntry, tell
 from nebula.blame.exchange.agent_trace import trace_turn
 from nebula.blame.project import ProjectBlame
-from nebula.cli.arguments import Parser, UsageError, checked_root, flag, root_option
+from nebula.cli.arguments import Parser, UsageError, flag, root_option
 from nebula.cli.figures.kpi import read_moment
 from nebula.cli.nebula_commands.conversation.trace_lesson import print_lesson_json, show_lesson
 from nebula.cli.printing import print_json, print_line, print_remark
-from nebula.cli.settings import open_settings
+from nebula.cli.settings import open_project
 from nebula.cli.terminal.output.width import cut, pad
 from nebula.config import Settings
 from nebula.errors import EXIT_FAILED
@@ -40,7 +40,7 @@ LINE = 200
 
 def main(argv: Sequence[str]) -> int | None:
     options = _parser().parse_args(argv)
-    settings = open_settings("nebula", checked_root(options.root))
+    settings = open_project("nebula", options)
     run: Callable[[Settings, argparse.Namespace], int | None] = options.run
     return run(settings, options)
 

@@ -8,11 +8,11 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from nebula.cli.arguments import Parser, UsageError, checked_root, flag, repeatable, root_option, trust_option
+from nebula.cli.arguments import Parser, UsageError, flag, repeatable, root_option, trust_option
 from nebula.cli.busy import busy
 from nebula.cli.nebula_commands.servers.external_sign_in import log_in, log_out
 from nebula.cli.printing import print_item, print_json, print_line, short_path
-from nebula.cli.settings import open_settings, remark_on_trust, session_overrides
+from nebula.cli.settings import open_project, remark_on_trust
 from nebula.config.checks import mcp_servers
 from nebula.config.errors import ConfigError
 from nebula.config.user_file import save_server
@@ -37,7 +37,7 @@ def main(argv: Sequence[str]) -> int:
         at = rest.index("--")
         rest, behind = rest[:at], rest[at + 1 :]
     options = _parser(word).parse_args(rest)
-    settings = open_settings("nebula mcp", checked_root(options.root), session_overrides(options))
+    settings = open_project("nebula mcp", options)
     if word == "add":
         _add(settings, options, [*options.command, *behind])
         return EXIT_OK

@@ -9,7 +9,6 @@ from nebula.cli.arguments import (
     Parser,
     allow_option,
     check_allowed,
-    checked_root,
     flag,
     host_option,
     model_options,
@@ -17,7 +16,7 @@ from nebula.cli.arguments import (
     root_option,
     token_option,
 )
-from nebula.cli.settings import open_settings
+from nebula.cli.settings import open_project
 
 
 def main(argv: Sequence[str]) -> int:
@@ -27,9 +26,7 @@ def main(argv: Sequence[str]) -> int:
         return servers_main(argv)
     options = _parser().parse_args(argv)
     check_allowed(options.allow)
-    root = checked_root(options.root)
-    overrides = {"token": options.token, "model": options.model, "provider": options.provider}
-    settings = open_settings("nebula", root, overrides)
+    settings = open_project("nebula", options, token=options.token)
     from nebula.cli.nebula_commands.servers.mcp_serving import serve_here, serve_http
 
     return serve_here(options, settings) if options.http is None else serve_http(options, settings)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from nebula.cli.arguments import (
     Parser,
     UsageError,
-    checked_root,
     flag,
     model_options,
     refuse_open_door,
@@ -19,7 +18,7 @@ from nebula.cli.arguments import (
     trust_option,
 )
 from nebula.cli.printing import print_remark
-from nebula.cli.settings import open_settings, remark_on_trust, session_overrides
+from nebula.cli.settings import open_project, remark_on_trust
 from nebula.graph.graph import Graph
 from nebula.language import explain, translate
 from nebula.server.conversation.protocol import MAX_RECEIVED
@@ -45,14 +44,13 @@ def main(argv: Sequence[str]) -> int:
     root_option(parser)
     trust_option(parser)
     options = parser.parse_args(argv)
-    root = checked_root(options.root)
-    settings = open_settings("nebula", root, session_overrides(options))
+    settings = open_project("nebula", options)
     token = _token(options, settings)
 
     from nebula.server.conversation.app import AGENT_MODES
 
     remark_on_trust("nebula serve", settings)
-    for remark in prepare_state_folder(root).remarks:
+    for remark in prepare_state_folder(settings.root).remarks:
         print_remark(f"nebula serve: {explain(remark)}")
     graph = Graph(os.path.join(settings.state_dir, "graph"))
     return serve_conversation(options, settings, token, graph, AgentTurns(settings, graph), AGENT_MODES)

@@ -6,9 +6,9 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
-from nebula.cli.arguments import Parser, UsageError, checked_root, flag, root_option
+from nebula.cli.arguments import Parser, UsageError, flag, root_option
 from nebula.cli.printing import print_json, print_line
-from nebula.cli.settings import open_settings, origin_of, shown_origin
+from nebula.cli.settings import open_project, origin_of, shown_origin
 from nebula.cli.terminal.output.width import pad
 from nebula.config import ConfigError, Settings, save_choice
 from nebula.config.settings import NOBODY, TABLE
@@ -22,7 +22,7 @@ WORDS = {"list": "list", "get": "get KEY", "set": "set KEY VALUE", "unset": "uns
 def main(argv: Sequence[str]) -> None:
     options = _parser().parse_args(argv)
     _check_words(options)
-    settings = open_settings("nebula", checked_root(options.root))
+    settings = open_project("nebula", options)
     if options.action == "path":
         print_line(settings.config_path)
     elif options.action == "list":

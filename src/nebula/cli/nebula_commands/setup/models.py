@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-from nebula.cli.arguments import Parser, checked_root, flag, root_option
+from nebula.cli.arguments import Parser, flag, root_option
 from nebula.cli.printing import print_json, print_line, print_remark
-from nebula.cli.settings import open_settings
+from nebula.cli.settings import open_project
 from nebula.cli.terminal.output.width import display_width, pad
 from nebula.language import explain, translate
 from nebula.llm.catalog import context_length, known_model, price_of
@@ -26,7 +26,7 @@ def main(argv: Sequence[str]) -> None:
     root_option(parser)
     flag(parser, "--json", "print them as one JSON list")
     options = parser.parse_args(argv)
-    settings = open_settings("nebula", checked_root(options.root))
+    settings = open_project("nebula", options)
     listed = asyncio.run(list_models(settings))
     found = [_facts(info.provider, info.name, info.context_length) for info in offered_models(listed)]
     if options.json:

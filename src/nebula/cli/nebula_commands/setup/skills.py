@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nebula.cli.arguments import Parser, checked_root, flag, root_option, trust_option
+from nebula.cli.arguments import Parser, flag, root_option, trust_option
 from nebula.cli.printing import print_item, print_json, print_line, print_remark, short_path
-from nebula.cli.settings import open_settings, remark_on_trust
+from nebula.cli.settings import open_project, remark_on_trust
 from nebula.errors import EXIT_FAILED, EXIT_OK
 from nebula.extensions.skills import FoundSkills, find_skills
 from nebula.language import explain, translate
@@ -15,8 +15,7 @@ from nebula.value import replace
 
 def main(argv: Sequence[str]) -> int:
     options = _parser().parse_args(argv)
-    root = checked_root(options.root)
-    settings = open_settings("nebula", root, {"trust": options.trust or None})
+    settings = open_project("nebula", options)
     if options.action == "check":  # looks at all of them; nothing of a skill is used by that
         found = find_skills(replace(settings, trust_extensions=True))
         return _check(found, as_json=options.json)
