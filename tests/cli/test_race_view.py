@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from nebula.agent.batch.outcome import TaskOutcome
 from nebula.agent.race.outcome import TryOutcome
 from nebula.agent.race.take import TakenSet
 from nebula.cli.evercontext_commands.batch_view import BatchView
-from nebula.cli.race.progress import RaceProgress
+from nebula.cli.race.progress import TryLine
 from nebula.cli.race.taking import report_taken
 from nebula.cli.race.view import reasons, result_table
 from nebula.events import Final, Stamped
@@ -42,9 +43,9 @@ def test_ids_of_tries_are_as_short_as_everywhere(tmp_path: Path) -> None:
 
 def test_what_is_said_of_tries_and_tasks_is_in_the_language_of_the_user(capsys: pytest.CaptureFixture[str]):
     use_language("ja")
-    progress = RaceProgress("lines")
-    progress.hear(1, Stamped(Final("Done.", "ok", 0), "t1", "", 1, ""))
-    assert progress.line_of(1).endswith(" · 0 秒")
+    line = TryLine(1, started=time.monotonic())
+    line.read(Stamped(Final("Done.", "ok", 0), "t1", "", 1, ""))
+    assert line.shown.endswith(" · 0 秒")
     refused = PathRefused("{path}: is a device, pipe or socket, not a file.", path="a")
     report_taken(TakenSet(left_out=(refused,)))
     BatchView(1, 0).ended(TaskOutcome("b", "", "", seconds=0.5))

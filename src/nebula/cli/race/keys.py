@@ -1,4 +1,4 @@
-"""Keys during a race: Esc ends all tries, `stop 2` and Enter ends one."""
+"""Keys during `nebula race`: Esc ends all tries, `stop 2` and Enter ends one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 import sys
 import termios
 import tty
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from nebula.agent.race.race import Race
@@ -17,16 +17,25 @@ ESCAPE = b"\x1b"
 _DELETE = (b"\x7f", b"\x08")
 
 
-@contextmanager
-def reading_keys(race: Race, show: Callable[[str], None]) -> Iterator[None]:
-    """Read single keys from the terminal for the length of the block; `show` is handed what is typed so far."""
-    loop, handle = asyncio.get_running_loop(), sys.stdin.fileno()
-    before = termios.tcgetattr(handle)
-    typed = ""
+class RaceKeys:
+    """Reads single keys from the terminal for the length of a block."""
 
-    def read() -> None:
-        nonlocal typed
-        keys = os.read(handle, 1024)
+    def __init__(self) -> None:
+        self.typed = ""
+
+    @contextmanager
+    def reading(self, race: Race) -> Iterator[None]:
+        loop, handle = asyncio.get_running_loop(), sys.stdin.fileno()
+        before = termios.tcgetattr(handle)
+        tty.setcbreak(handle)
+        loop.add_reader(handle, lambda: self._take(os.read(handle, 1024), race))
+        try:
+            yield
+        finally:
+            loop.remove_reader(handle)
+            termios.tcsetattr(handle, termios.TCSADRAIN, before)
+
+    def _take(self, keys: bytes, race: Race) -> None:
         if keys in (b"", ESCAPE):
             race.stop()
             return
@@ -34,21 +43,12 @@ def reading_keys(race: Race, show: Callable[[str], None]) -> Iterator[None]:
             return  # an arrow, or the like
         for each in keys.decode("utf-8", "replace"):
             if each in "\r\n":
-                stop_named(race, typed)
-                typed = ""
+                stop_named(race, self.typed)
+                self.typed = ""
             elif each.encode() in _DELETE:
-                typed = typed[:-1]
+                self.typed = self.typed[:-1]
             elif each.isprintable():
-                typed += each
-        show(typed)
-
-    tty.setcbreak(handle)
-    loop.add_reader(handle, read)
-    try:
-        yield
-    finally:
-        loop.remove_reader(handle)
-        termios.tcsetattr(handle, termios.TCSADRAIN, before)
+                self.typed += each
 
 
 def stop_named(race: Race, line: str) -> bool:

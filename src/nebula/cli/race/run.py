@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from nebula.agent.judging import judged
@@ -17,12 +19,14 @@ from nebula.agent.race.race import Race
 from nebula.agent.race.take import TakenSet, Wanted, take_tries
 from nebula.cli.busy import busy
 from nebula.cli.headless.run import interruptible
-from nebula.cli.printing import print_json, print_line, print_remark, print_words
+from nebula.cli.printing import make_room, print_json, print_line, print_remark, print_words
 from nebula.cli.race.comparison import show_comparison
-from nebula.cli.race.progress import RaceProgress
+from nebula.cli.race.keys import RaceKeys
+from nebula.cli.race.progress import RaceLines
 from nebula.cli.race.taking import ask_at_terminal, offer_at_terminal, report_taken, take_exit_code
 from nebula.cli.race.view import reasons, result_table
 from nebula.cli.settings import remark_on_trust, session_overrides
+from nebula.cli.terminal.output.screen import screen_on
 from nebula.config import Settings
 from nebula.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_POLICY
 from nebula.events import Stamped, new_trace_id, now
@@ -32,22 +36,48 @@ from nebula.tools.approval import allow_all
 from nebula.workspace.errors import RefusedByHook
 
 
+class _RaceOutput:
+    """The race as the command line shows it: lines, every event as JSON, or nothing before its end."""
+
+    def __init__(self, output_format: str) -> None:
+        self._format = output_format
+        self._screen = screen_on(sys.stderr)
+        self._keys = RaceKeys()
+        ways = translate("Esc ends all · stop N ends one")
+        self._lines = RaceLines(self._screen, lambda: self._keys.typed, ways)
+
+    def hear(self, number: int, stamped: Stamped) -> None:
+        if self._format == "text":
+            self._lines.hear(number, stamped)
+        elif self._format == "stream-json":
+            print_json(stamped.to_json())
+
+    def remark(self, sentence: Sentence) -> None:
+        make_room()
+        self._screen.line(f"nebula: {explain(sentence)}")
+
+    @contextmanager
+    def shown(self, race: Race) -> Iterator[None]:
+        """Show the race for the length of the block; at a terminal Esc ends all tries, `stop 2` and Enter one."""
+        if self._format != "text":
+            yield
+            return
+        has_keys = self._screen.capable and sys.stdin.isatty()
+        with self._keys.reading(race) if has_keys else nullcontext(), self._lines.shown():
+            yield
+
+
 async def run_race(options: argparse.Namespace, settings: Settings, wish: RaceWish, host: HostProcess) -> int:
     """Run a race to its end, in the places that `host` makes; return the exit code."""
     remark_on_trust("nebula", settings)
-    show = RaceProgress(options.output_format)
-
-    def remark(sentence: Sentence) -> None:
-        show.remark(f"nebula: {explain(sentence)}")
-
+    output = _RaceOutput(options.output_format)
     with busy(Sentence("copying the project")):
-        race = await prepare_race(settings, wish, show.hear, remark, host=host)
+        race = await prepare_race(settings, wish, output.hear, output.remark, host=host)
     try:
-        with interruptible(settings, _ignore), show.watching(race):
+        with interruptible(settings, _ignore), output.shown(race):
             task = asyncio.current_task()
             tries = await race.run()
             interrupted = task is not None and task.cancelling() > 0
-        show.end()
         code = EXIT_OK if any(each.final.status == "ok" for each in tries) else EXIT_FAILED
         if interrupted:
             code = EXIT_INTERRUPTED

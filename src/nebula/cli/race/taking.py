@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from nebula.agent.judging import judged
 from nebula.agent.race.outcome import TryOutcome
@@ -29,22 +29,24 @@ async def ask_at_terminal(question: Approval) -> Decision:
     return Decision(agrees(await asyncio.to_thread(sys.stdin.readline)))
 
 
-def report_taken(done: TakenSet) -> None:
-    """Say what was taken and what was not."""
-    for remark in done.remarks:
-        print_remark(f"nebula: {explain(remark)}")
-    if not done.decision.allowed:
-        print_remark(translate("nebula: Nothing was taken."))
-    for each in done.applied:
-        print_remark(f"{each.path} (+{each.added} −{each.removed})")
+def describe_taken(done: TakenSet) -> Iterator[tuple[str, str]]:
+    """Yield what was taken and what was not, line by line, each with its style: yellow for what was not."""
+    yield from ((explain(each), "yellow") for each in done.remarks)
+    if done.decision.allowed:
+        yield from ((f"{each.path} (+{each.added} −{each.removed})", "") for each in done.applied)
+        if not done.applied and done.is_whole:
+            yield translate("The project has all of it already."), ""
     if done.conflicts:
         paths = ", ".join(done.conflicts)
-        said = translate("Left out, because it changed in the project meanwhile: {paths}.", paths=paths)
-        print_remark(f"nebula: {said}")
-    for problem in done.left_out:
-        print_remark(f"nebula: {explain(problem)}")
-    if done.decision.allowed and not done.applied and done.is_whole:
-        print_line(translate("The project has all of it already."))
+        yield translate("Left out, because it changed in the project meanwhile: {paths}.", paths=paths), "yellow"
+    yield from ((explain(each), "yellow") for each in done.left_out)
+
+
+def report_taken(done: TakenSet) -> None:
+    for line, style in describe_taken(done):
+        print_remark(f"nebula: {line}" if style else line)
+    if not done.decision.allowed:
+        print_remark(translate("nebula: Nothing was taken."))
 
 
 def take_exit_code(done: TakenSet) -> int:

@@ -13,9 +13,7 @@ from nebula.cli.terminal.commands.command import SessionCommand
 from nebula.cli.terminal.input.contract import agreed
 from nebula.cli.terminal.output.diff_view import show_diff
 from nebula.cli.terminal.turns import take_turn
-from nebula.errors import NebulaError
-from nebula.language import explain, translate
-from nebula.stage import one_line
+from nebula.language import translate
 
 if TYPE_CHECKING:
     from nebula.cli.terminal.terminal_session import TerminalSession
@@ -41,16 +39,12 @@ def wanted_line(text: str) -> str:
 async def remember(terminal: TerminalSession, text: str) -> None:
     """Add a line to AGENTS.md, once it was shown and agreed to."""
     workspace = terminal.session.project.workspace
-    try:
-        planned = await asyncio.to_thread(plan_line, workspace, text)
-        show_diff(terminal.screen, planned.diff)
-        if not await agreed(terminal.input, translate("Add this to {path}? (y/N): ", path=PATH)):
-            terminal.screen.line(translate("Nothing was written."), "dim")
-            return
-        group = await asyncio.to_thread(write_line, workspace, planned, judge_of(terminal.session.settings))
-    except NebulaError as problem:
-        terminal.screen.line(one_line(explain(problem)), "yellow")
+    planned = await asyncio.to_thread(plan_line, workspace, text)
+    show_diff(terminal.screen, planned.diff)
+    if not await agreed(terminal.input, translate("Add this to {path}? (y/N): ", path=PATH)):
+        terminal.screen.line(translate("Nothing was written."), "dim")
         return
+    group = await asyncio.to_thread(write_line, workspace, planned, judge_of(terminal.session.settings))
     terminal.session.turn_ids.add(group)
     terminal.forks.files_changed()
     terminal.screen.line(

@@ -8,10 +8,10 @@ from collections.abc import Coroutine, Mapping
 from typing import TYPE_CHECKING, Any
 
 from nebula.attachments import Attachment
-from nebula.cli.terminal.input.contract import OWN_COMMAND, Watch
+from nebula.cli.terminal.input.contract import OWN_COMMAND
 from nebula.cli.terminal.output.live_line import LiveLine
 from nebula.events import Approval, Event, Notice, new_trace_id
-from nebula.language import Sentence, explain, translate, translate_count
+from nebula.language import Sentence, translate, translate_count
 from nebula.messages import AssistantToolUse, Json
 from nebula.stage import one_line
 from nebula.tools.contract import Call, CancelledLate, Outcome
@@ -90,7 +90,7 @@ class _Watcher:
             self.finish()
         elif isinstance(event, Notice):
             self._live.lower()
-            self._terminal.screen.line(one_line(explain(event.sentence)), "yellow")
+            self._terminal.warn(event.sentence)
 
     def finish(self) -> None:
         """Show the last line, which nothing ended; a question may follow, and the live line makes way for it."""
@@ -119,18 +119,14 @@ async def _run_to_its_end(
     terminal: TerminalSession, work: Coroutine[Any, Any, Outcome], live: LiveLine
 ) -> Outcome | None:
     """Return what came of the command; None where Ctrl-C or Esc stopped it before anything was changed."""
-    task: asyncio.Task[Outcome] = asyncio.create_task(work)
-    terminal.work = task
     try:
-        with terminal.input.watching(Watch(terminal.interrupt, terminal.toggle_backstage)):
-            return await task
+        return await terminal.carry_out(work)
     except CancelledLate as late:
         return late.outcome
     except asyncio.CancelledError:
         return None
     finally:
         live.lower()
-        terminal.work = None
 
 
 def _has_network(terminal: TerminalSession) -> bool:
@@ -150,7 +146,7 @@ def _conclude(terminal: TerminalSession, outcome: Outcome, report: Mapping[str, 
     """Show how the command ended, and what becomes of what it said."""
     screen = terminal.screen
     if outcome.problem is not None:
-        screen.line(one_line(explain(outcome.problem)), "yellow")
+        terminal.warn(outcome.problem)
     if "exit_code" not in report:  # it was not run; the sentence says why
         if "error" in report:
             screen.line(one_line(str(report["error"])), "yellow")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from nebula.cli.terminal.commands.command import SessionCommand
 from nebula.cli.terminal.turns import take_turn
-from nebula.language import explain, translate
+from nebula.language import translate
 from nebula.messages import strip_hidden_characters
 from nebula.stage import neutralise, one_line
 
@@ -45,7 +45,7 @@ async def _restart(terminal: TerminalSession, servers: ExternalServers, name: st
         starting = translate("starting MCP server {names}", names=one_line(connection.server.name))
         terminal.screen.line(starting, "dim")
         for problem in await servers.restart(connection):
-            terminal.screen.line(one_line(explain(problem)), "yellow")
+            terminal.warn(problem)
         _show_one(terminal, connection)
 
 
@@ -71,7 +71,7 @@ async def send_server_prompt(terminal: TerminalSession, text: str) -> bool:
     if servers is None or "__" not in word:
         return False
     for problem in await servers.open():
-        terminal.screen.line(one_line(explain(problem)), "yellow")
+        terminal.warn(problem)
     prompt = servers.prompts().get(word)
     if prompt is None:
         return False

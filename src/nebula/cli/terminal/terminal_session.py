@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Coroutine, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from nebula.agent.assembly import open_session
 from nebula.cli.busy import busy
 from nebula.cli.terminal.dialogs.approval import TerminalApprover
 from nebula.cli.terminal.forks import Forks
+from nebula.cli.terminal.input.contract import Watch
 from nebula.cli.terminal.input.paste import Pastes
 from nebula.cli.terminal.input.typed_ahead import TypedAhead
 from nebula.cli.terminal.output.screen import Screen
 from nebula.cli.terminal.usage_report import TurnUsage, remembered
 from nebula.config import Settings
+from nebula.errors import NebulaError
 from nebula.language import Sentence, explain, translate
 from nebula.llm.catalog import short_name
 from nebula.stage import StageOptions, one_line
@@ -36,6 +38,9 @@ if TYPE_CHECKING:
     from nebula.workspace.file_history import FilePlan
 
     TakeTurn = Callable[[str, Sequence[Attachment]], Awaitable[Final]]
+
+
+T = TypeVar("T")
 
 
 class TerminalSession:
@@ -154,6 +159,19 @@ class TerminalSession:
     def interrupt(self) -> None:
         if self.work is not None:
             self.work.cancel()
+
+    async def carry_out(self, work: Coroutine[Any, Any, T], keys: Watch | None = None) -> T:
+        """Return what comes of the work. Meanwhile keys go to `keys`, by default so that Ctrl-C and Esc cancel it."""
+        task: asyncio.Task[T] = asyncio.create_task(work)
+        self.work = task
+        try:
+            with self.input.watching(keys or Watch(self.interrupt, self.toggle_backstage)):
+                return await task
+        finally:
+            self.work = None
+
+    def warn(self, problem: Sentence | NebulaError) -> None:
+        self.screen.line(one_line(explain(problem)), "yellow")
 
     def stop(self) -> None:
         """Somebody wants the program gone: the turn ends properly, and with it the program."""

@@ -14,7 +14,6 @@ from nebula.cli.terminal.output.turn_view import TurnView
 from nebula.cli.terminal.usage_report import TurnUsage
 from nebula.events import Message, Usage
 from nebula.language import explain, translate
-from nebula.stage import one_line
 
 if TYPE_CHECKING:
     from nebula.attachments import Attachment
@@ -47,27 +46,24 @@ async def _take_turn_here(terminal: TerminalSession, prompt: str, attachments: S
     terminal.screen.line()
     pasted, problems = terminal.pastes.attachments(prompt)
     for problem in problems:
-        terminal.screen.line(one_line(explain(problem)), "yellow")
+        terminal.warn(problem)
     warming = _warm_up(terminal)
     attached = [*attachments, *(each for each in pasted if each not in attachments)]
     steering = terminal.typed.take_steering
     readers = [view.read, _count_tokens(terminal)]
     turn = terminal.session.turn(prompt, readers, attachments=attached, steering=steering, watchers=[view.read])
-    task = asyncio.create_task(turn)
-    terminal.work = task
+    keys = terminal.interrupt, terminal.toggle_backstage, terminal.typed.steer, terminal.obey_at_once
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, terminal.stop)
     try:
-        keys = terminal.interrupt, terminal.toggle_backstage, terminal.typed.steer, terminal.obey_at_once
-        with terminal.input.watching(Watch(*keys)):
-            return await task
+        return await terminal.carry_out(turn, Watch(*keys))
     finally:
         for number in (signal.SIGTERM, signal.SIGHUP):
             loop.remove_signal_handler(number)
         view.end()
         terminal.typed.turn_over()
-        terminal.work = terminal.running_usage = None
+        terminal.running_usage = None
         await warming
 
 

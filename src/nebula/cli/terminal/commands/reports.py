@@ -14,7 +14,7 @@ from nebula.cli.terminal.output.width import cut, pad
 from nebula.cli.terminal.usage_report import TurnUsage, by_model, total
 from nebula.events import Usage
 from nebula.graph.tokens import estimate_tokens
-from nebula.language import explain, translate, translate_count
+from nebula.language import translate, translate_count
 from nebula.llm.catalog import cost as price
 from nebula.llm.catalog import short_name
 from nebula.stage import one_line
@@ -111,7 +111,7 @@ async def compact(terminal: TerminalSession, argument: str = "") -> None:
     """Makes the summaries that are missing; Ctrl-C stops that, and what was made is kept."""
     count = await waiting(terminal, terminal.session.compact(argument), translate("writing summaries"))
     for sentence in terminal.session.remarks.take():
-        terminal.screen.line(one_line(explain(sentence)), "yellow")
+        terminal.warn(sentence)
     if count is None:
         terminal.screen.line(translate("Stopped; the turns go on as before."), "yellow")
         return

@@ -31,7 +31,7 @@ from nebula.cli.terminal.servers import MCP, send_server_prompt
 from nebula.cli.terminal.turns import take_turn
 from nebula.errors import NebulaError
 from nebula.extensions.commands import expand_typed, find_commands, is_command_word
-from nebula.language import explain, translate
+from nebula.language import translate
 from nebula.stage import one_line
 from nebula.tools.approval import agrees
 
@@ -128,26 +128,22 @@ def command_words() -> frozenset[str]:
 
 async def obey(terminal: TerminalSession, text: str) -> None:
     """One line of the user: a command, a shell line, a word about the plan on the table, or a prompt."""
+    try:
+        await _obey(terminal, text)
+    except NebulaError as problem:  # what cannot be done does not end the session
+        terminal.warn(problem)
+
+
+async def _obey(terminal: TerminalSession, text: str) -> None:
     if not text.strip():
         return
     found = find(text)
     if found is not None:
-        command, argument = found
-        if argument and command.alone:
-            said = translate("/{name} takes nothing behind it; nothing was done.", name=command.name)
-            terminal.screen.line(said, "yellow")
-            return
-        if "\n" in text.strip():  # lines that waited come back together when a turn is interrupted
-            terminal.screen.line(translate("/{name} takes one line; nothing was done.", name=command.name), "yellow")
-            return
-        try:
-            await command.run(terminal, argument)
-        except NebulaError as problem:  # what a command cannot do does not end the session
-            terminal.screen.line(one_line(explain(problem)), "yellow")
+        await _run(terminal, *found, is_one_line="\n" not in text.strip())
     elif (prompt := prompt_of_file(terminal, text)) is not None:
         await take_turn(terminal, prompt)
     elif is_command_word(text):
-        if not await _is_server_prompt(terminal, text):
+        if not await send_server_prompt(terminal, text):
             terminal.screen.line(unknown(text.split(None, 1)[0]), "yellow")
     elif terminal.plan_offered and (agrees(text) or text.strip().lower() == "accept"):
         await plans.accept(terminal, "")
@@ -159,33 +155,26 @@ async def obey(terminal: TerminalSession, text: str) -> None:
         await take_turn(terminal, text.strip())
 
 
+async def _run(terminal: TerminalSession, command: SessionCommand, argument: str, *, is_one_line: bool) -> None:
+    if argument and command.alone:
+        said = translate("/{name} takes nothing behind it; nothing was done.", name=command.name)
+        terminal.screen.line(said, "yellow")
+    elif not is_one_line:  # lines that waited come back together when a turn is interrupted
+        terminal.screen.line(translate("/{name} takes one line; nothing was done.", name=command.name), "yellow")
+    else:
+        await command.run(terminal, argument)
+
+
 def obey_at_once(terminal: TerminalSession, text: str) -> bool:
     """Carry out a line typed while a turn runs and return True, where it is a command that only tells."""
     found = find(text.strip())
     if found is None or not found[0].at_once or found[1]:
         return False
-    command, _ = found
     terminal.screen.line(f"› {text.strip()}", "bold")
-    telling = asyncio.create_task(_tell(terminal, command))
+    telling = asyncio.create_task(obey(terminal, text.strip()))
     terminal.telling.add(telling)
     telling.add_done_callback(terminal.telling.discard)
     return True
-
-
-async def _tell(terminal: TerminalSession, command: SessionCommand) -> None:
-    try:
-        await command.run(terminal, "")
-    except NebulaError as problem:
-        terminal.screen.line(one_line(explain(problem)), "yellow")
-
-
-async def _is_server_prompt(terminal: TerminalSession, text: str) -> bool:
-    """Send the prompt of an MCP server that `text` names; return whether it names one."""
-    try:
-        return await send_server_prompt(terminal, text)
-    except NebulaError as problem:
-        terminal.screen.line(one_line(explain(problem)), "yellow")
-        return True
 
 
 def unknown(word: str) -> str:
@@ -217,7 +206,7 @@ def prompt_of_file(terminal: TerminalSession, text: str) -> str | None:
     try:
         return expand_typed(terminal.settings, text)
     except NebulaError as problem:
-        terminal.screen.line(one_line(explain(problem)), "yellow")
+        terminal.warn(problem)
         return None
 
 

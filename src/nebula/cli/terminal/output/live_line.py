@@ -8,7 +8,6 @@ from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from nebula.cli.terminal.input.contract import Watch
 from nebula.cli.terminal.input.typed_ahead import STEERED
 from nebula.cli.terminal.output.screen import Screen
 from nebula.cli.terminal.output.width import display_width, tail
@@ -146,13 +145,9 @@ async def waiting(terminal: TerminalSession, work: Coroutine[Any, Any, T], doing
     """Return the result of the work, with a live line meanwhile; None where Ctrl-C or Esc stopped it."""
     live = LiveLine(terminal.screen, terminal.typed.shown)
     live.raise_(doing=doing)
-    task = asyncio.create_task(work)
-    terminal.work = task
     try:
-        with terminal.input.watching(Watch(terminal.interrupt, terminal.toggle_backstage)):
-            return await task
+        return await terminal.carry_out(work)
     except asyncio.CancelledError:
         return None
     finally:
         live.lower()
-        terminal.work = None
