@@ -111,9 +111,9 @@ def error_names() -> frozenset[str]:
 HELP = {
     "Parser": (1, "about"),
     "add_argument": (9, "help"),
-    "flag": (2, ""),
-    "repeatable": (3, ""),
-    "reference_option": (1, ""),
+    "add_flag": (1, ""),
+    "add_repeatable": (2, ""),
+    "add_references": (0, ""),
     "add_command": (1, ""),
     "Subcommand": (1, ""),
 }

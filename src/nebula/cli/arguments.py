@@ -89,6 +89,75 @@ class Parser(argparse.ArgumentParser):
         added.set_defaults(run=run)
         return added
 
+    def add_flag(self, name: str, about: str) -> None:
+        self.add_argument(name, action="store_true", help=about)
+
+    def add_repeatable(self, name: str, metavar: str, about: str, *, dest: str | None = None) -> None:
+        self.add_argument(name, dest=dest, metavar=metavar, action="append", default=[], help=about)
+
+    def add_root(self) -> None:
+        self.add_argument("--root", metavar="DIR", help="the project (default: the current directory)")
+
+    def add_app_root(self) -> None:
+        """Add the option of the seed's own commands."""
+        about = translate("the project (default: EC_APP_ROOT, else the current directory)")
+        self.add_argument("--root", metavar="DIR", default=os.environ.get("EC_APP_ROOT"), help=about)
+
+    def add_allow(self) -> None:
+        self.add_repeatable("--allow", "PATH", "allow one secret or control file by name (repeatable)")
+
+    def add_model(self) -> None:
+        self.add_argument("-m", "--model", metavar="M", help="model to use; provider/model names the provider, too")
+        self.add_argument("--provider", choices=PROVIDERS, help="provider to use")
+
+    def add_server(self, default_port: int) -> None:
+        """Add the options that say where a server listens and whom it lets in."""
+        self.add_host()
+        about = translate("0 takes any free one (default: {port})", port=default_port)
+        self.add_argument("--port", type=port_number, default=default_port, metavar="N", help=about)
+        self.add_token()
+        self.add_repeatable(
+            "--allow-host",
+            "NAME",
+            "a name clients may call this machine by, when listening on all addresses (repeatable)",
+        )
+
+    def add_host(self) -> None:
+        self.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="where to listen (default: 127.0.0.1)")
+
+    def add_token(self) -> None:
+        self.add_argument(
+            "--token", metavar="T", help="what clients must show; EC_TOKEN keeps it out of the process list"
+        )
+
+    def add_network(self) -> None:
+        self.add_flag(
+            "--allow-network", "let commands that ask for the network have it, this machine's own servers included"
+        )
+
+    def add_trust(self) -> None:
+        self.add_flag("--trust", "let this project's configured checks, MCP servers, skills and commands be used")
+
+    def add_references(self, about: str, metavar: str = "ID|#TAG") -> None:
+        self.add_repeatable("--ref", metavar, about, dest="references")
+
+    def add_version(self) -> None:
+        self.add_flag("--version", "print the version and end")
+
+    def add_answer(self) -> None:
+        """Add the options that say what becomes of the answer."""
+        self.add_argument("--output-last-message", metavar="FILE", help="write the answer into this file, too")
+        self.add_argument(
+            "--output-schema", metavar="FILE", help="the answer is JSON of the schema in this file, or exit code 3"
+        )
+
+    def add_limits(self) -> None:
+        """Add the limits of a task."""
+        rounds = number_up_to(1_000_000)
+        self.add_argument("--max-rounds", type=rounds, metavar="N", help="model calls that a task may make")
+        self.add_argument("--timeout", type=positive_number, metavar="S", help="seconds that a task may take")
+        self.add_argument("--max-cost", type=positive_number, metavar="USD", help="dollars that a task may cost")
+
     def _add_action(self, action: _Action) -> _Action:
         if action.help:
             action.help = translate(action.help)
@@ -109,86 +178,6 @@ class Parser(argparse.ArgumentParser):
         raise UsageError("{message} (see {prog} --help)", message=message, prog=self.prog)
 
 
-def flag(parser: argparse.ArgumentParser, name: str, about: str) -> None:
-    parser.add_argument(name, action="store_true", help=about)
-
-
-def repeatable(
-    parser: argparse.ArgumentParser, name: str, metavar: str, about: str, *, dest: str | None = None
-) -> None:
-    parser.add_argument(name, dest=dest, metavar=metavar, action="append", default=[], help=about)
-
-
-def root_option(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--root", metavar="DIR", help="the project (default: the current directory)")
-
-
-def app_root_option(parser: argparse.ArgumentParser) -> None:
-    """Add the option of the seed's own commands."""
-    about = translate("the project (default: EC_APP_ROOT, else the current directory)")
-    parser.add_argument("--root", metavar="DIR", default=os.environ.get("EC_APP_ROOT"), help=about)
-
-
-def allow_option(parser: argparse.ArgumentParser) -> None:
-    repeatable(parser, "--allow", "PATH", "allow one secret or control file by name (repeatable)")
-
-
-def model_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-m", "--model", metavar="M", help="model to use; provider/model names the provider, too")
-    parser.add_argument("--provider", choices=PROVIDERS, help="provider to use")
-
-
-def host_option(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="where to listen (default: 127.0.0.1)")
-
-
-def port_option(parser: argparse.ArgumentParser, default: int) -> None:
-    parser.add_argument(
-        "--port",
-        type=port_number,
-        default=default,
-        metavar="N",
-        help=translate("0 takes any free one (default: {port})", port=default),
-    )
-
-
-def server_options(parser: argparse.ArgumentParser, default_port: int) -> None:
-    """Add the options that say where a server listens and whom it lets in."""
-    host_option(parser)
-    port_option(parser, default_port)
-    token_option(parser)
-    repeatable(
-        parser,
-        "--allow-host",
-        "NAME",
-        "a name clients may call this machine by, when listening on all addresses (repeatable)",
-    )
-
-
-def token_option(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--token", metavar="T", help="what clients must show; EC_TOKEN keeps it out of the process list"
-    )
-
-
-def network_option(parser: argparse.ArgumentParser) -> None:
-    flag(
-        parser, "--allow-network", "let commands that ask for the network have it, this machine's own servers included"
-    )
-
-
-def trust_option(parser: argparse.ArgumentParser) -> None:
-    flag(parser, "--trust", "let this project's configured checks, MCP servers, skills and commands be used")
-
-
-def reference_option(parser: argparse.ArgumentParser, about: str, metavar: str = "ID|#TAG") -> None:
-    repeatable(parser, "--ref", metavar, about, dest="references")
-
-
-def version_option(parser: argparse.ArgumentParser) -> None:
-    flag(parser, "--version", "print the version and end")
-
-
 def port_number(text: str) -> int:
     if not text.isdecimal() or int(text) > 65535:
         raise argparse.ArgumentTypeError(translate("expected a number from 0 to 65535"))
@@ -204,27 +193,10 @@ def number_up_to(most: int) -> Callable[[str], int]:
     return read
 
 
-def answer_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say what becomes of the answer."""
-    parser.add_argument("--output-last-message", metavar="FILE", help="write the answer into this file, too")
-    parser.add_argument(
-        "--output-schema", metavar="FILE", help="the answer is JSON of the schema in this file, or exit code 3"
-    )
-
-
 def write_last_message(path: str | None, text: str) -> None:
     if path:
         with open(path, "w", encoding="utf-8", errors="replace", newline="") as file:
             file.write(text)
-
-
-def limit_options(parser: argparse.ArgumentParser) -> None:
-    """Add the limits of a task."""
-    parser.add_argument(
-        "--max-rounds", type=number_up_to(1_000_000), metavar="N", help="model calls that a task may make"
-    )
-    parser.add_argument("--timeout", type=positive_number, metavar="S", help="seconds that a task may take")
-    parser.add_argument("--max-cost", type=positive_number, metavar="USD", help="dollars that a task may cost")
 
 
 def positive_number(text: str) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nebula.cli.arguments import Parser, version_option
+from nebula.cli.arguments import Parser
 from nebula.cli.error_boundary import error_boundary
 from nebula.cli.nebula import exit_codes
 from nebula.cli.program import Subcommand, list_commands, run_words
@@ -37,5 +37,5 @@ def make_parser() -> Parser:
         epilog=f"{list_commands(COMMANDS)}\n\n{exit_codes()}",
         usage="evercontext COMMAND [options]",
     )
-    version_option(parser)
+    parser.add_version()
     return parser

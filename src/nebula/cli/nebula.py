@@ -7,21 +7,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 
 from nebula import __version__
-from nebula.cli.arguments import (
-    Parser,
-    UsageError,
-    allow_option,
-    answer_options,
-    check_allowed,
-    flag,
-    model_options,
-    network_option,
-    reference_option,
-    repeatable,
-    root_option,
-    trust_option,
-    version_option,
-)
+from nebula.cli.arguments import Parser, UsageError, check_allowed
 from nebula.cli.busy import busy
 from nebula.cli.error_boundary import error_boundary
 from nebula.cli.printing import print_line
@@ -139,15 +125,15 @@ def make_parser() -> Parser:
         default="text",
         help="what -p prints (default: text)",
     )
-    answer_options(parser)
-    flag(parser, "--partial", "with stream-json: also what goes on (activity) and text while it is written (delta)")
-    model_options(parser)
+    parser.add_answer()
+    parser.add_flag("--partial", "with stream-json: also what goes on (activity) and text while it is written (delta)")
+    parser.add_model()
     _permission_options(parser)
     _session_options(parser)
     _node_options(parser)
-    root_option(parser)
-    flag(parser, "--backstage", "show the tools at work (on stderr with -p)")
-    version_option(parser)
+    parser.add_root()
+    parser.add_flag("--backstage", "show the tools at work (on stderr with -p)")
+    parser.add_version()
     return parser
 
 
@@ -155,10 +141,10 @@ def _permission_options(parser: Parser) -> None:
     parser.add_argument(
         "--mode", choices=("plan", "agent"), help="plan only looks and plans; agent (default) also writes"
     )
-    flag(parser, "--yes", "allow ordinary writes without asking")
-    allow_option(parser)
-    network_option(parser)
-    trust_option(parser)
+    parser.add_flag("--yes", "allow ordinary writes without asking")
+    parser.add_allow()
+    parser.add_network()
+    parser.add_trust()
 
 
 def _session_options(parser: Parser) -> None:
@@ -183,23 +169,20 @@ def _session_options(parser: Parser) -> None:
 
 
 def _node_options(parser: Parser) -> None:
-    repeatable(
-        parser,
+    parser.add_repeatable(
         "--from",
         "NODE",
         "continue from a node of the conversation graph (repeatable: merge)",
         dest="from_nodes",
     )
-    flag(
-        parser,
+    parser.add_flag(
         "--with-files",
         "with -p and --from: put the files back as that turn left them, too; what changes is shown first",
     )
-    reference_option(
-        parser, "with -p: show the model this node, or those with this tag, too (repeatable)", metavar="NODE|#TAG"
+    parser.add_references(
+        "with -p: show the model this node, or those with this tag, too (repeatable)", metavar="NODE|#TAG"
     )
-    repeatable(
-        parser,
+    parser.add_repeatable(
         "--image",
         "FILE",
         "with -p: send this image with the task, where the model takes images (repeatable)",

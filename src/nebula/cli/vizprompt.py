@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from functools import partial
 
-from nebula.cli.arguments import Parser, UsageError, take_option, version_option
+from nebula.cli.arguments import Parser, UsageError, take_option
 from nebula.cli.error_boundary import error_boundary
 from nebula.cli.program import Subcommand, list_commands, run_words
 from nebula.language import translate
@@ -75,5 +75,5 @@ def make_parser() -> Parser:
         metavar="DIR",
         help=translate("where the graph lies (default: ./{folder})", folder=DEFAULT_DATA_DIR),
     )
-    version_option(parser)
+    parser.add_version()
     return parser

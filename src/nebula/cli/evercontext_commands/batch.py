@@ -20,16 +20,7 @@ from nebula.agent.batch.task_file import BadTaskFile, read_task_file
 from nebula.agent.orchestrator.limits import TaskLimits
 from nebula.agent.orchestrator.models import GEMINI_COMMAND
 from nebula.agent.race.entrants import BadRace, check_model
-from nebula.cli.arguments import (
-    Parser,
-    UsageError,
-    checked_root,
-    flag,
-    limit_options,
-    network_option,
-    number_up_to,
-    positive_number,
-)
+from nebula.cli.arguments import Parser, UsageError, checked_root, number_up_to, positive_number
 from nebula.cli.evercontext_commands.batch_compare import compare_results
 from nebula.cli.evercontext_commands.batch_view import BatchView, print_scores, print_table
 from nebula.cli.printing import print_json, print_remark
@@ -178,14 +169,14 @@ def _parser() -> Parser:
         "--models", metavar="A,B", help="do every task with each of these models, and print how each did"
     )
     _report_options(parser)
-    limit_options(parser)
+    parser.add_limits()
     parser.add_argument("--max-total-cost", type=positive_number, metavar="USD", help="dollars that all tasks may cost")
-    network_option(parser)
+    parser.add_network()
     parser.add_argument("--compare", nargs=2, metavar="DIR", help="print what differs between two folders of results")
-    flag(parser, "--again", "run again what failed")
-    flag(parser, "--keep", "keep the projects as the tasks left them in work/ of the results")
-    flag(parser, "--trust", "let the projects' own checks run")
-    flag(parser, "--json", "print JSON")
+    parser.add_flag("--again", "run again what failed")
+    parser.add_flag("--keep", "keep the projects as the tasks left them in work/ of the results")
+    parser.add_flag("--trust", "let the projects' own checks run")
+    parser.add_flag("--json", "print JSON")
     return parser
 
 

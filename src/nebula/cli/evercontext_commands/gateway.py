@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 
 from nebula.agent.judging import judged_workspace
-from nebula.cli.arguments import Parser, app_root_option, refuse_open_door, server_options
+from nebula.cli.arguments import Parser, refuse_open_door
 from nebula.cli.settings import open_project
 from nebula.server.gate import body_limit
 from nebula.workspace.audit import AuditLog
@@ -33,7 +32,7 @@ def main(argv: Sequence[str]) -> int:
     return serve(app, listener)
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser() -> Parser:
     parser = Parser(
         "evercontext gateway",
         (
@@ -41,6 +40,6 @@ def _parser() -> argparse.ArgumentParser:
             "Allowed file kinds, size and audit log are set by EC_ALLOW_EXT, EC_MAX_BYTES and EC_AUDIT_LOG."
         ),
     )
-    app_root_option(parser)
-    server_options(parser, DEFAULT_PORT)
+    parser.add_app_root()
+    parser.add_server(DEFAULT_PORT)
     return parser

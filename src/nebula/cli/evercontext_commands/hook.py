@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from nebula.blame.exchange.notes import note_commit
-from nebula.cli.arguments import Parser, checked_root, flag, root_option
+from nebula.cli.arguments import Parser, checked_root
 from nebula.cli.printing import print_line, print_remark
 from nebula.errors import NebulaError
 from nebula.index.in_step.hook import install, put_hook, take_hook, uninstall
@@ -67,6 +67,6 @@ def _parser() -> Parser:
         ),
     )
     parser.add_argument("action", choices=ACTIONS, help="what to do")
-    flag(parser, "--notes", "with install: also note which lines of a commit turns wrote (refs/notes/ai)")
-    root_option(parser)
+    parser.add_flag("--notes", "with install: also note which lines of a commit turns wrote (refs/notes/ai)")
+    parser.add_root()
     return parser

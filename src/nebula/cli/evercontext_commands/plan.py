@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from nebula.agent.orchestrator.run import run_task
 from nebula.agent.orchestrator.task import TaskRequest
-from nebula.cli.arguments import Parser, UsageError, flag, number_up_to
+from nebula.cli.arguments import Parser, UsageError, number_up_to
 from nebula.cli.evercontext_commands.plan_file import plan_text
 from nebula.cli.evercontext_commands.run import given_task, task_options
 from nebula.cli.evercontext_commands.task_view import TaskView, plan_lines
@@ -77,7 +77,7 @@ def _show(result: TaskResult, options: argparse.Namespace) -> None:
         print_line(translate("{share} % of {count} plans agree", share=share, count=options.repeat))
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser() -> Parser:
     parser = Parser(
         "evercontext plan",
         (
@@ -99,5 +99,5 @@ def _parser() -> argparse.ArgumentParser:
         help="how many times to plan, to compare the plans (default: 1)",
     )
     parser.add_argument("-o", "--output", metavar="FILE", help="write the plan to a new file")
-    flag(parser, "--json", "print the plans and the figure as JSON")
+    parser.add_flag("--json", "print the plans and the figure as JSON")
     return parser

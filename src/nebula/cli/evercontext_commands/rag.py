@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from functools import partial
 
-from nebula.cli.arguments import Parser, app_root_option, refuse_open_door, server_options
+from nebula.cli.arguments import Parser, refuse_open_door
 from nebula.cli.settings import open_project
 from nebula.tools.code.code_index import open_index
 from nebula.workspace.audit import AuditLog
@@ -28,7 +27,7 @@ def main(argv: Sequence[str]) -> int:
     return serve(create_rag(partial(open_index, settings), rules, audit), listener)
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser() -> Parser:
     parser = Parser(
         "evercontext rag",
         (
@@ -36,6 +35,6 @@ def _parser() -> argparse.ArgumentParser:
             "It is built on the first start, follows commits, and lies in ~/.nebula, or in the database EC_INDEX_URL."
         ),
     )
-    app_root_option(parser)
-    server_options(parser, DEFAULT_PORT)
+    parser.add_app_root()
+    parser.add_server(DEFAULT_PORT)
     return parser

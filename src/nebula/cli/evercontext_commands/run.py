@@ -12,18 +12,7 @@ from nebula.agent.orchestrator.limits import TaskLimits
 from nebula.agent.orchestrator.run import run_task
 from nebula.agent.orchestrator.task import TaskRequest
 from nebula.agent.plan.kept_plans import find_plan
-from nebula.cli.arguments import (
-    Parser,
-    UsageError,
-    allow_option,
-    answer_options,
-    app_root_option,
-    check_allowed,
-    flag,
-    limit_options,
-    number_up_to,
-    write_last_message,
-)
+from nebula.cli.arguments import Parser, UsageError, check_allowed, number_up_to, write_last_message
 from nebula.cli.evercontext_commands.checks import confirmed_checks
 from nebula.cli.evercontext_commands.plan_file import read_plan_file
 from nebula.cli.evercontext_commands.task_view import TaskView
@@ -104,7 +93,7 @@ def _resumed(request: TaskRequest, trace_id: str, settings: Settings) -> TaskReq
     return replace(request, prompt=kept.task, plan=kept.plan, done=kept.done, resumes=kept.trace_id)
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser() -> Parser:
     parser = Parser(
         "evercontext run",
         (
@@ -123,9 +112,9 @@ def _parser() -> argparse.ArgumentParser:
     task_options(parser)
     parser.add_argument("--executor", metavar="M", help="model that carries the steps out")
     plan_options(parser)
-    flag(parser, "--dry-run", "write nothing; show the plan and the changes it would make")
-    flag(parser, "--rollback", "if the task fails, put every file back as it was")
-    flag(parser, "--replan", "if a step fails for good, ask the planner once more with what happened")
+    parser.add_flag("--dry-run", "write nothing; show the plan and the changes it would make")
+    parser.add_flag("--rollback", "if the task fails, put every file back as it was")
+    parser.add_flag("--replan", "if a step fails for good, ask the planner once more with what happened")
     parser.add_argument(
         "--parallel",
         type=number_up_to(MOST_PARALLEL),
@@ -133,10 +122,10 @@ def _parser() -> argparse.ArgumentParser:
         metavar="N",
         help="how many steps that do not depend on each other run at a time (default: 1)",
     )
-    flag(parser, "--trust", "let the project's own checks run")
-    answer_options(parser)
-    allow_option(parser)
-    limit_options(parser)
+    parser.add_flag("--trust", "let the project's own checks run")
+    parser.add_answer()
+    parser.add_allow()
+    parser.add_limits()
     formats = parser.add_mutually_exclusive_group()
     formats.add_argument(
         "--output-format",
@@ -150,14 +139,14 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def task_options(parser: argparse.ArgumentParser) -> None:
+def task_options(parser: Parser) -> None:
     """Add the options that say what is done, where, and by whom."""
     parser.add_argument("--task", metavar="T", help="what to do, in words ('-': standard input)")
-    app_root_option(parser)
+    parser.add_app_root()
     parser.add_argument("--planner", metavar="M", help="model that plans; gemini-cli is the `gemini` command")
 
 
-def plan_options(parser: argparse.ArgumentParser) -> None:
+def plan_options(parser: Parser) -> None:
     parser.add_argument("--plan", metavar="FILE", help="carry out the plan in this file ('-': standard input)")
     parser.add_argument(
         "--resume-plan",

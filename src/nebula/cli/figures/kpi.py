@@ -10,7 +10,7 @@ from functools import partial
 from nebula.agent.figures.gather import TracedTasks, flows_of, gather, known_projects
 from nebula.agent.figures.kpis import BY, figures_json, kpis, raced_models, spending
 from nebula.agent.figures.surviving import TurnLinesCount, count_lines, sum_lines, surviving_json
-from nebula.cli.arguments import Parser, UsageError, checked_root, flag
+from nebula.cli.arguments import Parser, UsageError, checked_root
 from nebula.cli.figures.tables import measure_rows, spending_rows, table
 from nebula.cli.printing import print_json, print_line, print_remark
 from nebula.cli.settings import open_settings
@@ -109,7 +109,7 @@ def _parser(prog: str) -> Parser:
     parser.add_argument(
         "--root", metavar="DIR", action="append", help="a project (repeatable; default: the current directory)"
     )
-    flag(parser, "--all", "every project in which you have had a session or a task, too")
+    parser.add_flag("--all", "every project in which you have had a session or a task, too")
     parser.add_argument("--since", metavar="DATE", type=read_moment, help="only tasks that began on this day or later")
     parser.add_argument(
         "--by",
@@ -118,7 +118,7 @@ def _parser(prog: str) -> Parser:
         default=["model"],
         help=translate("split tokens and cost by {kinds} (default: model)", kinds=", ".join(BY)),
     )
-    flag(parser, "--json", "print JSON")
+    parser.add_flag("--json", "print JSON")
     return parser
 
 

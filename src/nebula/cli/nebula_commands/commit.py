@@ -12,7 +12,7 @@ from nebula.agent.assembly import graph_opener
 from nebula.agent.commits.message import propose_message
 from nebula.agent.commits.staged import staged_diff, staged_files, turns_behind
 from nebula.agent.recording.turn_archive import TurnArchive
-from nebula.cli.arguments import Parser, flag, root_option
+from nebula.cli.arguments import Parser
 from nebula.cli.printing import print_line, print_remark, print_words
 from nebula.cli.settings import open_project
 from nebula.errors import EXIT_FAILED, EXIT_OK
@@ -38,9 +38,9 @@ def main(argv: Sequence[str]) -> int:
             "with your hooks; nothing is added to the message. Without a terminal and --yes it is only printed."
         ),
     )
-    root_option(parser)
+    parser.add_root()
     parser.add_argument("-m", "--model", metavar="M", help="model to use; provider/model names the provider, too")
-    flag(parser, "--yes", "commit without a question")
+    parser.add_flag("--yes", "commit without a question")
     options = parser.parse_args(argv)
     settings = open_project("nebula", options)
 

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from importlib.resources import as_file, files
 from typing import Any
 
-from nebula.cli.arguments import Parser, flag
+from nebula.cli.arguments import Parser
 from nebula.cli.interactive import new_terminal
 from nebula.cli.printing import print_remark
 from nebula.cli.settings import open_settings
@@ -33,8 +33,8 @@ from nebula.value import replace
 
 def main(argv: Sequence[str]) -> int:
     parser = Parser("nebula demo", "Plays a recorded conversation through the real agent on a small sample project.")
-    flag(parser, "--auto", "answer every question with yes, and end by itself")
-    flag(parser, "--keep", "keep the temporary project to look at")
+    parser.add_flag("--auto", "answer every question with yes, and end by itself")
+    parser.add_flag("--keep", "keep the temporary project to look at")
     options = parser.parse_args(argv)
     folder = tempfile.mkdtemp(prefix="nebula-demo-")
     try:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from nebula.cli.arguments import Parser, flag, number_up_to, root_option
+from nebula.cli.arguments import Parser, number_up_to
 from nebula.cli.busy import Busy, busy
 from nebula.cli.printing import print_json, print_line, print_remark
 from nebula.cli.settings import open_project
@@ -164,18 +164,18 @@ def _parser() -> Parser:
         ("watch", _watch, translate("stay in step until Ctrl-C")),
     ):
         command = parser.add_command(name, about, run)
-        root_option(command)
-        flag(command, "--json", "print JSON")
+        command.add_root()
+        command.add_flag("--json", "print JSON")
         if name == "search":
             _search_options(command)
     return parser
 
 
-def _search_options(parser: argparse.ArgumentParser) -> None:
+def _search_options(parser: Parser) -> None:
     parser.add_argument("query", nargs="+", metavar="QUERY", help="what to look for, in any words")
     parser.add_argument(
         "-k", "--top-k", type=number_up_to(MAX_RESULTS), default=10, metavar="N", help="how many at most (default: 10)"
     )
     parser.add_argument("--path-prefix", default="", metavar="P", help="only paths that begin so")
     parser.add_argument("--language", default="", metavar="L", help="only files of this language")
-    flag(parser, "--explain", "say why each chunk is ranked where it is")
+    parser.add_flag("--explain", "say why each chunk is ranked where it is")

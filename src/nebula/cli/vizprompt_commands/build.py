@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from nebula.cli.arguments import Parser, flag
+from nebula.cli.arguments import Parser
 from nebula.cli.printing import print_line, print_remark
 from nebula.config import load_settings
 from nebula.graph.graph import Graph
@@ -72,7 +72,7 @@ def _show_progress(progress: BuildProgress) -> None:
         print_remark(f"[{progress.done}/{progress.total}] {outcome.node_id} {one_line(said)[:100]}")
 
 
-def provider_options(parser: argparse.ArgumentParser, *, required: bool) -> None:
+def provider_options(parser: Parser, *, required: bool) -> None:
     group = parser.add_mutually_exclusive_group(required=required)
     for row in PROVIDERS.values():
         about = translate("use {name}", name=row.label)
@@ -91,7 +91,7 @@ def _parser(prog: str) -> Parser:
         ),
         examples=("vizprompt build", "vizprompt build --all --ollama -m qwen3:8b"),
     )
-    flag(parser, "--all", "build every node, due or not")
+    parser.add_flag("--all", "build every node, due or not")
     provider_options(parser, required=False)
-    flag(parser, "--offline", "ask no model, make extracts")
+    parser.add_flag("--offline", "ask no model, make extracts")
     return parser

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nebula.cli.arguments import Parser, flag
+from nebula.cli.arguments import Parser
 from nebula.cli.printing import print_json, print_line, print_remark
 from nebula.graph.graph import Graph
 from nebula.language import explain, translate
@@ -21,8 +21,8 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
         ),
         examples=("vizprompt check", "vizprompt check --repair"),
     )
-    flag(parser, "--repair", "fix what can be fixed, and rebuild metadata/")
-    flag(parser, "--json", "print the problems as one JSON list")
+    parser.add_flag("--repair", "fix what can be fixed, and rebuild metadata/")
+    parser.add_flag("--json", "print the problems as one JSON list")
     options = parser.parse_args(argv)
 
     with Graph(data_dir) as graph:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nebula.cli.arguments import Parser, UsageError, flag, reference_option, repeatable
+from nebula.cli.arguments import Parser, UsageError
 from nebula.cli.printing import print_json, print_line, print_remark
 from nebula.cli.settings import open_settings
 from nebula.graph.context.preview import DEFAULT_BUDGET, preview_context
@@ -51,9 +51,9 @@ def _parser(prog: str) -> Parser:
     )
     parser.add_argument("ids", metavar="ID", nargs="+", help="the node to continue from; several merge")
     parser.add_argument("--prompt", metavar="T", default="", help="the prompt")
-    reference_option(parser, "show this node, or the nodes with this tag, beside the path")
-    repeatable(parser, "--full", "ID", "show this node in full wherever it stands")
+    parser.add_references("show this node, or the nodes with this tag, beside the path")
+    parser.add_repeatable("--full", "ID", "show this node in full wherever it stands")
     parser.add_argument("--flow", metavar="F", help="the flow to look for the path in")
     parser.add_argument("--budget", metavar="N", type=int, help="tokens it may cost (default: 8000)")
-    flag(parser, "--json", "print the parts as JSON")
+    parser.add_flag("--json", "print the parts as JSON")
     return parser

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from nebula.cli.arguments import Parser, UsageError, repeatable
+from nebula.cli.arguments import Parser, UsageError
 from nebula.cli.printing import print_line
 from nebula.cli.vizprompt_commands.showing import split_tags, undoable
 from nebula.graph.graph import Graph
@@ -67,6 +67,6 @@ def _parser(prog: str) -> Parser:
     parser.add_argument("--tags", metavar="a,b", help="tags")
     parser.add_argument("--model", metavar="M", help="the model that answered")
     parser.add_argument("--flow", metavar="F", default=DEFAULT_FLOW, help="the flow to put it in (default: main)")
-    repeatable(parser, "--parent", "ID", "the node it follows (repeatable: merge)")
+    parser.add_repeatable("--parent", "ID", "the node it follows (repeatable: merge)")
     parser.add_argument("--branch", metavar="NAME", help="name of the branch that begins with it")
     return parser

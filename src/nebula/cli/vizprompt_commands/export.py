@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from nebula.cli.arguments import Parser, flag
+from nebula.cli.arguments import Parser
 from nebula.cli.printing import fit_to_print, make_room, print_json, print_remark
 from nebula.cli.settings import open_settings
 from nebula.exchange.export.excerpt import choose_excerpt, redact_excerpt
@@ -67,5 +67,5 @@ def export_parser(prog: str) -> Parser:
     )
     parser.add_argument("part", metavar="FLOW|NODE", help="a flow by name or id, or a node by its id")
     parser.add_argument("--format", choices=("markdown", "html", "json"), default="markdown", help="what is printed")
-    flag(parser, "--branch", "with NODE: all turns that lead to it, too")
+    parser.add_flag("--branch", "with NODE: all turns that lead to it, too")
     return parser

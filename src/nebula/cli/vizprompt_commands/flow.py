@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from nebula.cli.arguments import Parser, flag
+from nebula.cli.arguments import Parser
 from nebula.cli.printing import print_json, print_line
 from nebula.cli.vizprompt_commands.flow_changes import add_changes
 from nebula.cli.vizprompt_commands.showing import find_flow, legend, print_flows, run_on_graph, show_node
@@ -117,8 +117,8 @@ def _parser(prog: str) -> Parser:
 
 def _add_commands(parser: Parser) -> None:
     listing = parser.add_command("list", "All flows, with their numbers.", _list)
-    flag(listing, "--archived", "those that are archived as well")
-    flag(listing, "--json", "print them as one JSON list")
+    listing.add_flag("--archived", "those that are archived as well")
+    listing.add_flag("--json", "print them as one JSON list")
 
     create = parser.add_command("create", "Makes an empty flow, and prints its id.", _create)
     create.add_argument("name", metavar="NAME", help="name of the flow")
@@ -126,9 +126,9 @@ def _add_commands(parser: Parser) -> None:
 
     show = parser.add_command("show", "Draws the map of a flow.", _show)
     show.add_argument("flow", metavar="FLOW", help="name, id or number")
-    flag(show, "--nodes", "say what the numbers stand for (a terminal always does)")
-    flag(show, "--log", "show every node in full")
-    flag(show, "--json", "print the flow as JSON")
+    show.add_flag("--nodes", "say what the numbers stand for (a terminal always does)")
+    show.add_flag("--log", "show every node in full")
+    show.add_flag("--json", "print the flow as JSON")
 
     connect = parser.add_command("connect", "Makes DST follow SRC. A circle is refused.", _connect)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from nebula.cli.arguments import Parser, flag
+from nebula.cli.arguments import Parser
 from nebula.cli.printing import print_json, print_line
 from nebula.cli.vizprompt_commands.showing import find_flow
 from nebula.graph.values import DEFAULT_FLOW
@@ -94,7 +94,7 @@ def add_changes(parser: Parser) -> None:
     nest.add_argument("name", metavar="NAME", help="name of the new flow")
     link.add_argument("to", metavar="TO", nargs="?", default="", help="name, id or number")
     move.add_argument("to", metavar="TO", help="name, id or number")
-    flag(move, "--copy", "let it stay where it is, too")
+    move.add_flag("--copy", "let it stay where it is, too")
 
     name = parser.add_command("name", "Names the branch from SRC to DST; an empty name takes it away.", _name)
     name.add_argument("source", metavar="SRC", help="id of the earlier node")
@@ -103,6 +103,6 @@ def add_changes(parser: Parser) -> None:
 
     count = parser.add_command("count", "Turns, conversations, tokens, cost, models and tags of a flow.", _count)
     count.add_argument("flow", metavar="FLOW", nargs="?", default=DEFAULT_FLOW, help="name, id or number")
-    flag(count, "--json", "print them as one JSON object")
+    count.add_flag("--json", "print them as one JSON object")
     for each in (move, name, nest, link, add):
         each.add_argument("--flow", metavar="F", default=DEFAULT_FLOW, help="the flow (default: main)")

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from nebula.cli.arguments import Parser, UsageError, flag
+from nebula.cli.arguments import Parser, UsageError
 from nebula.cli.printing import print_json, print_line, print_remark
 from nebula.cli.vizprompt_commands.showing import find_flow, node_line, run_on_graph, show_node, split_tags
 from nebula.graph.values import DEFAULT_FLOW
@@ -113,7 +113,7 @@ def _parser(prog: str) -> Parser:
     chosen.add_argument("--outside", action="store_true", help="only those that are in no flow")
     chosen.add_argument("--pinned", action="store_true", help="only those that are pinned")
     listing.add_argument("--limit", metavar="N", type=int, help="at most so many")
-    flag(listing, "--json", "print the nodes as one JSON list")
+    listing.add_flag("--json", "print the nodes as one JSON list")
 
     show = parser.add_command("show", "Shows a node in full.", _show)
     edit = parser.add_command("edit", "Changes what is given. New text makes the summary due.", _edit)
@@ -125,13 +125,13 @@ def _parser(prog: str) -> Parser:
     for each in (show, edit, pin, unpin, note, delete):
         each.add_argument("id", metavar="ID", help="id of the node")
 
-    flag(show, "--json", "print it as JSON")
+    show.add_flag("--json", "print it as JSON")
     edit.add_argument("--prompt", metavar="T", help="the new prompt")
     edit.add_argument("--response", metavar="T", help="the new answer")
     edit.add_argument("--summary", metavar="T", help="the new summary")
     edit.add_argument("--tags", metavar="a,b", help="the new tags; an empty text removes all")
     note.add_argument("text", metavar="TEXT", help="what to write; no model gets to see it")
-    flag(delete, "--branch", "with all nodes that follow from it alone")
+    delete.add_flag("--branch", "with all nodes that follow from it alone")
     delete.add_argument("--flow", metavar="F", default=DEFAULT_FLOW, help="the flow (default: main)")
-    flag(delete, "--yes", "do not ask")
+    delete.add_flag("--yes", "do not ask")
     return parser

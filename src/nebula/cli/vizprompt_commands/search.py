@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TextIO
 
-from nebula.cli.arguments import Parser, UsageError, flag
+from nebula.cli.arguments import Parser, UsageError
 from nebula.cli.printing import print_json, print_line, print_remark
 from nebula.cli.vizprompt_commands.showing import node_line, split_list, split_tags
 from nebula.graph.graph import Graph
@@ -49,10 +49,10 @@ def _read_options(argv: Sequence[str], prog: str) -> argparse.Namespace:
     parser.add_argument("--until", metavar="DATE", help="up to this moment")
     parser.add_argument("--model", metavar="M", default="", help="answered by this model")
     parser.add_argument("--file", metavar="PATH", default="", help="changed a file with this in its path")
-    flag(parser, "--pinned", "only those that are pinned")
+    parser.add_flag("--pinned", "only those that are pinned")
     parser.add_argument("--limit", metavar="N", type=int, help="at most so many")
-    flag(parser, "--wait", "wait until every node was read, however long (always, unless to a terminal)")
-    flag(parser, "--json", "print the nodes as one JSON list")
+    parser.add_flag("--wait", "wait until every node was read, however long (always, unless to a terminal)")
+    parser.add_flag("--json", "print the nodes as one JSON list")
     options = parser.parse_args(argv)
     if options.limit is not None and options.limit < 1:
         raise UsageError("--limit must be above zero")

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from nebula.cli.arguments import Parser, flag
+from nebula.cli.arguments import Parser
 from nebula.cli.printing import print_json, print_line
 from nebula.cli.vizprompt_commands.showing import one_line, run_on_graph
 from nebula.language import translate
@@ -40,7 +40,7 @@ def _parser(prog: str) -> Parser:
         examples=("vizprompt tag list", "vizprompt tag rename bug defect", 'vizprompt tag rename "old idea" ""'),
     )
     listing = parser.add_command("list", "Every tag, and how many nodes have it.", _list)
-    flag(listing, "--json", "print them as one JSON object")
+    listing.add_flag("--json", "print them as one JSON object")
 
     about = translate("Gives OLD the name NEW everywhere; where NEW is a tag already, the two become one.")
     rename = parser.add_command("rename", about, _rename)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from nebula.blame import text
 from nebula.blame.project import ProjectBlame
 from nebula.blame.runs import cut_runs
-from nebula.cli.arguments import Parser, UsageError, flag, root_option
+from nebula.cli.arguments import Parser, UsageError
 from nebula.cli.printing import fit_to_print, make_room, print_json
 from nebula.cli.settings import open_project
 from nebula.errors import EXIT_POLICY
@@ -117,6 +117,6 @@ def _parser() -> Parser:
     parser.add_argument("-L", dest="lines", metavar="A,B", help="only these lines, both included")
     parser.add_argument("--rev", default="", metavar="REV", help="the file as it was in this commit")
     parser.add_argument("--format", choices=("text", "json", "agent-trace"), default="text", help="what is printed")
-    flag(parser, "--json", "print JSON")
-    root_option(parser)
+    parser.add_flag("--json", "print JSON")
+    parser.add_root()
     return parser

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 
 from nebula.cli import vizprompt
-from nebula.cli.arguments import Parser, checked_root, root_option, take_option
+from nebula.cli.arguments import Parser, checked_root, take_option
 from nebula.cli.nebula_commands.conversation import graph_merge, graph_share
 from nebula.cli.printing import print_line, print_remark
 from nebula.cli.program import Subcommand, list_commands, unknown_command
@@ -40,7 +40,7 @@ def main(argv: Sequence[str]) -> int | None:
         epilog=f"{list_commands(listed)}\n\n{translate('Without a command: the map of every flow.')}",
         usage="nebula graph [--root DIR] [COMMAND …]",
     )
-    root_option(parser)
+    parser.add_root()
     parser.parse_args(rest)
     _show_maps(data_dir)
     return None

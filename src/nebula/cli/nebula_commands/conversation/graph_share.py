@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from nebula.cli.arguments import Parser, flag
+from nebula.cli.arguments import Parser
 from nebula.cli.asking import agreed
 from nebula.cli.nebula_commands.conversation.graph_merge import install_driver
 from nebula.cli.printing import print_line, print_remark
@@ -36,7 +36,7 @@ def main(root: str, argv: Sequence[str]) -> int:
             "asks, and changes the rules in .nebula/.gitignore; nothing is staged or committed."
         ),
     )
-    flag(parser, "--yes", "share it without a question")
+    parser.add_flag("--yes", "share it without a question")
     options = parser.parse_args(argv)
     if find_repository(root) is None:
         print_remark(translate("This folder lies in no git repository: there is nobody to share with."))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 
-from nebula.cli.arguments import Parser, UsageError, checked_root, flag, root_option
+from nebula.cli.arguments import Parser, UsageError, checked_root
 from nebula.cli.nebula_commands.conversation.import_settings import main as import_settings
 from nebula.cli.printing import print_line, print_remark
 from nebula.cli.settings import open_settings
@@ -116,6 +116,6 @@ def _parser() -> Parser:
         help=translate("whose records: {sources}", sources=", ".join((*SOURCES, *LINE_SOURCES))),
     )
     parser.add_argument("path", metavar="PATH", nargs="?", help="a file or folder of its records")
-    flag(parser, "--dry-run", "read everything and write nothing")
-    root_option(parser)
+    parser.add_flag("--dry-run", "read everything and write nothing")
+    parser.add_root()
     return parser

@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from nebula.cli.arguments import Parser, flag, root_option
+from nebula.cli.arguments import Parser
 from nebula.cli.asking import agreed
 from nebula.cli.printing import print_line, print_remark, short_path
 from nebula.cli.settings import open_project
@@ -73,6 +73,6 @@ def _parser() -> Parser:
         "MCP servers, allowed hosts and instructions of another agent: shown, and taken over if you agree.",
     )
     parser.add_argument("agent", choices=AGENTS, metavar="claude|codex")
-    flag(parser, "--yes", "take it over without a question")
-    root_option(parser)
+    parser.add_flag("--yes", "take it over without a question")
+    parser.add_root()
     return parser

@@ -7,19 +7,7 @@ from collections.abc import Sequence
 
 from nebula.agent.places.process import HostProcess
 from nebula.agent.race import ATTEMPT, FIRST_PASSING
-from nebula.cli.arguments import (
-    Parser,
-    UsageError,
-    allow_option,
-    check_allowed,
-    checked_root,
-    flag,
-    model_options,
-    network_option,
-    repeatable,
-    root_option,
-    trust_option,
-)
+from nebula.cli.arguments import Parser, UsageError, check_allowed, checked_root
 
 
 def main(argv: Sequence[str]) -> int:
@@ -71,16 +59,16 @@ def _parser() -> Parser:
     parser.add_argument("task", metavar="TASK", help="what to do; - reads it from standard input")
     parser.add_argument("--tries", type=_number, metavar="N", help="how often the configured model tries it")
     parser.add_argument("--models", metavar="A,B", help="one try for each of these models")
-    repeatable(parser, "--from", "NODE", "continue from this node (repeatable)", dest="from_nodes")
+    parser.add_repeatable("--from", "NODE", "continue from this node (repeatable)", dest="from_nodes")
     parser.add_argument("--judge", metavar="MODEL", help="ask this model for its opinion of the tries")
     parser.add_argument("--take", metavar="N", help="take this try at the end, or first-passing")
-    flag(parser, "--yes", "take without a question")
+    parser.add_flag("--yes", "take without a question")
     parser.add_argument(
         "--output-format", choices=("text", "json", "stream-json"), default="text", help="how to print it"
     )
-    root_option(parser)
-    model_options(parser)
-    trust_option(parser)
-    allow_option(parser)
-    network_option(parser)
+    parser.add_root()
+    parser.add_model()
+    parser.add_trust()
+    parser.add_allow()
+    parser.add_network()
     return parser

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from nebula.cli.arguments import Parser, flag, root_option
+from nebula.cli.arguments import Parser
 from nebula.cli.printing import print_json, print_line
 from nebula.cli.settings import open_project
 from nebula.cli.terminal.dialogs.session_choice import listed_session, session_line, spoken_sessions
@@ -19,8 +19,8 @@ _UNCUT = 10_000
 
 def main(argv: Sequence[str]) -> None:
     parser = Parser("nebula sessions", "The sessions of this directory, newest first. `nebula --resume ID` goes on.")
-    root_option(parser)
-    flag(parser, "--json", "print them as one JSON list")
+    parser.add_root()
+    parser.add_flag("--json", "print them as one JSON list")
     options = parser.parse_args(argv)
     settings = open_project("nebula", options)
     found = spoken_sessions(settings)

@@ -10,7 +10,7 @@ from nebula.agent.assembly import graph_opener
 from nebula.agent.judging import judged
 from nebula.agent.race.take import CannotTake, TakenSet, Wanted, take_tries
 from nebula.agent.recording.turn_archive import TurnArchive
-from nebula.cli.arguments import Parser, allow_option, check_allowed, flag, root_option
+from nebula.cli.arguments import Parser, check_allowed
 from nebula.cli.printing import print_json, print_remark
 from nebula.cli.race.taking import ask_at_terminal, report_taken, take_exit_code
 from nebula.cli.settings import open_project
@@ -25,9 +25,9 @@ from nebula.workspace import Policy, open_workspace
 def main(argv: Sequence[str]) -> int:
     parser = Parser("nebula take", "Takes what tries of a race did, whole or in parts.")
     parser.add_argument("nodes", nargs="+", metavar="NODE[:PATH]", help="a try by its node, and a file or folder of it")
-    root_option(parser)
-    allow_option(parser)
-    flag(parser, "--yes", "take without a question")
+    parser.add_root()
+    parser.add_allow()
+    parser.add_flag("--yes", "take without a question")
     parser.add_argument("--output-format", choices=("text", "json"), default="text", help="how to print it")
     options = parser.parse_args(argv)
     check_allowed(options.allow)

@@ -19,7 +19,7 @@ from nebula.agent.traces.replay import replay, settings_of_copy
 from nebula.agent.traces.story import StoryEntry, tell
 from nebula.blame.exchange.agent_trace import trace_turn
 from nebula.blame.project import ProjectBlame
-from nebula.cli.arguments import Parser, UsageError, flag, root_option
+from nebula.cli.arguments import Parser, UsageError
 from nebula.cli.figures.kpi import read_moment
 from nebula.cli.nebula_commands.conversation.trace_lesson import print_lesson_json, show_lesson
 from nebula.cli.printing import print_json, print_line, print_remark
@@ -194,19 +194,19 @@ def _parser() -> Parser:
         command.add_argument(
             "id", nargs="?", default="", metavar="ID", help="the beginning of its id (default: the newest task)"
         )
-        flag(command, "--full", "show every text whole")
-    flag(showing, "--audit", "with what the guard wrote down of it")
-    flag(playing, "--keep", "keep the copy to look at")
-    flag(playing, "--here", "in the project itself: files are changed, and can be undone")
+        command.add_flag("--full", "show every text whole")
+    showing.add_flag("--audit", "with what the guard wrote down of it")
+    playing.add_flag("--keep", "keep the copy to look at")
+    playing.add_flag("--here", "in the project itself: files are changed, and can be undone")
     exporting = parser.add_command(
         "export", "the lines that turns wrote, as records for other tools, one a line", _export
     )
-    flag(exporting, "--agent-trace", "in the form of Agent Trace 0.1")
+    exporting.add_flag("--agent-trace", "in the form of Agent Trace 0.1")
     exporting.add_argument("--since", metavar="DATE", type=read_moment, help="only turns of this day or later")
-    root_option(exporting)
+    exporting.add_root()
     for command in (listing, showing, playing, teaching):
-        root_option(command)
-        flag(command, "--json", "print JSON")
+        command.add_root()
+        command.add_flag("--json", "print JSON")
     return parser
 
 

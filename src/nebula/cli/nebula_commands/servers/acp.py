@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
-from nebula.cli.arguments import Parser, UsageError, flag, model_options, network_option, trust_option
+from nebula.cli.arguments import Parser, UsageError
 from nebula.cli.settings import open_settings, session_overrides
 from nebula.config import Settings
 from nebula.server.acp.agent import AcpAgent
@@ -66,7 +66,7 @@ def _check_pipe() -> None:
         raise ValueError
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser() -> Parser:
     parser = Parser(
         "nebula acp",
         (
@@ -74,8 +74,8 @@ def _parser() -> argparse.ArgumentParser:
             "themselves. It asks the editor before each write; files and sessions are the same as in a terminal."
         ),
     )
-    model_options(parser)
-    trust_option(parser)
-    network_option(parser)
-    flag(parser, "--backstage", "show the editor the tools at work")
+    parser.add_model()
+    parser.add_trust()
+    parser.add_network()
+    parser.add_flag("--backstage", "show the editor the tools at work")
     return parser

@@ -8,7 +8,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from nebula.cli.arguments import Parser, UsageError, flag, repeatable, root_option, trust_option
+from nebula.cli.arguments import Parser, UsageError
 from nebula.cli.busy import busy
 from nebula.cli.nebula_commands.servers.external_sign_in import log_in, log_out
 from nebula.cli.printing import print_item, print_json, print_line, short_path
@@ -78,17 +78,17 @@ def _parser(word: str) -> Parser:
     if word == "add":
         parser.add_argument("name", metavar="NAME")
         parser.add_argument("command", metavar="URL|COMMAND", nargs="*")
-        repeatable(parser, "--env", "KEY=VALUE", "a variable of the server's environment (repeatable)")
-        repeatable(parser, "--header", "NAME: VALUE", "a header of each request (repeatable)")
-        repeatable(parser, "--reads", "TOOL", "a tool that only reads: not asked about (repeatable)")
+        parser.add_repeatable("--env", "KEY=VALUE", "a variable of the server's environment (repeatable)")
+        parser.add_repeatable("--header", "NAME: VALUE", "a header of each request (repeatable)")
+        parser.add_repeatable("--reads", "TOOL", "a tool that only reads: not asked about (repeatable)")
         parser.add_argument("--timeout", metavar="S", type=float, help="seconds that a call may take")
     elif word != "list":
         parser.add_argument("name", metavar="NAME", nargs="?" if word == "test" else None)
     if word == "list":
-        flag(parser, "--json", "print it as JSON")
+        parser.add_flag("--json", "print it as JSON")
     if word not in ("add", "remove"):
-        trust_option(parser)
-    root_option(parser)
+        parser.add_trust()
+    parser.add_root()
     return parser
 
 

@@ -2,20 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 
-from nebula.cli.arguments import (
-    Parser,
-    allow_option,
-    check_allowed,
-    flag,
-    host_option,
-    model_options,
-    port_number,
-    root_option,
-    token_option,
-)
+from nebula.cli.arguments import Parser, check_allowed, port_number
 from nebula.cli.settings import open_project
 
 
@@ -32,7 +21,7 @@ def main(argv: Sequence[str]) -> int:
     return serve_here(options, settings) if options.http is None else serve_http(options, settings)
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser() -> Parser:
     parser = Parser(
         "nebula mcp",
         (
@@ -41,12 +30,12 @@ def _parser() -> argparse.ArgumentParser:
             "The servers whose tools nebula itself may use: nebula mcp add | remove | list | test | login | logout."
         ),
     )
-    root_option(parser)
+    parser.add_root()
     parser.add_argument("--http", type=port_number, metavar="PORT", help="serve by HTTP there; 0 takes any free port")
-    host_option(parser)
-    token_option(parser)
-    flag(parser, "--read-only", "offer no tool that writes")
-    flag(parser, "--agent", "also offer the agent: whole tasks, done without a question as with --yes")
-    model_options(parser)
-    allow_option(parser)
+    parser.add_host()
+    parser.add_token()
+    parser.add_flag("--read-only", "offer no tool that writes")
+    parser.add_flag("--agent", "also offer the agent: whole tasks, done without a question as with --yes")
+    parser.add_model()
+    parser.add_allow()
     return parser

@@ -7,16 +7,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from nebula.cli.arguments import (
-    Parser,
-    UsageError,
-    flag,
-    model_options,
-    refuse_open_door,
-    root_option,
-    server_options,
-    trust_option,
-)
+from nebula.cli.arguments import Parser, UsageError, refuse_open_door
 from nebula.cli.printing import print_remark
 from nebula.cli.settings import open_project, remark_on_trust
 from nebula.graph.graph import Graph
@@ -41,8 +32,8 @@ def main(argv: Sequence[str]) -> int:
             "token that lets the page in. Other programs send it as 'Authorization: Bearer'."
         ),
     )
-    root_option(parser)
-    trust_option(parser)
+    parser.add_root()
+    parser.add_trust()
     options = parser.parse_args(argv)
     settings = open_project("nebula", options)
     token = _token(options, settings)
@@ -101,9 +92,9 @@ def _session_words() -> frozenset[str]:
     return command_words()
 
 
-def serve_parser(prog: str, description: str) -> argparse.ArgumentParser:
+def serve_parser(prog: str, description: str) -> Parser:
     parser = Parser(prog, description)
-    server_options(parser, DEFAULT_PORT)
-    flag(parser, "--no-token", "ask for none; on this machine alone")
-    model_options(parser)
+    parser.add_server(DEFAULT_PORT)
+    parser.add_flag("--no-token", "ask for none; on this machine alone")
+    parser.add_model()
     return parser

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
-from nebula.cli.arguments import Parser, UsageError, flag, root_option
+from nebula.cli.arguments import Parser, UsageError
 from nebula.cli.printing import print_json, print_line
 from nebula.cli.settings import open_project, origin_of, shown_origin
 from nebula.cli.terminal.output.width import pad
@@ -44,8 +44,8 @@ def _parser() -> Parser:
     parser.add_argument("action", nargs="?", choices=tuple(WORDS), default="list")
     parser.add_argument("key", nargs="?", metavar="KEY")
     parser.add_argument("value", nargs="?", metavar="VALUE", help="as it is, or as JSON")
-    root_option(parser)
-    flag(parser, "--json", "print values and origins as JSON")
+    parser.add_root()
+    parser.add_flag("--json", "print values and origins as JSON")
     return parser
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from nebula import __version__
 from nebula.agent.checks.find import with_found_checks
 from nebula.agent.checks.lacking import find_lacking
-from nebula.cli.arguments import Parser, checked_root, flag, root_option
+from nebula.cli.arguments import Parser, checked_root
 from nebula.cli.busy import busy
 from nebula.cli.nebula_commands.servers.external_servers import print_server
 from nebula.cli.printing import print_item, print_line
@@ -42,8 +42,8 @@ _CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+(?=@)|(?<=[?&])[^=&\s]+=[^&\s]+")
 
 def main(argv: Sequence[str]) -> int:
     parser = Parser("nebula doctor", "Says what can be reached, and where each setting comes from.")
-    root_option(parser)
-    flag(parser, "--all", "list every model")
+    parser.add_root()
+    parser.add_flag("--all", "list every model")
     options = parser.parse_args(argv)
     settings = load_settings(checked_root(options.root))
     use_language(settings.lang)

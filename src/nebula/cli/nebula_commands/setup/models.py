@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-from nebula.cli.arguments import Parser, flag, root_option
+from nebula.cli.arguments import Parser
 from nebula.cli.printing import print_json, print_line, print_remark
 from nebula.cli.settings import open_project
 from nebula.cli.terminal.output.width import display_width, pad
@@ -23,8 +23,8 @@ def main(argv: Sequence[str]) -> None:
         "nebula models",
         "The models of the configured providers: context, list prices, and whether they take an effort.",
     )
-    root_option(parser)
-    flag(parser, "--json", "print them as one JSON list")
+    parser.add_root()
+    parser.add_flag("--json", "print them as one JSON list")
     options = parser.parse_args(argv)
     settings = open_project("nebula", options)
     listed = asyncio.run(list_models(settings))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nebula.cli.arguments import Parser, flag, root_option, trust_option
+from nebula.cli.arguments import Parser
 from nebula.cli.printing import print_item, print_json, print_line, print_remark, short_path
 from nebula.cli.settings import open_project, remark_on_trust
 from nebula.errors import EXIT_FAILED, EXIT_OK
@@ -76,7 +76,7 @@ def _parser() -> Parser:
         metavar="list|check",
         help="show them, or check each for mistakes",
     )
-    flag(parser, "--json", "print JSON")
-    trust_option(parser)
-    root_option(parser)
+    parser.add_flag("--json", "print JSON")
+    parser.add_trust()
+    parser.add_root()
     return parser

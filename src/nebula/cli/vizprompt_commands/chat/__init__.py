@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from nebula.agent.assembly import open_session
 from nebula.agent.session import CHAT
-from nebula.cli.arguments import Parser, UsageError, reference_option, repeatable
+from nebula.cli.arguments import Parser, UsageError
 from nebula.cli.settings import open_settings
 from nebula.cli.vizprompt_commands.build import provider_options
 from nebula.cli.vizprompt_commands.chat.session import Chat
@@ -90,8 +90,8 @@ def _parser(prog: str) -> Parser:
     )
     provider_options(parser, required=True)
     parser.add_argument("--flow", metavar="F", help="put the nodes into this flow, and go on at its end")
-    repeatable(parser, "--from", "ID", "go on from this node", dest="from_nodes")
-    reference_option(parser, "show the model this node, or the nodes with this tag, beside the path")
+    parser.add_repeatable("--from", "ID", "go on from this node", dest="from_nodes")
+    parser.add_references("show the model this node, or the nodes with this tag, beside the path")
     parser.add_argument(
         "--budget", metavar="N", type=int, help="tokens for the past (default: what the model has room for)"
     )
