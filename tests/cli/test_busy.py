@@ -90,10 +90,10 @@ def test_a_session_that_opens_slowly(bench: Bench, slow_server: SlowServer) -> N
 def test_one_task_speaks_while_its_context_is_built(bench: Bench) -> None:
     path, _ = slow_git(bench, 2)
     with ScriptedModel([Turn("Done.")]) as server, at_terminal(bench, "-p", "x", PATH=path, **server.env()) as screen:
-        screen.wait("working · ")
+        screen.wait("looking at the project · ")
         assert not server.turns
         screen.wait("Done.")
-        assert screen.ended() == 0 and "working" not in screen.text
+        assert screen.ended() == 0 and "looking" not in screen.text
 
 
 def test_one_task_says_that_it_waits_for_a_hook_at_its_end(bench: Bench) -> None:

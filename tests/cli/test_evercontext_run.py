@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import pairwise
 
 from in_process import run_here
+from nebula.cli.headless import between
+from scripted_model import Fault
 from scripted_model.planned import Call, ScriptedModel, Turn, hermes, ollama, plan, say, step, write
 
 APP = "from fastapi import FastAPI\n\napp = FastAPI()\n"
@@ -29,6 +32,17 @@ def test_hello_world_is_made_and_the_second_run_succeeds_too(bench):
     assert "No planner is set up: hermes3:8b plans as well" in first.err
     assert "without the code index" not in first.err
     assert second.json["status"] == "ok" and second.json["steps"][0]["state"] == "done"
+
+
+def test_a_stream_says_what_goes_on_where_nothing_else_is_said(bench, monkeypatch):
+    monkeypatch.setattr(between, "SILENT_S", 0.05)
+    script = [plan(step("1", GOAL, files=["app/main.py"])), write("app/main.py", APP), say("Made.")]
+    script = [replace(each, fault=Fault.slow(0.3)) for each in script]
+    with ollama(*script) as server:
+        events = run(bench, server, "--task", TASK, "--output-format", "stream-json").events
+    assert [each["seq"] for each in events] == list(range(1, len(events) + 1))
+    assert [each["message"] for each in events if each["type"] == "activity"].count("waiting for the model") == 3
+    assert events[-1] | {"seq": 0} == bench.trace()[-1] | {"seq": 0}
 
 
 def test_the_executor_is_asked_one_goal_at_a_time(bench):

@@ -13,7 +13,9 @@ import pytest
 
 from conftest import Bench
 from in_process import run_here, sit_down_here, surroundings
+from nebula.cli.headless import between
 from scripted_model import Call, Fault, ScriptedModel, Turn
+from slow_git import slow_git
 
 CREATE = Call("writeFile", {"path": "notes.txt", "content": "one\n"})
 FORMATS = ("text", "json", "stream-json")
@@ -506,9 +508,54 @@ def test_partial_carries_what_is_being_written(bench: Bench) -> None:
     assert [each["type"] for each in ran if each["type"] not in between] == [each["type"] for each in whole]
     assert not {each["type"] for each in whole} & set(between)
     doing = [each["message"] for each in ran if each["type"] == "activity"]
-    assert doing == ["waiting for the model", "answering"] * 2
-    trace = (bench.project / ".nebula" / "trace.jsonl").read_text("utf-8")
-    assert '"type": "message"' in trace and '"delta"' not in trace and '"activity"' not in trace
+    assert doing == ["looking at the project", *["waiting for the model", "answering"] * 2]
+    assert [each["seq"] for each in ran] == list(range(1, len(ran) + 1))
+    trace = bench.trace()[len(whole) :]
+    assert [each["type"] for each in trace] == [each["type"] for each in whole]
+    assert [each["seq"] for each in trace] == list(range(1, len(trace) + 1))
+
+
+@pytest.mark.parametrize("options", [(), ("--yes",)])
+@pytest.mark.parametrize("form", FORMATS)
+def test_the_last_event_is_the_same_wherever_it_is_read(bench: Bench, form: str, options: tuple[str, ...]) -> None:
+    """It says all that went to standard error as a remark, also what only this door can say."""
+    bench.write(".nebula/config.json", json.dumps({"nonsense": 1}))
+    calls = [Call("writeFile", {"path": path, "content": "x"}) for path in (".env", "a.txt")]
+    with ScriptedModel([Turn("", calls), Turn("Half of it", stop="length")]) as server:
+        ran = run_here(bench, "nebula", "-p", "x", *options, "--output-format", form, **server.env())
+    last = bench.trace()[-1]
+    refused = [] if options else ["a.txt was not written: nobody is there to ask. To allow it add --yes."]
+    assert last["remark"].split("\n")[1:] == [
+        ".env was refused: a secret or control file is allowed only by name. To do so add --allow .env",
+        *refused,
+        "The model stopped at its output limit; what it said is not complete.",
+    ]
+    assert "nonsense" in last["remark"].split("\n")[0] and last["status"] == "refused"
+    for line in last["remark"].split("\n"):
+        assert ran.err.count(line) == 1
+    if form != "text":
+        assert ran.events[-1] | {"seq": 0} == last | {"seq": 0}
+
+
+def test_a_turn_that_was_not_begun_says_its_remarks_in_the_trace_as_well(bench: Bench) -> None:
+    bench.write(".nebula/config.json", json.dumps({"nonsense": 1}))
+    options = ("-p", "x", "--from", "0bad", "--output-format", "json")
+    with ScriptedModel([]) as server:
+        ran = run_here(bench, "nebula", *options, **server.env())
+    assert ran.json == bench.trace()[-1]
+    assert "nonsense" in ran.json["remark"].split("\n")[0] and "0bad" in ran.json["remark"].split("\n")[1]
+
+
+def test_a_stream_says_what_goes_on_where_nothing_else_is_said(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(between, "SILENT_S", 0.05)
+    path, _ = slow_git(bench, 0.4)
+    with ScriptedModel([Turn("Slow.", fault=Fault.slow(0.4))]) as server:
+        options = ("-p", "x", "--output-format", "stream-json")
+        ran = run_here(bench, "nebula", *options, **server.env(), PATH=path)
+    told = [each["message"] if each["type"] == "activity" else each["type"] for each in ran.events]
+    assert told == ["task", "looking at the project", "waiting for the model", "message", "final"]
+    assert [each["seq"] for each in ran.events] == list(range(1, 6))
+    assert [each["type"] for each in bench.trace()] == ["task", "message", "final"]
 
 
 def test_partial_needs_the_stream(bench: Bench) -> None:

@@ -184,5 +184,5 @@ def test_somebody_who_refuses_the_network_is_not_told_how_to_allow_it(in_session
     refusals = Refusals(in_session=in_session)
     refusals.read(Step("1", "runCommand", {"command": "curl", "network": True}))
     result = ToolUseResult("1", [Json({"error": "no"})], ToolResultStatus.Error)
-    assert refusals.read(ToolResult("runCommand", result, "no", refused=True)).endswith(said)
+    assert str(refusals.read(ToolResult("runCommand", result, "no", refused=True)) or "").endswith(said)
     assert bool(said) == bool(refusals.read(ToolResult("runCommand", result, "no", refused=True)))

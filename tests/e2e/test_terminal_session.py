@@ -270,12 +270,12 @@ def test_interrupting_a_turn(bench, terminal, key):
         screen = terminal(server)
         screen.prompt()
         screen.line("think long")
-        screen.wait("working · ")
+        screen.wait("waiting for the model · ")
         server.wait_until(lambda: len(server.turns) == 1)
         screen.send(key)
         screen.wait("Interrupted")
         screen.prompt(times=2)
-        assert "working" not in screen.text, "the live line is gone"
+        assert "waiting for" not in screen.text, "the live line is gone"
         screen.wait("[AGENT] You: think long", times=2)  # it goes back to where it was typed
         screen.send(CTRL_C)
         screen.line("still there?")

@@ -84,6 +84,7 @@ class Session:
         attachments: Sequence[Attachment] = (),
         steering: Callable[[], str] = str,
         watchers: Sequence[Reader] = (),
+        said: list[Sentence] | None = None,
     ) -> Final:
         """Run one turn, read by `audience` as it happens. Cancel the task to interrupt it: it still ends with `Final`.
 
@@ -91,9 +92,11 @@ class Session:
         `branch` names what begins here. `without` are turns of the path that the model does not get this time.
         `attachments` come with the prompt, beside the files it names as `@path`. `steering` is asked before each
         further round for what the user has said meanwhile. `watchers` are shown what goes on between two events.
+        `said` is what the user is told beside the answer, as far as `audience` knows it; `Final` holds all of it.
         """
         turn = self._new_turn(audience, trace_id, flow, branch)
         turn.steering, turn.stream.watchers = steering, tuple(watchers)
+        turn.stream.said = [] if said is None else said
         begun = self._new_task(prompt, parents, references, attachments)
         with errors_as_events(turn.stream) as work:
             try:
@@ -139,6 +142,7 @@ class Session:
             turn.stream.show(Activity(Sentence("writing summaries")))
             await self.compact(shortest=SHORT_TURN)
         here, beside = self.conversation.without(without), turn.result.references
+        turn.stream.show(Activity(Sentence("looking at the project")))
         context = await asyncio.to_thread(self.build_context, turn.stream.trace_id, prompt, here, beside)
         if count := shortened_references(context.past, beside):
             said = "{count} of the turns that you refer to go as summaries: there is no room."

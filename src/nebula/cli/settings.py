@@ -54,9 +54,9 @@ def remark_on_trust(prog: str, settings: Settings) -> None:
         print_remark(f"{prog}: {explain(remark)}")
 
 
-def said_of_settings(settings: Settings) -> list[str]:
-    """Return what `open_settings` and `remark_on_trust` print, as events say it: in English."""
-    return [str(remark) for remark in (*settings.remarks, *_remarks_on_trust(settings))]
+def said_of_settings(settings: Settings) -> list[Sentence]:
+    """Return what `open_settings` and `remark_on_trust` print."""
+    return [*settings.remarks, *_remarks_on_trust(settings)]
 
 
 def _remarks_on_trust(settings: Settings) -> Iterator[Sentence]:

@@ -12,8 +12,8 @@ from typing import Any
 from nebula.errors import NebulaError
 from nebula.events.approval import Approval
 from nebula.events.facts import Event
-from nebula.events.turn import Error, Task, ToolResult
-from nebula.language import sentence_of
+from nebula.events.turn import Error, Final, Notice, Task, ToolResult
+from nebula.language import Sentence, sentence_of
 from nebula.messages.redaction import Redactor
 from nebula.value import field, record, replace, value
 
@@ -87,6 +87,8 @@ class EventStream:
     seq: int = 0
     watchers: tuple[Reader, ...] = ()
     """They are also shown what goes on between two events."""
+    said: list[Sentence] = field(default_factory=list)
+    """What the user was told beside the answer: every notice, and what a door adds. The last event holds all of it."""
 
     def read_first_by(self, reader: Reader) -> None:
         self.recorders = (reader, *self.recorders)
@@ -97,6 +99,11 @@ class EventStream:
         Without `must_record` a failing recorder keeps nobody else from hearing how the turn ended. A `Final` whose turn
         the graph cannot keep comes without its node, after an `Error` that says why.
         """
+        if isinstance(event, Notice):
+            self.said.append(event.sentence)
+        elif isinstance(event, Final):
+            event = replace(event, remarks=(*event.remarks, *self.said))
+            self.said.clear()
         stamped = Stamped(
             self._redacted(event),
             self.trace_id,

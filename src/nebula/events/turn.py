@@ -13,7 +13,6 @@ from nebula.events.facts import (
     Evidence,
     StepOutcome,
     Usage,
-    say_remark,
     without_none,
 )
 from nebula.language import Sentence
@@ -201,6 +200,12 @@ class Error(Event):
         return without_none(body | {"task_id": self.task_id, "detail": self.detail, "usage": usage})
 
 
+_ENDINGS = {
+    "error": Sentence("The turn ended with an error; what was said and done so far is kept."),
+    "refused": Sentence("A change was refused and not made."),
+    "interrupted": Sentence("Interrupted; what was said and done so far is kept."),
+    "limit": Sentence("The turn reached its limit; what was said and done so far is kept."),
+}
 _SUMMED = ("path", "added", "removed", "before", "after")
 
 
@@ -218,7 +223,8 @@ class Final(Event):
     duration_s: float = 0.0
     node_id: str | None = None
     remark: Sentence | None = None
-    """A plain sentence by the program, not the model: why the turn stopped, when it did not end by itself."""
+    """A plain sentence by the program, not the model: why the turn stopped, when it did not end by itself. Among the
+    keys it comes after all that went to stderr as a remark, a line each."""
     checks: tuple[CheckRun, ...] = ()
     citations: Citations | None = None
     steps: tuple[StepOutcome, ...] | None = None
@@ -236,12 +242,35 @@ class Final(Event):
     """Commands that were run, each line once; None where there were none."""
     cost: float | None = None
     """In US dollars, each call at its model's price; None where a price is not known."""
+    remarks: tuple[Sentence, ...] = ()
+    """What the user was told beside the answer before it ended; on the wire `remark` holds these, too."""
+
+    def explain(self) -> Sentence:
+        """Return why the turn ended as it did, also where nothing else says it."""
+        if self.remark is not None:
+            return self.remark
+        if self.status == "interrupted" and not (self.text or self.files_changed):
+            return Sentence("Interrupted before there was an answer.")
+        return _ENDINGS.get(self.status, Sentence("The turn ended without an answer."))
+
+    @property
+    def needs_explaining(self) -> bool:
+        """Tell whether it has to be said why the turn ended; of a refusal the remarks say it better."""
+        is_told = self.status == "ok" or (self.status == "refused" and self.remarks)
+        return self.remark is not None or not is_told
+
+    def say_remarks(self) -> str:
+        """Return all that the user was told, each sentence once and on a line of its own."""
+        said = [*self.remarks, self.explain()] if self.needs_explaining else self.remarks
+        return "\n".join(dict.fromkeys(map(str, said)))
 
     def to_json(self) -> dict[str, Any]:
         # Spelled out rather than super(): a slots dataclass is a new class, and zero-argument super() breaks in it.
         summed = [{name: getattr(each, name) for name in _SUMMED} for each in self.files_changed]
-        return Event.to_json(self) | {
+        body = Event.to_json(self) | {
             "files_changed": summed,
             "node_id": self.node_id,
-            "remark": say_remark(self.remark),
+            "remark": self.say_remarks(),
         }
+        del body["remarks"]
+        return body

@@ -5,28 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from nebula.language import Sentence, translate_to
+from nebula.language import translate_to
 from nebula.stage.visible import one_line
 
 if TYPE_CHECKING:
     from nebula.events import CommandRun, Diff, Final
 
 _FILES_NAMED = 5
-
-
-_ENDINGS = {
-    "error": Sentence("The turn ended with an error; what was said and done so far is kept."),
-    "refused": Sentence("A change was refused and not made."),
-    "interrupted": Sentence("Interrupted; what was said and done so far is kept."),
-    "limit": Sentence("The turn reached its limit; what was said and done so far is kept."),
-}
-
-
-def explain_ending(final: Final) -> Sentence:
-    """Return why the turn ended as it did, for one that says nothing of it itself."""
-    if final.status == "interrupted" and not (final.text or final.files_changed):
-        return Sentence("Interrupted before there was an answer.")
-    return _ENDINGS.get(final.status, Sentence("The turn ended without an answer."))
 
 
 def closing_line(final: Final, lang: str = "en") -> str:

@@ -28,7 +28,7 @@ from nebula.events import (
     ToolResult,
 )
 from nebula.language import Sentence, explain_to, translate_to
-from nebula.stage.closing import closing_line, explain_ending, list_failures
+from nebula.stage.closing import closing_line, list_failures
 from nebula.stage.cues import Act, Ask, Backstage, Checklist, Close, Cue, Curtain, DraftText, Heard, Remark, Say
 from nebula.stage.visible import fit_to_decide, neutralise, one_line
 from nebula.value import replace, value
@@ -177,7 +177,7 @@ def _close(scene: Scene, final: Final, options: StageOptions) -> tuple[Scene, tu
         scene = replace(scene, spoken=True, answered=True)
     cut_short = final.status != "ok" or not (scene.spoken and scene.answered)
     explained = final.status == "error" and scene.remarks
-    said = final.remark or (explain_ending(final) if cut_short and not explained else None)
+    said = final.remark or (final.explain() if cut_short and not explained else None)
     if said is not None:
         scene, remark = _remark(scene, said, options.lang)
         cues.extend(remark)

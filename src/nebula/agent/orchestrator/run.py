@@ -43,16 +43,25 @@ _STATUS: dict[int, Status] = {EXIT_OK: "ok", EXIT_POLICY: "refused", EXIT_INTERR
 
 
 async def run_task(
-    settings: Settings, request: TaskRequest, audience: Sequence[Reader] = (), models: TaskModels | None = None
+    settings: Settings,
+    request: TaskRequest,
+    audience: Sequence[Reader] = (),
+    models: TaskModels | None = None,
+    *,
+    watchers: Sequence[Reader] = (),
+    said: list[Sentence] | None = None,
 ) -> TaskResult:
     """Plans and carries out a task in `settings.root`. Whatever happens, the stream ends with `Final`.
 
-    Cancel it to interrupt it. `models` are used and left open; without them they are chosen and closed.
+    Cancel it to interrupt it. `models` are used and left open; without them they are chosen and closed. `watchers` are
+    shown what goes on between two events. `said` is what the user is told beside the answer, as far as `audience` knows
+    it; `Final` holds all of it.
     """
     state = await asyncio.to_thread(prepare_state_folder, settings.root)
     trace_id = request.trace_id or new_trace_id()
     recorders = project_recorders(settings, state)
     stream = EventStream(f"task-{trace_id}", trace_id, recorders, tuple(audience), redactor_of(settings, request.allow))
+    stream.watchers, stream.said = tuple(watchers), [] if said is None else said
     run = TaskRun(settings, request, stream, state)
     try:
         return await run.to_the_end(models)

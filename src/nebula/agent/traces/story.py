@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -27,18 +27,26 @@ class StoryEntry:
 def tell(events: Iterable[Event], audit: Sequence[Event] = ()) -> list[StoryEntry]:
     """The story of one task; `audit` lines stand where their time puts them."""
     ordered = [*events]
+    noticed = {str(event.get("message")) for event in ordered if event.get("type") == "notice"}
     begun = _moment(ordered[0]) if ordered else None
     if audit:
         ordered = sorted([*ordered, *audit], key=lambda event: _moment(event) or datetime.min.replace(tzinfo=UTC))
     entries = []
     for event in ordered:
         teller = _TELLERS.get(str(event.get("type", "audit")))
+        if event.get("type") == "final":
+            event = {**event, "remark": _without(str(event.get("remark") or ""), noticed)}
         said = teller(event) if teller else None
         if said is not None:
             moment = _moment(event)
             seconds = (moment - begun).total_seconds() if moment and begun else None
             entries.append(StoryEntry(seconds, *said, task_id=str(event.get("task_id") or "")))
     return entries
+
+
+def _without(remark: str, noticed: Collection[str]) -> str:
+    """Return what of a remark was not said before."""
+    return " ".join(line for line in remark.split("\n") if line not in noticed)
 
 
 def _moment(event: Event) -> datetime | None:

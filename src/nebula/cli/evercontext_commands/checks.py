@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from nebula.config import Settings
 
 
-def confirmed_checks(settings: Settings, said: list[str]) -> Settings:
+def confirmed_checks(settings: Settings, said: list[Sentence]) -> Settings:
     """The settings with the project's own checks, where the user lets them run; adds to `said` what is remarked."""
     settings = with_found_checks(settings)
     if not settings.checks_need_trust or is_declined(settings):
@@ -26,7 +26,7 @@ def confirmed_checks(settings: Settings, said: list[str]) -> Settings:
         remark = Sentence(
             "Checks that were not run, since nobody has confirmed them: {checks} (--trust lets them run)", checks=listed
         )
-        said.append(str(remark))
+        said.append(remark)
         print_remark(f"evercontext: {explain(remark)}")
         return settings
     print_remark(translate("This project seems to be checked by: {checks}", checks=listed))

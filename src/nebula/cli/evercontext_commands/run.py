@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from nebula.agent.orchestrator.limits import TaskLimits
@@ -13,15 +14,18 @@ from nebula.agent.orchestrator.run import run_task
 from nebula.agent.orchestrator.task import TaskRequest
 from nebula.agent.plan.kept_plans import find_plan
 from nebula.cli.arguments import Parser, UsageError, check_allowed, number_up_to, write_last_message
+from nebula.cli.busy import busy
 from nebula.cli.evercontext_commands.checks import confirmed_checks
 from nebula.cli.evercontext_commands.plan_file import read_plan_file
 from nebula.cli.evercontext_commands.task_view import TaskView
+from nebula.cli.headless.between import Between
 from nebula.cli.headless.faces import chosen_face
 from nebula.cli.headless.run import interruptible
 from nebula.cli.nebula import exit_codes
 from nebula.cli.settings import open_project, remark_on_trust, said_of_settings
-from nebula.events import Final, Stamped
+from nebula.events import Final, Reader
 from nebula.files.home import derived_folder
+from nebula.language import Sentence
 from nebula.llm.dialect.answer_schema import read_schema
 from nebula.value import replace
 
@@ -41,15 +45,21 @@ def main(argv: Sequence[str]) -> int:
     request = _request(options, settings)
     if not request.dry_run:
         settings = confirmed_checks(settings, said)
-    face = chosen_face(options.output_format, lambda: TaskView(settings), settings.lang, said, "evercontext")
-    final = asyncio.run(_run(settings, request, face))
+    form = options.output_format
+    face = chosen_face(form, lambda: TaskView(settings, said), settings.lang, said, "evercontext")
+    with busy() if form == "json" else nullcontext():
+        final = asyncio.run(_run(settings, request, face, said, is_stream=form == "stream-json"))
     write_last_message(options.output_last_message, final.text)
     return final.exit_code
 
 
-async def _run(settings: Settings, request: TaskRequest, show: Callable[[Stamped], None]) -> Final:
+async def _run(
+    settings: Settings, request: TaskRequest, show: Reader, said: list[Sentence], *, is_stream: bool
+) -> Final:
     with interruptible(settings, show) as audience:
-        result = await run_task(settings, request, [audience])
+        reader = Between(audience) if is_stream else audience
+        watchers = [reader] if is_stream else []
+        result = await run_task(settings, request, [reader], watchers=watchers, said=said)
     return result.final
 
 

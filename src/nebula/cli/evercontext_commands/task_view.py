@@ -31,16 +31,16 @@ from nebula.events import (
     StepProgress,
     Task,
 )
-from nebula.language import explain, explain_to, translate, translate_count
+from nebula.language import Sentence, explain, explain_to, translate, translate_count
 from nebula.stage import closing_line, neutralise, one_line
 
 _MARKS = {"done": "✓", "failed": "✗", "skipped": "-", "not_run": "-"}
 
 
 class TaskView:
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, said: list[Sentence] | None = None) -> None:
         self._lang = settings.lang
-        self._refusals = Refusals()
+        self._refusals = Refusals(said)
         self._live = live_line()
         self._doing = ""
         """What the live line says; empty once nothing goes on any more."""
@@ -55,7 +55,7 @@ class TaskView:
     def __call__(self, stamped: Stamped) -> None:
         event = stamped.event
         if refused := self._refusals.read(event):
-            self._remark(refused)
+            self._remark(explain(refused))
         show = _SHOWN.get(type(event))
         if show is not None:
             show(self, event)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -18,11 +18,11 @@ Face = Callable[[Stamped], None]
 
 
 def chosen_face(
-    output_format: str, text_face: Callable[[], Face], lang: str, said: Sequence[str], program: str = "nebula"
+    output_format: str, text_face: Callable[[], Face], lang: str, said: list[Sentence], program: str = "nebula"
 ) -> Face:
     """Return what shows a turn: every event or the last one as JSON, else what `text_face` makes.
 
-    `said` are the remarks that went to stderr before.
+    `said` are the remarks that went to stderr before; those that only a face can make are added to it.
     """
     if output_format in ("json", "stream-json"):
         return JsonFace(program, lang, said, every=output_format == "stream-json")
@@ -30,46 +30,50 @@ def chosen_face(
 
 
 class JsonFace:
-    """Prints every event, or the last one. Remarks go to stderr as well, and all of them stand in the last event."""
+    """Prints every event, or the last one. Remarks go to stderr as well, and all of them stand in the last event.
 
-    def __init__(self, program: str, lang: str, said: Sequence[str], *, every: bool) -> None:
+    `seq` of a stream counts its lines, also those that are in no record.
+    """
+
+    def __init__(self, program: str, lang: str, said: list[Sentence], *, every: bool) -> None:
         self._program = program
         self._lang = lang
         self._said = said
         self._every = every
-        self._remarks: list[str] = []
+        self._lines = 0
+        self._remarks = {str(each) for each in said}
 
     def __call__(self, stamped: Stamped) -> None:
-        event, body = stamped.event, stamped.to_json()
+        event = stamped.event
         if isinstance(event, Notice):
             self._remark(event.sentence)
         elif isinstance(event, Step | Approval | ToolResult) and (said := self._findings.refusals.read(event)):
             self._remark(said)
         elif isinstance(event, Final):
             self._close(event)
-            body["remark"] = "\n".join([*self._said, *self._remarks])
-        if self._every or isinstance(event, Final):
-            print_json(body)
+        if self._every:
+            self._lines += 1
+            print_json(stamped.to_json() | {"seq": self._lines})
+        elif isinstance(event, Final):
+            print_json(stamped.to_json())
 
     def _close(self, final: Final) -> None:
         """Say how the turn ended where it did not end well, and which of its commands and checks failed."""
-        if final.remark is not None:
-            self._remark(final.remark)
+        if final.needs_explaining:
+            self._remark(final.explain())
         if final.status == "ok" and not (final.commands or final.checks):
             return
-        if final.status != "ok" and not self._remarks:
-            self._remark(self._findings.explain_ending(final))
         for line in self._findings.list_failures(final, self._lang):
             print_remark(line)
 
-    def _remark(self, said: Sentence | str) -> None:
+    def _remark(self, said: Sentence) -> None:
         if str(said) not in self._remarks:
-            self._remarks.append(str(said))
+            self._remarks.add(str(said))
             print_remark(f"{self._program}: {explain(said)}")
 
     @cached_property
     def _findings(self) -> Findings:
-        return _load_staged()[1]()
+        return _load_staged()[1](self._said)
 
 
 def _load_staged() -> tuple[type[TextFace], type[Findings]]:
@@ -83,8 +87,9 @@ class LateTextFace:
     """A turn as text, whose stage is loaded when there is something to show: most often while the model answers. Of the
     prompt nothing is, so it is read with what comes next."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, said: list[Sentence]) -> None:
         self._settings = settings
+        self._said = said
         self._task: Stamped | None = None
         self._face: Face | None = None
 
@@ -94,7 +99,7 @@ class LateTextFace:
                 self._task = stamped
                 return
             make_room()
-            self._face = _load_staged()[0](self._settings)
+            self._face = _load_staged()[0](self._settings, self._said)
             if self._task is not None:
                 self._face(self._task)
         self._face(stamped)

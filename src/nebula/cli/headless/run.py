@@ -16,6 +16,7 @@ from nebula.agent.recording.redactors import redactor_of
 from nebula.attachments import Attachment
 from nebula.cli.arguments import checked_root, write_last_message
 from nebula.cli.busy import busy
+from nebula.cli.headless.between import Between
 from nebula.cli.headless.faces import LateTextFace, chosen_face
 from nebula.cli.headless.prompt import expand_command, read_images, read_prompt, refuse_session_command
 from nebula.cli.headless.signals import Signals
@@ -23,7 +24,7 @@ from nebula.cli.printing import compacted, print_remark
 from nebula.cli.settings import open_settings, remark_on_trust, said_of_settings, session_overrides
 from nebula.config import Settings
 from nebula.errors import EXIT_FAILED, EXIT_USAGE, NebulaError
-from nebula.events import Activity, Approval, Delta, EventStream, Final, Notice, Reader, Stamped, Task
+from nebula.events import Approval, EventStream, Final, Notice, Reader, Stamped, Task
 from nebula.graph.errors import GraphError
 from nebula.language import Sentence, explain, translate
 from nebula.memory.trace import TraceReader
@@ -67,7 +68,8 @@ def run_headless(options: argparse.Namespace) -> int:
 
 
 async def _run(options: argparse.Namespace, settings: Settings, prompt: str, attachments: Sequence[Attachment]) -> int:
-    show = chosen_face(options.output_format, lambda: LateTextFace(settings), settings.lang, said_of_settings(settings))
+    said = said_of_settings(settings)
+    show = chosen_face(options.output_format, lambda: LateTextFace(settings, said), settings.lang, said)
     session: Session | None = None
     try:
         with interruptible(settings, show) as audience:
@@ -75,16 +77,13 @@ async def _run(options: argparse.Namespace, settings: Settings, prompt: str, att
                 session = await _open(options, settings)
                 _hold_to_schema(session, options.output_schema)
                 if (focus := compact_focus(prompt)) is not None:
-                    return await _compact(session, focus, prompt, show)
+                    return await _compact(session, focus, prompt, show, said)
                 references = await _make_ready(session, options)
             except (NebulaError, asyncio.CancelledError) as problem:
-                return _end_before_turn(problem, options, settings, prompt, show)
+                return _end_before_turn(problem, options, settings, prompt, show, said)
+            readers, watchers = _readers(options, settings, audience)
             final = await session.turn(
-                prompt,
-                [audience],
-                references=references,
-                attachments=attachments,
-                watchers=_watchers(options, settings, audience),
+                prompt, readers, references=references, attachments=attachments, watchers=watchers, said=said
             )
         await _look_after(session, final)
     finally:
@@ -97,28 +96,15 @@ async def _run(options: argparse.Namespace, settings: Settings, prompt: str, att
     return final.exit_code
 
 
-def _watchers(options: argparse.Namespace, settings: Settings, audience: Reader) -> list[Reader]:
-    """Return who is shown what goes on between two events: a terminal, backstage, and readers of `--partial`."""
-    if options.output_format == "text":
-        return [audience] if sys.stderr.isatty() or settings.backstage else []
-
-    if not options.partial:
-        return []
-    told: tuple[int, Sentence] | None = None
-
-    def show_between(stamped: Stamped) -> None:
-        """Show what is being written as it comes, and what goes on where that is not what was shown last."""
-        nonlocal told
-        if isinstance(stamped.event, Activity):
-            doing = (stamped.seq, stamped.event.sentence)
-            if doing == told:
-                return
-            told = doing
-        elif not isinstance(stamped.event, Delta):
-            return
-        audience(stamped)
-
-    return [show_between]
+def _readers(
+    options: argparse.Namespace, settings: Settings, audience: Reader
+) -> tuple[Sequence[Reader], Sequence[Reader]]:
+    """Return who reads the events, and who is shown what goes on between two: a terminal, backstage, and a stream."""
+    if options.output_format == "stream-json":
+        between = Between(audience, partial=options.partial)
+        return [between], [between]
+    is_watched = options.output_format == "text" and (sys.stderr.isatty() or settings.backstage)
+    return [audience], [audience] if is_watched else []
 
 
 async def _open(options: argparse.Namespace, settings: Settings) -> Session:
@@ -181,10 +167,11 @@ def compact_focus(prompt: str) -> str | None:
     return focus.strip() if word == "/compact" else None
 
 
-async def _compact(session: Session, focus: str, prompt: str, show: Callable[[Stamped], None]) -> int:
+async def _compact(session: Session, focus: str, prompt: str, show: Reader, said: list[Sentence]) -> int:
     before = session.background.work.usage
     count = await session.compact(focus)
-    stream = EventStream(session.id, recorders=_trace(session.settings), audience=(show,), redactor=session.redactor)
+    recorders = _trace(session.settings)
+    stream = EventStream(session.id, recorders=recorders, audience=(show,), redactor=session.redactor, said=said)
     stream.emit(Task(prompt, session.mode, session.chosen.name, session.chosen.provider))
     for remark in session.remarks.take():
         stream.emit(Notice(remark))
@@ -257,14 +244,14 @@ def _end_before_turn(
     options: argparse.Namespace,
     settings: Settings,
     prompt: str,
-    show: Callable[[Stamped], None],
+    show: Reader,
+    said: list[Sentence],
 ) -> int:
     """Tell that there was no turn: no model, no session, a node that is unknown. Return the exit code."""
     text = options.output_format == "text"
     audience = () if text else (show,)
-    stream = EventStream(
-        "", recorders=_trace(settings), audience=audience, redactor=redactor_of(settings, options.allow or ())
-    )
+    redactor = redactor_of(settings, options.allow or ())
+    stream = EventStream("", recorders=_trace(settings), audience=audience, redactor=redactor, said=said)
     task = Task(prompt, options.mode or "agent", settings.model, settings.provider)
     if text:
         early = "Interrupted before the model was asked."

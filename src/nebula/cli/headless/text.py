@@ -11,9 +11,9 @@ from nebula.cli.turn_lines.refusals import Refusals
 from nebula.cli.turn_lines.retries import asked_again
 from nebula.config import Settings
 from nebula.events import Event, Final, Retry, Stamped
-from nebula.language import translate
+from nebula.language import Sentence, explain, translate
 from nebula.stage import Backstage, Close, Cue, Curtain, DraftText, Remark, Say, Stage, StageOptions
-from nebula.stage.closing import explain_ending, list_failures
+from nebula.stage.closing import list_failures
 
 if TYPE_CHECKING:
     from nebula.cli.terminal.output.live_line import LiveLine
@@ -33,18 +33,17 @@ def _live_line() -> LiveLine | None:
 class Findings:
     """What is said of a turn beside its JSON."""
 
-    explain_ending = staticmethod(explain_ending)
     list_failures = staticmethod(list_failures)
 
-    def __init__(self) -> None:
-        self.refusals = Refusals()
+    def __init__(self, said: list[Sentence]) -> None:
+        self.refusals = Refusals(said)
 
 
 class TextFace:
-    def __init__(self, settings: Settings, prog: str = "nebula") -> None:
+    def __init__(self, settings: Settings, said: list[Sentence] | None = None, prog: str = "nebula") -> None:
         self._prog = prog
         self._stage = Stage(StageOptions(settings.lang, settings.curtain, settings.backstage))
-        self._refusals = Refusals()
+        self._refusals = Refusals(said)
         self._spoken = self._refused = False
         self._draft = DraftLines()
         self._live = _live_line()
@@ -57,7 +56,7 @@ class TextFace:
         if isinstance(event, Retry):
             self._remark(asked_again(event, round(event.delay_s)))
         elif refused := self._refusals.read(event):
-            self._remark(refused)
+            self._remark(explain(refused))
             self._refused = True
         for cue in cues:
             self._carry_out(cue, event)

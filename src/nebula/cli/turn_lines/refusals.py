@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from nebula.events import Approval, Event, Step, ToolResult
-from nebula.language import explain, translate
+from nebula.language import Sentence
 from nebula.messages import ToolResultStatus
 from nebula.stage import one_line
 from nebula.workspace.errors import WorkspaceError
@@ -15,15 +15,22 @@ _COMMANDS = frozenset({"runCommand", "run_command"})
 
 
 class Refusals:
-    """Follows the events of a turn."""
+    """Follows the events of a turn. What it says is added to `said`, where its last event is to hold that."""
 
-    def __init__(self, *, in_session: bool = False) -> None:
+    def __init__(self, said: list[Sentence] | None = None, *, in_session: bool = False) -> None:
+        self._said = said
         self._in_session = in_session
         self._paths: dict[str, str] = {}
         self._asked_for_network: set[str] = set()
 
-    def read(self, event: Event) -> str:
-        """A sentence where this event refused something that an option of the command line would allow."""
+    def read(self, event: Event) -> Sentence | None:
+        """Return a sentence where this event refused something that an option of the command line would allow."""
+        refused = self._explain(event)
+        if refused is not None and self._said is not None:
+            self._said.append(refused)
+        return refused
+
+    def _explain(self, event: Event) -> Sentence | None:
         if isinstance(event, Step) and isinstance(event.args, Mapping):
             self._paths[event.tool_use_id] = str(event.args.get("path", ""))
             if event.args.get("network") is True:
@@ -32,27 +39,27 @@ class Refusals:
             path = one_line(event.path)
             if event.kind == "call":
                 tool = one_line(event.tool)
-                return translate("{tool} was not called: nobody is there to ask. To allow it add --yes.", tool=tool)
-            return translate("{path} was not written: nobody is there to ask. To allow it add --yes.", path=path)
+                return Sentence("{tool} was not called: nobody is there to ask. To allow it add --yes.", tool=tool)
+            return Sentence("{path} was not written: nobody is there to ask. To allow it add --yes.", path=path)
         elif isinstance(event, ToolResult) and event.problem is not None and _left_something_out(event):
-            return explain(event.problem)
+            return event.problem
         elif isinstance(event, ToolResult) and event.refused and event.decision == "no":
             if event.result.tool_use_id in self._asked_for_network and not self._in_session:
-                return translate("A command that asks for the network was not run. To allow it add --allow-network.")
+                return Sentence("A command that asks for the network was not run. To allow it add --allow-network.")
         elif isinstance(event, ToolResult) and event.refused and event.decision is None:
             path = self._paths.get(event.result.tool_use_id, "")
             if _may_be_allowed_by_name(path) and self._in_session:
-                return translate(
+                return Sentence(
                     "{path} was refused: a secret or control file is allowed only by name. To do so leave and start"
                     " again with: nebula -c --allow {path}",
                     path=one_line(path),
                 )
             if _may_be_allowed_by_name(path):
-                return translate(
+                return Sentence(
                     "{path} was refused: a secret or control file is allowed only by name. To do so add --allow {path}",
                     path=one_line(path),
                 )
-        return ""
+        return None
 
 
 def _left_something_out(event: ToolResult) -> bool:

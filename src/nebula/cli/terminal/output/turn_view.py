@@ -8,6 +8,7 @@ from nebula.cli.terminal.output.width import BETWEEN
 from nebula.cli.turn_lines.drafts import DraftLines
 from nebula.cli.turn_lines.refusals import Refusals
 from nebula.events import Approval, Retry, Stamped
+from nebula.language import explain
 from nebula.stage import Backstage, Checklist, Close, Cue, Curtain, DraftText, Heard, Remark, Say, Stage, StageOptions
 from nebula.value import replace
 
@@ -40,7 +41,7 @@ class TurnView:
             self._carry_out(cue)
         refused = self._refusals.read(stamped.event)
         if refused and not isinstance(stamped.event, Approval):
-            self._screen.line(refused, "yellow")
+            self._screen.line(explain(refused), "yellow")
         if isinstance(stamped.event, Retry):
             self._live.wait(stamped.event)
 

@@ -276,7 +276,7 @@ def _remark(text: str) -> None:
 def _face(settings: Settings) -> Callable[[Stamped], None]:
     """A terminal sees the turn as it does in `nebula`; whatever else reads us gets the plain text of `nebula -p`."""
     if not sys.stdout.isatty():
-        return TextFace(settings, "vizprompt")
+        return TextFace(settings, prog="vizprompt")
     screen = screen_on(sys.stdout)
     live = LiveLine(screen, str, translate("Ctrl-C interrupts"))
     return TurnView(screen, live, StageOptions(settings.lang, settings.curtain, settings.backstage)).read
