@@ -16,10 +16,11 @@ from nebula.llm.dialect.json_dialect import reply_schema
 from nebula.llm.dialect.tools import make_offer
 from nebula.llm.errors import LimitError
 from nebula.messages import ToolSpec, UserMessage
-from scripted_model import Fault, ScriptedModel, Turn
+from scripted_model import Call, Fault, ScriptedModel, Turn
 
 LLAMA = {"default_generation_settings": {"n_ctx": 4096}, "chat_template_caps": {"supports_tools": False}}
 TAKES_TOOLS = {**LLAMA, "chat_template_caps": {"supports_tools": True}}
+TINY = {"ollama": ["tiny"]}
 DIALECT = '{"thought": "", "tool_calls": [{"name": "look", "parameters": {"at": "x"}}], "final_answer": ""}'
 LOOK = ToolSpec("look", "Looks.", {"type": "object", "properties": {"at": {"type": "string"}}, "required": ["at"]})
 POINTING = ToolSpec("point", "Points.", {"$ref": "#/$defs/point", "$defs": {"point": {"type": "object"}}})
@@ -77,10 +78,13 @@ async def test_a_server_is_asked_once() -> None:
         '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set',
         "tools param requires --jinja flag",
         "registry.ollama.ai/library/tiny does not support tools",
+        "Unsupported param: tools",
     ],
 )
 async def test_who_refuses_tools_is_asked_in_the_dialect(refusal: str) -> None:
-    fault = Fault.status_code(400, body=json.dumps({"error": {"message": refusal}}))
+    fault = Fault.status_code(
+        500 if "Unsupported" in refusal else 400, body=json.dumps({"error": {"message": refusal}})
+    )
     with ScriptedModel([fault, Turn(DIALECT)]) as server:
         assert (await asked(openai(server))).rung == "json"
         assert "tools" not in server.turns[1].json and "response_format" in server.turns[1].json
@@ -104,6 +108,31 @@ async def test_ollama_holds_a_model_without_tools_to_the_schema_and_can_do_witho
         bodies = [turn.json for turn in server.turns]
     assert bodies[0]["format"] == reply_schema(make_offer([LOOK]))
     assert "format" in bodies[1] and "format" not in bodies[2]
+
+
+@pytest.mark.parametrize("status", [404, 405, 500, 501])
+async def test_an_ollama_that_describes_no_model_is_asked_with_tools_until_it_refuses(status: int) -> None:
+    fault = Fault.status_code(400, body='{"error": "registry.ollama.ai/library/qwen3:8b does not support tools"}')
+    with ScriptedModel([Turn("Native."), fault, Turn(DIALECT), Turn(DIALECT)], show_status=status) as server:
+        model = connect("ollama", base_url=server.ollama_url, environ={})
+        request = ModelRequest("qwen3:8b", "", [UserMessage.new_prompt("look")], [LOOK])
+        replies = [[item async for item in model.stream(request)] for _ in range(3)]
+        await model.aclose()
+        offered = ["tools" in turn.json for turn in server.turns]
+    assert [each[-1].rung for each in replies if isinstance(each[-1], ModelReply)] == [None, "json", "json"]
+    assert offered == [True, True, False, False]  # refused once, it is not offered tools again
+
+
+@pytest.mark.parametrize(
+    ("template", "rung"), [("{{ .System }} {{ .Prompt }}", "json"), ("{{ range $.Tools }}{{ . }}{{ end }}", None)]
+)
+async def test_an_old_ollama_takes_tools_where_the_template_does(template: str, rung: str | None) -> None:
+    """Before it listed abilities it refused tools by the template, and before that it left them out unsaid."""
+    script = [Turn(DIALECT) if rung else Turn("", [Call("look", {"at": "x"})])]
+    with ScriptedModel(script, capabilities={"tiny": None}, template={"tiny": template}, models=TINY) as server:
+        reply = await asked(connect("ollama", base_url=server.ollama_url, environ={}))
+        assert ("tools" in server.turns[0].json) is (rung is None)
+    assert reply.rung == rung and [use.name for use in reply.message.tool_uses or ()] == ["look"]
 
 
 async def test_a_prompt_too_long_for_llama_cpp_is_an_overflow() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from nebula.language import Sentence
 from nebula.llm.connector import Connector, Outgoing, ReplyReader
 from nebula.llm.contract import ModelInfo, ModelRequest, Usage
-from nebula.llm.errors import BadReplyError, NotFoundError
+from nebula.llm.errors import BadReplyError, NotFoundError, UnavailableError
 from nebula.llm.http.client import HttpResponse, Timeouts
 from nebula.llm.http.sse import NdjsonParser
 from nebula.llm.wire import RawCall, counted, function_tool, to_bytes, tool_names
@@ -47,11 +47,14 @@ class OllamaModel(Connector):
         return [ModelInfo(name, self.provider) for name in sorted(filter(None, names))]
 
     async def describe(self, model: str) -> ModelInfo:
-        """Return what the model can do and takes, asked once. A server that cannot say is taken as it is."""
+        """Return what the model can do and takes, asked once.
+
+        Of a server that cannot say nothing is known: the request itself meets what is wrong there.
+        """
         if model not in self._described:
             try:
                 shown = await self._json("POST", "/api/show", {"model": model}, model=model)
-            except (NotFoundError, BadReplyError):
+            except (NotFoundError, BadReplyError, UnavailableError):
                 return ModelInfo(model, self.provider)
             self._described[model] = self._info(model, shown)
         return self._described[model]
@@ -65,7 +68,7 @@ class OllamaModel(Connector):
             model,
             self.provider,
             limit if isinstance(limit, int) and limit > 0 else None,
-            tools="tools" in abilities if isinstance(abilities, list) else None,
+            tools=_takes_tools(abilities, template),
             tool_role='"tool"' in template if isinstance(template, str) and template else None,
             thinking="thinking" in abilities if isinstance(abilities, list) else None,
             images="vision" in abilities if isinstance(abilities, list) else None,
@@ -138,6 +141,17 @@ class OllamaModel(Connector):
         if response.content_type not in ("application/x-ndjson", "application/json", ""):
             raise self._not_our_api(response)
         return OllamaReader(self._service, request.model, NdjsonParser())
+
+
+def _takes_tools(abilities: object, template: object) -> bool | None:
+    """Return whether a model takes tools; None where that cannot be told.
+
+    An Ollama that does not list abilities looks at the template before it refuses a request with tools, or leaves the
+    tools out without a word; so do we.
+    """
+    if isinstance(abilities, list):
+        return "tools" in abilities
+    return ".Tools" in template if isinstance(template, str) and template else None
 
 
 class OllamaReader(ReplyReader):

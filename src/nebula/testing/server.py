@@ -46,7 +46,8 @@ class ScriptedModel:
     fragment          bodies go out in pieces of so many bytes (1 splits everything), each its own chunk
     api_key           when set, requests without this key are answered 401
     models            names listed, by provider
-    capabilities      Ollama's /api/show, by model (default: completion and tools)
+    capabilities      Ollama's /api/show, by model (default: completion and tools; None: it lists none, as an old one)
+    show_status       how /api/show is answered (404: a server that does not have it)
     context_length    the model's limit as /api/show tells it
     template          chat template in /api/show, by model
     properties        what llama.cpp tells at /props; None: no such question
@@ -60,7 +61,8 @@ class ScriptedModel:
         fragment: int | None = None,
         api_key: str | None = None,
         models: Mapping[str, Sequence[str]] = DEFAULT_MODELS,
-        capabilities: Mapping[str, Sequence[str]] = {},
+        capabilities: Mapping[str, Sequence[str] | None] = {},
+        show_status: int = 200,
         context_length: int = 131_072,
         template: Mapping[str, str] = {},
         properties: Mapping[str, Any] | None = None,
@@ -72,6 +74,7 @@ class ScriptedModel:
         self.api_key = api_key
         self.models = models
         self.capabilities = capabilities
+        self.show_status = show_status
         self.context_length = context_length
         self.template = template
         self.properties = properties
@@ -279,6 +282,8 @@ class ScriptedModel:
         return 404, wires.error_body(wire, "404 page not found", 404)
 
     def _show(self, model: str, names: Sequence[str]) -> tuple[int, bytes]:
+        if self.show_status != 200:
+            return self.show_status, wires.error_body("ollama", "no such page", self.show_status)
         if model not in names and f"{model}:latest" not in names:
             return 404, wires.error_body("ollama", f"model '{model}' not found", 404)
         facts = {
@@ -286,8 +291,9 @@ class ScriptedModel:
             "parameters": "",
             "details": describe_for_ollama(model)["details"],
             "model_info": {"general.architecture": "llama", "llama.context_length": self.context_length},
-            "capabilities": list(self.capabilities.get(model, ("completion", "tools"))),
         }
+        if (listed := self.capabilities.get(model, ("completion", "tools"))) is not None:
+            facts["capabilities"] = list(listed)
         if model in self.template:
             facts["template"] = self.template[model]
         return 200, json.dumps(facts).encode()

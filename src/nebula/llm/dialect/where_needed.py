@@ -21,8 +21,8 @@ from nebula.messages import DeclaredSpec, ToolSpec
 if TYPE_CHECKING:
     from nebula.llm.dialect.json_dialect import JsonDialect
 
-NO_TOOLS_WORDS = ("does not support tools", "tool choice requires", "tools param requires")
-"""How Ollama, vLLM and llama.cpp refuse a request that offers tools."""
+NO_TOOLS_WORDS = ("does not support tools", "tool choice requires", "tools param requires", "Unsupported param: tools")
+"""How Ollama, vLLM and llama.cpp, new and old, refuse a request that offers tools."""
 
 
 class DialectWhereNeeded(WrappedModel):

@@ -56,6 +56,8 @@ _SIZES = (
 )
 """How servers name what they take, and what they were sent."""
 QUOTA_WORDS = ("insufficient_quota", "exceeded your current quota, please check your plan", "billing")
+FOR_GOOD = "unsupported param"
+"""How an old llama.cpp says, with status 500, that it will never take such a request."""
 KEY_WORDS = ("api key not valid", "api_key_invalid", "invalid api key", "api key expired")
 
 
@@ -128,7 +130,7 @@ def refusal_error(
         return _auth_error(service, status, "")
     if status == 429 or "rate limit" in text:
         return _limit_error(service, said, text, retry_after)
-    if status in (408, 409, 425) or status >= 500:
+    if status in (408, 409, 425) or (status >= 500 and FOR_GOOD not in text):
         return UnavailableError(
             "{service} cannot answer now: status {code}{detail}. {advice}",
             service=service.shown,
