@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import io
 import math
+import time
 from pathlib import Path
 
 import pytest
 
 from nebula.cli.vizprompt_commands import search as search_command
+from nebula.graph.flows.topology import rewired
+from nebula.graph.formats.flow_yaml import dump_flow
+from nebula.graph.values import Connection, Flow
 from vizprompt_command import Vizprompt
 
 
@@ -209,3 +213,28 @@ def test_a_branch_is_shared_as_a_file(vizprompt: Vizprompt) -> None:
     assert page.code == 0 and page.out.startswith("<!doctype html>") and page.err.startswith("2 turns")
     assert "how it began" in page.out and "how it ended" in page.out and "beside it" not in page.out
     assert [node["prompt"] for node in vizprompt("export", last, "--format", "json").json["nodes"]] == ["how it ended"]
+
+
+@pytest.mark.slow
+def test_the_first_turn_of_a_long_flow_does_not_read_the_others(vizprompt: Vizprompt, tmp_path: Path) -> None:
+    """Another program wrote 5,000 nodes: what is known of them is worked out when somebody searches."""
+    data = tmp_path / "project"
+    moment = "2026-01-01T00:00:00+00:00"
+    ids = [f"01a1f09b-dfab-724e-ad87-{number:012x}" for number in range(5_000)]
+    paths = [f"{number // 100:03d}/{number % 100:03d}.xml" for number in range(len(ids))]
+    _write(data / "flows/000/000.yaml", dump_flow(rewired(Flow("f", "main"), ids, list(map(Connection, ids, ids[1:])))))
+    _write(data / "flows/index.tsv", f"relpath\tuuid\ttimestamp\n000/000.yaml\tf\t{moment}\n")
+    for path, node in zip(paths, ids, strict=True):
+        texts = "".join(f'<text role="{role}"><![CDATA[\n{node}\n]]></text>' for role in ("user", "assistant"))
+        _write(data / "nodes" / path, f'<node id="{node}" timestamp="{moment}"><contents>{texts}</contents></node>\n')
+    lines = [f"{path}\t{node}\t{moment}\n" for path, node in zip(paths, ids, strict=True)]
+    _write(data / "nodes/index.tsv", "relpath\tuuid\ttimestamp\n" + "".join(lines))
+    began = time.process_time()
+    made = vizprompt("create-node", "--prompt", "one", "--response", "more")
+    assert time.process_time() - began < 0.4
+    assert made.code == 0 and vizprompt("flow", "show", "main", "--json").json["nodes"][-1]["id"] == made.out.split()[-1]
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
