@@ -14,7 +14,7 @@ Not protected: a bug in git itself.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -67,6 +67,7 @@ _OVERRIDES: Final[Mapping[str, str]] = {
     "core.alternateRefsCommand": _NO_PROGRAM,
     "core.attributesFile": os.devnull,
     "core.excludesFile": os.devnull,
+    "core.splitIndex": "false",
     "core.untrackedCache": "false",
     "credential.helper": "",
     "diff.autoRefreshIndex": "false",
@@ -241,8 +242,23 @@ def set_merge_driver(root: str, driver: str, name: str, line: str) -> None:
     _change(root, "config", "--local", f"merge.{driver}.driver", line)
 
 
-def _change(root: str, *args: str, feed: bytes | None = None, more: Mapping[str, str] | None = None) -> None:
-    """Run one of the commands that write: files of a commit, a note, a setting."""
+def use_index(root: str, index: bytes, *commands: Sequence[str], names: Iterable[bytes] = ()) -> tuple[bytes, bytes]:
+    """Run `update-index` or `ls-files` on a copy of an index, which is all that they can change; `names` are what they
+    read. Return the copy afterwards, and what the last of them said. Raises GitFailed."""
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory(prefix="nebula-index-") as folder:
+        place, feed, said = os.path.join(folder, "index"), b"".join(name + b"\0" for name in names), b""
+        with open(place, "xb") as file:
+            file.write(index)
+        for command in commands:
+            said = _change(root, *command, feed=feed, more={"GIT_INDEX_FILE": place})
+        with open(place, "rb") as file:
+            return file.read(), said
+
+
+def _change(root: str, *args: str, feed: bytes | None = None, more: Mapping[str, str] | None = None) -> bytes:
+    """Run one of the commands that write: files of a commit, an index, a note, a setting."""
     env = {**_environment(root, _without_programs(root, DEFAULT_TIMEOUT)), **(more or {})}
     try:
         outcome = _run(root, args, env, CHECKOUT_TIMEOUT, feed)
@@ -251,6 +267,7 @@ def _change(root: str, *args: str, feed: bytes | None = None, more: Mapping[str,
     if outcome.returncode:
         said = outcome.stderr.decode(errors="replace").strip() or f"git {args[0]}: {outcome.returncode}"
         raise GitFailed("git failed: {problem}", problem=said)
+    return outcome.stdout
 
 
 def git_setting(root: str, key: str) -> str | None:

@@ -217,6 +217,25 @@ class TestWhatIsLeftOut:
         assert problem.endswith("To allow them add --allow .git/hooks/pre-commit")
         assert tree(project / ".git") == before
 
+    def test_a_commit_keeps_a_secret_file_that_git_tracks(self, bench, project: Path) -> None:
+        bench.write("tests/key.pem", "PEM\n")
+        git(project, "add", "-A")
+        git(project, "commit", "-q", "-m", "with secrets")
+        commit = "git -c user.name=a -c user.email=a@b commit -qm"
+        done, told, _ = ran(
+            bench, f"echo x >> run.sh; git status --short; git add -A; {commit} all", "--yes", "--allow", ".git"
+        )
+        assert (done.code, told["output"]) == (0, " M run.sh\n")
+        kept = subprocess.run(["git", "show", "HEAD:.env", "HEAD:tests/key.pem"], cwd=project, capture_output=True)
+        assert kept.stdout == b"KEY=secret-value-1234\nPEM\n"
+        line = f"rm .git/index; git add -A; {commit} emptied"
+        done, told, events = ran(bench, f"echo y > y.txt; {line}", "--yes", "--allow", ".git")
+        assert (done.code, told["changed"]) == (2, ["y.txt"])
+        (problem,) = [event["problem"] for event in events if event["type"] == "tool_result"]
+        assert "emptied" in problem and "--allow .env --allow tests/key.pem" in problem
+        logged = subprocess.run(["git", "log", "-1", "--format=%s"], cwd=project, capture_output=True)
+        assert logged.stdout == b"all\n"
+
     def test_a_file_that_changed_meanwhile_is_a_conflict(self, bench, project: Path) -> None:
         """The command says when it has begun, by output; then the user saves; then, seeing that, it writes."""
         line = (

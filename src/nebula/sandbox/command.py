@@ -80,6 +80,7 @@ def run(
             hidden=command.hidden,
             started_ns=launch.ready_ns,
             limit=command.limits.layer_bytes,
+            repositories=launch.repositories,
         )
     except LeftTooMuch:
         layer.close()

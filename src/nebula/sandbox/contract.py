@@ -128,6 +128,8 @@ class ChangeSet:
     git_files: tuple[LayerChange, ...] = ()
     """The files behind `git`."""
     refused: tuple[Refused, ...] = ()
+    unkept: tuple[str, ...] = ()
+    """Files that the command saw empty, of which git would keep that, or what the command wrote into them."""
 
     @property
     def paths(self) -> tuple[str, ...]:

@@ -43,6 +43,8 @@ _PROGRAMS = frozenset(
         *("trailer.command", "trailer.cmd", "imap.tunnel", "sendemail.smtpserver"),
     }
 )
+_NOT_IN_LAYERS = _PROGRAMS | {"core.splitindex"}
+"""Nor an index in several files: what is shown of it, and left of it, is one."""
 _SECTIONS_OF_PROGRAMS = frozenset({"alias", "pager"})
 
 
@@ -90,4 +92,4 @@ def cleaned_settings(text: bytes) -> bytes:
 
 
 def _is_left_out(section: str, name: str) -> bool:
-    return name in _PASSWORDS or section in _SECTIONS_OF_PROGRAMS or f"{section}.{name}" in _PROGRAMS
+    return name in _PASSWORDS or section in _SECTIONS_OF_PROGRAMS or f"{section}.{name}" in _NOT_IN_LAYERS

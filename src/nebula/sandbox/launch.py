@@ -34,6 +34,7 @@ from nebula.sandbox.secrets import private_kernel_files, private_system_files
 if TYPE_CHECKING:
     from nebula.sandbox.disk import LayerFolder
     from nebula.sandbox.proxy import HostProxy
+    from nebula.sandbox.tracked.views import RepositoryView
 
 _SETUP_TIMEOUT_S: Final = 30.0
 _CHUNK: Final = 1 << 16
@@ -50,6 +51,7 @@ class Launch:
         self._disk = disk
         self.output = KeptOutput(command.limits.output_bytes)
         self.shown: dict[str, bytes] = {}
+        self.repositories: tuple[RepositoryView, ...] = ()
         self.masked: tuple[str, ...] = ()
         self.names: Mapping[str, frozenset[str]] = {}
         self.descriptors: list[int] = []
@@ -74,6 +76,7 @@ class Launch:
         found = command.secrets.find(command.root, command.hidden)
         self.names, self.masked = found.names, found.masked
         self.shown = dict.fromkeys(found.masked, b"") | cleaned_git_settings(root_fd, found.settings)
+        self.repositories = command.secrets.repositories.find(command.root, self.shown, found.names)
         project = os.fstat(root_fd)
         as_root = os.geteuid() == 0
         config = {
@@ -81,7 +84,7 @@ class Launch:
             "identity": (project.st_dev, project.st_ino),
             "user": (project.st_uid, project.st_gid) if as_root else (os.geteuid(), os.getegid()),
             "home": home_folder(os.environ),
-            "shown": self.shown,
+            "shown": self.shown | {path: text for each in self.repositories for path, text in each.shown.items()},
             "hidden": [path for path in command.hidden if os.path.lexists(f"{command.root}/{path}")],
             "covered": self._covered(as_root),
             "read_only": [path for path in self._read_only() if os.path.exists(path)],

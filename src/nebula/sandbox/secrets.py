@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Mapping
 from functools import cache
 
+from nebula.sandbox.tracked.views import RepositoryViews
 from nebula.value import value
 
 _READABLE_BY_ALL = {stat.S_IFREG: 0o004, stat.S_IFDIR: 0o005}
@@ -41,6 +42,7 @@ class SecretFinder:
     def __init__(self, is_secret: Callable[[str], bool]) -> None:
         self._is_secret = is_secret
         self._known: dict[str, tuple[tuple[int, ...], _Parts]] = {}
+        self.repositories = RepositoryViews()
 
     def find(self, root: str, hidden: tuple[str, ...]) -> FoundSecrets:
         masked: list[str] = []

@@ -73,6 +73,8 @@ def _make_places(root: str, order: PlaceOrder) -> Places:
     try:
         os.chdir(project)
         shown = dict.fromkeys(found.masked, b"") | settings_of_copies(project, found.settings)
+        for repository in layers.secret_finder.repositories.find(root, found.masked, found.names):
+            shown |= repository.shown
         known = recall(settings.home)
         if layers.available and (known is None or known[0] == AVAILABLE):
             covered = _derived_from_projects(settings.home) if order.own_records else ""

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import re
-import zlib
 from collections.abc import Iterator, Mapping
 from itertools import starmap, zip_longest
 from operator import eq
 
 from nebula.files.reading import UnreadableFile, read_below
 from nebula.sandbox.changes.git_index import NotUnderstood, read_entries
+from nebula.sandbox.changes.git_objects import OBJECT_NAME, NotAnObject, unpack
 from nebula.sandbox.contract import GitChange, LayerChange
 from nebula.sandbox.layer import Layer
 
 _READ_LIMIT = 64 * 2**20
 _SMALL_LIMIT = 2**20
 _MOST_COMMITS = 1000
-_OBJECT_NAME = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 _REF_KINDS = {"heads": "branch", "tags": "tag", "remotes": "remote", "stash": "stash"}
 _BOOKKEEPING = re.compile(
     r"(objects|logs|rr-cache)(/|$)|refs(/[^/]+)?$|branches$|info$|hooks$"
@@ -135,15 +134,12 @@ def _object_path(name: str | None) -> str:
 
 def _commit(layer: Layer, name: str | None) -> tuple[list[str] | None, str | None]:
     """Parents and subject, where it is a loose commit."""
-    if name is None or not _OBJECT_NAME.fullmatch(name):
+    if name is None or not OBJECT_NAME.fullmatch(name):
         return None, None
     try:
         packed = read_below(layer.view, _object_path(name), _SMALL_LIMIT)
-        unpacked = zlib.decompressobj().decompress(packed or b"", _SMALL_LIMIT)
-    except (UnreadableFile, zlib.error):
-        return None, None
-    kind, _, text = unpacked.partition(b"\0")
-    if not kind.startswith(b"commit "):
+        text = unpack(packed or b"", "commit", _SMALL_LIMIT)
+    except (UnreadableFile, NotAnObject):
         return None, None
     headers, _, message = text.decode("utf-8", "replace").partition("\n\n")
     parents = [line.removeprefix("parent ") for line in headers.split("\n") if line.startswith("parent ")]

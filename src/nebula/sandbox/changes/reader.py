@@ -18,10 +18,13 @@ from nebula.sandbox.changes.renames import pair_renames
 from nebula.sandbox.contract import ChangeSet, Entry, LayerChange, Refused
 from nebula.sandbox.errors import LeftTooMuch
 from nebula.sandbox.layer import Layer, stamp_of
+from nebula.sandbox.tracked.kept import find_replaced
 from nebula.value import replace, value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from nebula.sandbox.tracked.views import RepositoryView
 
 DEEPEST: Final = 100
 """Folders in folders; what is made below is never proposed."""
@@ -36,13 +39,16 @@ def read_changes(
     hidden: Collection[str],
     started_ns: int,
     limit: int,
+    repositories: Collection[RepositoryView] = (),
     whole: bool = False,
 ) -> ChangeSet:
-    """Return what the command changed. `names` are those in each folder when it began. `whole`: the upper side is a
+    """Return what the command changed. `names` are those in each folder when it began, `repositories` those that it
+    saw otherwise than they are. `whole`: the upper side is a
     copy of the lower one, so what it does not have is deleted. Raises LeftTooMuch when the files are larger than
     `limit` together."""
     reader = _Reader(masks, names, hidden, started_ns, limit)
     os.fchmod(layer.upper, 0o700)  # it may be closed even to us
+    repositories = [each.taken_back(layer) for each in repositories]
     reader.walk(_Folder(layer.upper, layer.lower, opaque=whole))
     git_files = git.without_refreshed_indexes(layer, reader.git_files)
     return ChangeSet(
@@ -50,6 +56,7 @@ def read_changes(
         git=tuple(git.meanings(layer, git_files)),
         git_files=tuple(_in_order(git_files)),
         refused=tuple(sorted(reader.refused, key=lambda each: each.path)),
+        unkept=find_replaced(layer, git_files, masks, repositories),
     )
 
 

@@ -57,6 +57,8 @@ class CommandChanges:
     """What its changes under `.git` mean."""
     repository: tuple[LayerChange, ...] = ()
     """The files behind that, where the user allowed them by name."""
+    unkept: tuple[str, ...] = ()
+    """Secret files that git would no longer keep as they are: then its changes stay out, whatever was allowed."""
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -96,6 +98,8 @@ class CommandChanges:
         if self.repository:
             what = join_described(self.git)
             said.append(Sentence("It changes the repository, not restorable by undo: {what}.", what=what))
+        elif self.git and self.unkept:
+            said.append(self.say_unkept())
         elif self.git:
             what = join_described(self.git)
             said.append(Sentence("Left out, because it changes the repository: {what}.", what=what))
@@ -104,6 +108,11 @@ class CommandChanges:
                 Sentence("{count} files are shown without their difference: there are too many.", count=f"{more:,}")
             )
         return (*said, *self.name_left_out().values())
+
+    def say_unkept(self) -> Sentence:
+        """Say why its changes under `.git` are not applied, and what helps."""
+        options = " ".join(f"--allow {show_name(path)}" for path in self.unkept[:NAMED])
+        return Sentence(_UNKEPT, what=join_described(self.git), paths=_named(list(self.unkept)), options=options)
 
     def name_left_out(self) -> dict[str, Sentence]:
         """Return what was left out, one sentence for each reason."""
@@ -156,6 +165,10 @@ class CommandChanges:
 
 
 _IGNORED = "Ignored by git, kept or dropped with the same answer, not restorable by undo: {count} ({size}), {places}."
+_UNKEPT = (
+    "Left out, because git would keep secret files as the command saw or wrote them, without having seen what is in "
+    "them: {what} ({paths}). Leave these files out of the commit; started with {options}, commands see them."
+)
 _LEFT_OUT = {
     "conflict": "Left out, because it changed in the project meanwhile: {paths}.",
     "permission": "Left out, because secret and control files need a permission by name (--allow): {paths}.",
@@ -205,7 +218,8 @@ def read_command_changes(result: CommandResult, workspace: LocalWorkspace) -> Co
         ignored=tuple(allowed),
         left_out=tuple(dict.fromkeys(left_out)),
         git=tuple(describe_repository(found, layer, workspace.root)),
-        repository=_allowed_in_repository(found, layer, workspace),
+        repository=() if found.unkept else _allowed_in_repository(found, layer, workspace),
+        unkept=found.unkept,
     )
 
 

@@ -8,40 +8,34 @@ worse.
 from __future__ import annotations
 
 import re
-import zlib
 from collections.abc import Iterator
 
 from nebula.git import GitFailed, safe_git
+from nebula.sandbox.changes.git_objects import FOLDER_MODE, OBJECT_NAME, NotAnObject, tree_entries, unpack
 from nebula.sandbox.layer import Layer
 
 _MOST_BYTES = 16 << 20
 _MOST_TREES = 2_000
-_NAME = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
-_FOLDER = "40000"
 Entry = tuple[str, str]
 """A mode and the name of an object."""
 
 
-class _NotThere(Exception):
-    """Raised where an object cannot be read."""
-
-
 def count_files(root: str, layer: Layer, before: str | None, after: str | None) -> int | None:
     """Return the number of files in which the commits `before` and `after` differ; None where nobody can tell."""
-    if after is None or not _NAME.fullmatch(after) or (before is not None and not _NAME.fullmatch(before)):
+    if after is None or not OBJECT_NAME.fullmatch(after) or (before is not None and not OBJECT_NAME.fullmatch(before)):
         return None
     try:
-        commit = _read(root, layer, after, b"commit")
+        commit = _read(root, layer, after, "commit")
         tree = re.match(rb"tree ([0-9a-f]+)\n", commit)
         if tree is None:
             return None
         old = _entries_before(root, before) if before is not None else {}
         new = dict(_changed(root, layer, tree[1].decode(), "", old, [_MOST_TREES]))
-    except (_NotThere, GitFailed):
+    except (NotAnObject, GitFailed):
         return None
     same_folders = tuple(f"{path}/" for path, entry in new.items() if entry is None)
     files = {path: entry for path, entry in new.items() if entry is not None}
-    before_files = {path: entry for path, entry in old.items() if entry[0] != _FOLDER}
+    before_files = {path: entry for path, entry in old.items() if entry[0] != FOLDER_MODE}
     gone = sum(path not in files and not path.startswith(same_folders) for path in before_files)
     return gone + sum(before_files.get(path) != entry for path, entry in files.items())
 
@@ -50,7 +44,7 @@ def _entries_before(root: str, commit: str) -> dict[str, Entry]:
     """Return each path of a commit of the repository, folders included, with its mode and its object's name."""
     told = safe_git(root, "ls-tree", "-r", "-t", "-z", "--full-tree", commit)
     if not told.ok:
-        raise _NotThere
+        raise NotAnObject
     found = {}
     for line in told.stdout.split(b"\0")[:-1]:
         facts, _, path = line.partition(b"\t")
@@ -65,9 +59,10 @@ def _changed(
     """Yield the files of a tree with their entries; a folder that is as before comes as one path with None."""
     room[0] -= 1
     if room[0] < 0:
-        raise _NotThere
-    for mode, path, name in _entries(_read(root, layer, tree, b"tree"), above, len(tree) // 2):
-        if mode != _FOLDER:
+        raise NotAnObject
+    for mode, inside, name in tree_entries(_read(root, layer, tree, "tree"), len(tree) // 2):
+        path = above + inside
+        if mode != FOLDER_MODE:
             yield path, (mode, name)
         elif old.get(path) == (mode, name):
             yield path, None
@@ -75,31 +70,13 @@ def _changed(
             yield from _changed(root, layer, name, f"{path}/", old, room)
 
 
-def _entries(content: bytes, above: str, size: int) -> Iterator[tuple[str, str, str]]:
-    start = 0
-    while start < len(content):
-        end = content.find(b"\0", start)
-        mode, found, path = content[start:end].partition(b" ")
-        if end < 0 or not found or end + size >= len(content) + 1:
-            raise _NotThere
-        name = content[end + 1 : end + 1 + size].hex()
-        yield mode.decode("ascii", "replace"), above + path.decode("utf-8", "surrogateescape"), name
-        start = end + 1 + size
-
-
-def _read(root: str, layer: Layer, name: str, kind: bytes) -> bytes:
-    """Return a loose object that the command made, else one that the repository has. Raises _NotThere."""
+def _read(root: str, layer: Layer, name: str, kind: str) -> bytes:
+    """Return a loose object that the command made, else one that the repository has. Raises NotAnObject."""
     try:
         packed = layer.read(f".git/objects/{name[:2]}/{name[2:]}", _MOST_BYTES)
-        unpacked = zlib.decompressobj().decompress(packed, _MOST_BYTES)
     except OSError:
-        told = safe_git(root, "cat-file", kind.decode(), name)
+        told = safe_git(root, "cat-file", kind, name)
         if not told.ok:
-            raise _NotThere from None
+            raise NotAnObject from None
         return told.stdout
-    except zlib.error:
-        raise _NotThere from None
-    head, _, content = unpacked.partition(b"\0")
-    if not head.startswith(kind + b" "):
-        raise _NotThere
-    return content
+    return unpack(packed, kind, _MOST_BYTES)

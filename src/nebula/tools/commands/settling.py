@@ -60,7 +60,8 @@ class Settling:
         left_out = changes.name_left_out()
         kind = left_out.get("extension")
         if self.approvals.somebody_is_there:
-            return replace(outcome, refused=True, problem=kind) if kind is not None else outcome
+            never_asked = changes.say_unkept() if changes.unkept else kind
+            return replace(outcome, refused=True, problem=never_asked) if never_asked is not None else outcome
         lasting = ".git" in changes.needs_names
         said = ([self._say_repository_left_out(changes)] if lasting else []) + list(left_out.values())
         if not said:
@@ -151,6 +152,8 @@ class Settling:
     def _say_repository_left_out(self, changes: CommandChanges) -> Sentence:
         """Return what a person is told where changes under `.git` were left out, with the names that would allow
         them."""
+        if changes.unkept:
+            return changes.say_unkept()
         what, files = join_described(changes.git), self.workspace
         git_files = [change.path for change in self.result.changes.git_files]
         missing = [path for path in git_files if not files.may_change_repository(path)]

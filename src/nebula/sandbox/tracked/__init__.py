@@ -1,0 +1,1 @@
+"""The files that a command sees empty, as git sees them in its layer: nothing about them has changed."""
