@@ -232,7 +232,9 @@ def test_the_first_turn_of_a_long_flow_does_not_read_the_others(vizprompt: Vizpr
     began = time.process_time()
     made = vizprompt("create-node", "--prompt", "one", "--response", "more")
     assert time.process_time() - began < 0.4
-    assert made.code == 0 and vizprompt("flow", "show", "main", "--json").json["nodes"][-1]["id"] == made.out.split()[-1]
+    assert (
+        made.code == 0 and vizprompt("flow", "show", "main", "--json").json["nodes"][-1]["id"] == made.out.split()[-1]
+    )
 
 
 def _write(path: Path, text: str) -> None:
