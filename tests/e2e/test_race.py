@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import signal
@@ -204,6 +205,18 @@ def test_take_whole_in_parts_and_with_conflicts(bench):
     (bench.project / "b.txt").chmod(0o644)
     take(other, "--yes")
     assert bench.read("b.txt") == "two\n"
+
+
+def test_a_secret_file_that_a_try_made_is_taken_though_its_node_does_not_name_the_content(bench):
+    turn = Turn("", [Call("writeFile", {"path": "new.env", "content": "PIN=1234\n"})])
+    with ScriptedModel(replies(turn, Turn("Done."))) as server:
+        code, final, err = race(bench, server, "--tries", "2", "--allow", "new.env")
+    assert code == 0, err
+    assert hashlib.sha256(b"PIN=1234\n").hexdigest() not in "".join(
+        path.read_text() for path in (bench.project / ".nebula/graph").rglob("*.xml")
+    )
+    ran = bench.run("nebula", "take", final["tries"][0]["node_id"], "--yes", "--allow", "new.env")
+    assert (ran.code, bench.read("new.env")) == (0, "PIN=1234\n"), ran.err
 
 
 def test_lines_taken_from_several_tries_keep_their_authors(bench):

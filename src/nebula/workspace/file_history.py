@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from typing import Literal
 
 from nebula.language import Sentence, sentence_of
@@ -18,7 +19,7 @@ from nebula.workspace.errors import NotKept, ProtectedPath, Stale, WorkspaceErro
 from nebula.workspace.guard.jail import translate
 from nebula.workspace.guard.paths import normal_path
 from nebula.workspace.journal.changes import RecordedChange, TurnMark
-from nebula.workspace.journal.states import content_name, parse_state, same_state
+from nebula.workspace.journal.states import content_name, parse_state, rename_content, same_state
 from nebula.workspace.writing.entries import EntryMover
 from nebula.workspace.writing.writer import FileWriter
 
@@ -89,6 +90,18 @@ class FileHistory:
     def content(self, state: str) -> bytes | None:
         """Return the content of a state, if the journal kept it: of a link its target; None else, and for a folder."""
         return self._writer.objects.get(content_name(state) or "")
+
+    def seal(self, state: str) -> str:
+        """Return the name of a state as others may see it: it tells nothing of the content."""
+        return rename_content(state, self._writer.objects.sealer())
+
+    def unseal(self, path: str, state: str) -> str:
+        """Return the state behind such a name, if the journal knows it or keeps its content; else the name itself."""
+        seal, sealed = self._writer.objects.sealer(), content_name(state)
+        states = {each for change in self.changes() if change.path == path for each in (change.before, change.after)}
+        names = chain(filter(None, map(content_name, states)), self._writer.objects.names())
+        name = next((each for each in names if seal(each) == sealed), None)
+        return state if name is None else rename_content(state, lambda _: name)
 
     def plan_undo(self, group: str | None = None, passing: Collection[str] = ()) -> FilePlan:
         """Take back a turn's changes; without a group, those of the last turn that changed something and is none of

@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from nebula.agent.recording.secret_states import find_sealed
 from nebula.agent.undo import UndoRefused, journal_of
 from nebula.attachments import Attachment
 from nebula.workspace.errors import WorkspaceError
@@ -55,7 +56,7 @@ def changes_since(project: ProjectAccess, find: Callable[[str], Node | None], la
 
 def _find_changes(history: FileHistory, last: Node) -> dict[str, str]:
     """Return a remark for each path whose state is not the one at the end of the turn."""
-    left = {each.path: each.after or None for each in last.files[:MOST_FILES]}
+    left = {each.path: each.after or None for each in find_sealed(last.files[:MOST_FILES], history)}
     later: dict[str, list[RecordedChange]] = {}
     for change in _changes_after(history, last):
         if change.kind != "write" or change.path in left:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
+from nebula.agent.recording.secret_states import find_sealed
 from nebula.agent.undo import difference, whole_texts
 from nebula.graph.values import FileState
 from nebula.value import value
@@ -63,7 +64,7 @@ def compare_tries(tries: Mapping[int, Sequence[FileState]], history: FileHistory
     groups: dict[str, dict[str, list[int]]] = {}
     starts: dict[str, str] = {}
     for number, files in sorted(tries.items()):
-        for file in files:
+        for file in find_sealed(files, history):
             starts.setdefault(file.path, file.before)
             groups.setdefault(file.path, {}).setdefault(file.after, []).append(number)
     return [_compare(path, starts[path], groups[path], len(tries), history) for path in sorted(groups)]

@@ -119,7 +119,8 @@ class Race:
 
         first = self.order.trace_ids[0]  # tries that begin a conversation are siblings under the first of them
         beginning = "" if self.order.parents or trace_id == first else first
-        writer = NodeWriter(self.archive, self.order.session_id, self.flow, files=files, beginning=beginning)
+        place = self.archive, self.order.session_id, self.flow
+        writer = NodeWriter(*place, workspace=self.workspace, files=files, beginning=beginning)
         running = _Running(number, trace_id, model, line, writer)
         return running
 

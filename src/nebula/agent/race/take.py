@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from nebula.agent.assembly import open_audit_log, take_back_half_applied
 from nebula.agent.race.taken_lines import keep_taken_lines
+from nebula.agent.recording.secret_states import find_sealed
 from nebula.agent.undo import propose
 from nebula.config import Settings
 from nebula.errors import EXIT_USAGE, NebulaError
@@ -133,7 +134,7 @@ def _find_owners(wanted: Sequence[Wanted]) -> dict[str, str]:
 async def take(wanted: Sequence[Wanted], workspace: LocalWorkspace, ask: Approver, *, group: str = "") -> TakenSet:
     """Propose what is wanted as one set, and apply what was allowed, whole or not at all; `group` is the turn that the
     journal names, by default for each path the try that it comes from. Raises CannotTake."""
-    chosen = choose_files(wanted)
+    chosen = await asyncio.to_thread(find_sealed, choose_files(wanted), workspace.history)
     cut_short = tuple(await asyncio.to_thread(take_back_half_applied, workspace))
     done = await _take_chosen(chosen, wanted, workspace, ask, group)
     return replace(done, remarks=cut_short)

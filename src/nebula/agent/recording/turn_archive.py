@@ -198,10 +198,12 @@ class NodeWriter:
             ) from problem
 
     def _files(self) -> Sequence[FileState]:
-        if self.files is not None:
-            return self.files()
-        if not self._changes:
+        if self.files is None and not self._changes:
             return ()
-        from nebula.agent.recording.line_recorder import file_states
+        from nebula.agent.recording import line_recorder, secret_states
 
-        return file_states(self._turn.files, self._changes, self.workspace, self.redactor)
+        if self.files is not None:
+            found = self.files()
+        else:
+            found = line_recorder.file_states(self._turn.files, self._changes, self.workspace, self.redactor)
+        return secret_states.seal_files(found, self.workspace)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from typing import Final
 
 from nebula.files.atomic import AtomicWriter, WriteTarget
@@ -14,9 +17,22 @@ from nebula.files.reading import read_all
 from nebula.files.syscalls import Syscalls
 from nebula.workspace.state_folder import close_to_others
 
+try:
+    from _blake2 import blake2b  # without OpenSSL, which takes milliseconds to load
+except ImportError:
+    from hashlib import blake2b
+
 HASH_LENGTH: Final = 64
+_SHELF_LENGTH: Final = 2
+_KEY_FILE: Final = "key"
+_KEY_LENGTH: Final = 32
 KEPT_BYTES: Final = 64 * 1024 * 1024
 """A file above this is not replaced, because its old content would have to be kept."""
+
+
+def seal_with(key: bytes, name: str) -> str:
+    """Return a name of the same form that tells nothing of the content to whoever has not the key."""
+    return blake2b(name.encode(), key=key, digest_size=HASH_LENGTH // 2).hexdigest()
 
 
 class ObjectStore:
@@ -51,6 +67,29 @@ class ObjectStore:
         with closed_after(shelf):
             return self._get_from(shelf, name)
 
+    def names(self) -> Iterator[str]:
+        """Yield the names of all contents that are kept."""
+        for shelf in os.listdir(self._folder_fd):
+            if len(shelf) == _SHELF_LENGTH:
+                with suppress(OSError), closed_after(os.open(shelf, FOLDER_FLAGS, dir_fd=self._folder_fd)) as handle:
+                    yield from (shelf + name for name in os.listdir(handle))
+
+    def sealer(self) -> Callable[[str], str]:
+        """Return what makes another name for a content, which nobody can make who has not this folder."""
+        return partial(seal_with, self._key())
+
+    def _key(self) -> bytes:
+        """Return what only this folder holds; it is made when it is first needed."""
+        key = _read_from(self._folder_fd, _KEY_FILE)
+        if key is None:
+            with suppress(FileExistsError):  # made by another process just now
+                target = WriteTarget(self._folder_fd, "", _KEY_FILE, None, 0o600)
+                self._writer.put(target, os.urandom(_KEY_LENGTH), durable=True)
+            key = _read_from(self._folder_fd, _KEY_FILE)
+        if key is None or len(key) != _KEY_LENGTH:
+            raise OSError(errno.EIO, os.strerror(errno.EIO), _KEY_FILE)
+        return key
+
     def drop(self, name: str) -> None:
         """Forget a content that nobody needs."""
         shelves = self._folder_fd
@@ -58,7 +97,7 @@ class ObjectStore:
             self._calls.unlink(name[2:], shelf)  # gone already, or it stays: no reason to fail
 
     def _get_from(self, shelf: int, name: str) -> bytes | None:
-        content = _read_from(shelf, name)
+        content = _read_from(shelf, name[2:])
         if content is None or digest(content) == name:
             return content
         self._calls.unlink(name[2:], shelf)  # damaged: of no use to anybody, and in the way of a good copy
@@ -87,15 +126,15 @@ def read_object(folder_fd: int, name: str, *, check: bool = True) -> bytes | Non
         return None
     try:
         with closed_after(os.open(name[:2], FOLDER_FLAGS, dir_fd=folder_fd)) as shelf:
-            content = _read_from(shelf, name)
+            content = _read_from(shelf, name[2:])
     except OSError:  # nothing there; a link, a pipe, a failing disk
         return None
     return content if content is not None and (not check or digest(content) == name) else None
 
 
-def _read_from(shelf: int, name: str) -> bytes | None:
+def _read_from(folder: int, file: str) -> bytes | None:
     try:
-        fd = os.open(name[2:], FILE_FLAGS, dir_fd=shelf)
+        fd = os.open(file, FILE_FLAGS, dir_fd=folder)
     except FileNotFoundError:
         return None
     with closed_after(fd):

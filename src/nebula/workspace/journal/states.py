@@ -8,9 +8,10 @@ folder:755        a folder
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
-from nebula.value import value
+from nebula.value import replace, value
 
 EntryKind = Literal["file", "link", "folder"]
 
@@ -38,6 +39,12 @@ def parse_state(name: str) -> EntryState:
         return EntryState("link", second)
     mode = int(second, 8) & 0o7777 if second and not second.strip("01234567") else None
     return EntryState("folder", mode=mode) if first == "folder" else EntryState("file", first, mode)
+
+
+def rename_content(name: str, new: Callable[[str], str]) -> str:
+    """Return the name of a state with another one for its content."""
+    state = parse_state(name)
+    return replace(state, content=new(state.content)).name if state.content else name
 
 
 def content_name(name: str | None) -> str | None:
