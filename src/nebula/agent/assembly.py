@@ -42,6 +42,7 @@ from nebula.tools.declaration import Checks
 from nebula.tools.permissions import NETWORK
 from nebula.workspace import Policy, open_workspace
 from nebula.workspace.audit import AuditLog
+from nebula.workspace.guard.spelling import spelled_in
 from nebula.workspace.local import LocalWorkspace
 from nebula.workspace.state_folder import StateFolder, is_half_applied, prepare_state_folder
 
@@ -163,6 +164,7 @@ def open_workbench(
     mode: str = "",
 ) -> Workbench:
     """Open what a session of that mode works with."""
+    allow = spelled_in(settings.root, allow)
     project = open_project_access(settings, approvals, allow, state)
     redactor = redactor_of(settings, allow, project.external.secrets if project.external else ())
     return (ChatBench if mode == CHAT else Workbench)(project, redactor)

@@ -172,5 +172,9 @@ def _hash(text: str) -> str:
 
 
 def _normal(path: str) -> str:
-    parts = [part for part in path.split("/") if part not in ("", ".")]
-    return "/".join(parts)
+    name = "/".join(part for part in path.split("/") if part not in ("", "."))
+    if name.isascii():
+        return name
+    from unicodedata import normalize  # most names are plain ASCII
+
+    return normalize("NFC", name)  # of several spellings one file is meant, and its content is compared anyway

@@ -58,7 +58,8 @@ def open_workspace(
 ) -> ReadingWorkspace:
     """Return the guarded files below `root`. Opened read-only, it has no code to write with."""
     jail = Jail(root, calls=calls)
-    judge = Judge(policy or Policy())
+    policy = policy or Policy()
+    judge = Judge(replace(policy, allowed=frozenset(jail.place(each).text for each in policy.allowed)))
     if read_only:
         return ReadingWorkspace(jail, judge)
     return LocalWorkspace(jail, judge, writing=LateWriter(jail, calls))
@@ -209,7 +210,7 @@ class LocalWorkspace(ReadingWorkspace):
             raise MalformedRequest("The mode must be one of {modes}.", modes=", ".join(_MODES))
         if expected is not None and not isinstance(expected, str):
             raise MalformedRequest("The expected content is named by its sha256.")
-        place = normal_path(path)
+        place = self._jail.place(path)
         data = encode_text(content)
         self._judge.writing(place, self.repositories())
         return WriteRequest(place, data, mode, expected, self._judge.policy.max_bytes, self._turn)

@@ -26,7 +26,7 @@ from nebula.workspace.contract import (
 from nebula.workspace.errors import MalformedRequest, NotUtf8, ReadOnly, SecretPath, TooLarge
 from nebula.workspace.guard.jail import Jail, require_regular, translate
 from nebula.workspace.guard.judge import Judge
-from nebula.workspace.guard.paths import NormalPath, normal_path
+from nebula.workspace.guard.paths import NormalPath
 from nebula.workspace.line_ranges import read_line_range
 from nebula.workspace.search.explore import Explorer
 
@@ -60,7 +60,7 @@ class ReadingWorkspace:
         self.close()
 
     def read_file(self, path: str) -> FileText:
-        place = normal_path(path)
+        place = self._jail.place(path)
         limit = self._judge.policy.max_bytes
         with self._opened(place) as (fd, secret):
             size = require_regular(fd, place.text).st_size
@@ -75,7 +75,7 @@ class ReadingWorkspace:
     def read_bytes(self, path: str, limit: int) -> bytes:
         """Return the bytes of a file of any kind, such as an image, of at most so many. A secret one is always
         refused."""
-        place = normal_path(path)
+        place = self._jail.place(path)
         with self._opened(place) as (fd, secret):
             require_regular(fd, place.text)
             content = read_all(fd, limit + 1)
@@ -87,10 +87,10 @@ class ReadingWorkspace:
 
     def resolve(self, path: str) -> str:
         """Return the path that a path stands for once its links are followed. Raises PathEscape."""
-        return self._jail.resolve(normal_path(path)).text
+        return self._jail.resolve(self._jail.place(path)).text
 
     def read_lines(self, path: str, first: int, last: int | None = None) -> FileLines:
-        place = normal_path(path)
+        place = self._jail.place(path)
         first = _count(first, 1, sys.maxsize)
         last = None if last is None else _count(last, 1, sys.maxsize)
         with self._opened(place) as (fd, secret):
@@ -124,7 +124,7 @@ class ReadingWorkspace:
         extensions: Sequence[str] | None = None,
         max_items: int | None = None,
     ) -> Listing:
-        place = normal_path(path)
+        place = self._jail.place(path)
         kinds = _extensions(extensions)
         cap = _count(max_items, DEFAULT_LIST_ITEMS)
         explorer = self._explorer()
@@ -133,14 +133,14 @@ class ReadingWorkspace:
             return lister(place, fd, kinds, cap)
 
     def search(self, directory: str, keyword: str, *, max_files: int = DEFAULT_SEARCH_FILES) -> SearchHits:
-        place = normal_path(directory)
+        place = self._jail.place(directory)
         _require_keyword(keyword)
         cap = _count(max_files, DEFAULT_SEARCH_FILES)
         with closed_after(self._jail.open_folder(place, _no_judgement)) as fd:
             return self._explorer().search(place, fd, keyword, self._judge.may_read, cap)
 
     def probe(self, path: str) -> PathState:
-        place = normal_path(path)
+        place = self._jail.place(path)
         status = self._jail.status(self._jail.resolve(place))
         if status is None:
             return PathState(place.text, "missing")

@@ -16,6 +16,7 @@ from nebula.value import replace
 from nebula.workspace.contract import FileLines, Workspace
 from nebula.workspace.diff import split_lines
 from nebula.workspace.errors import TooLarge
+from nebula.workspace.guard.paths import normal_path
 
 SPEC = DeclaredSpec(
     "readFile",
@@ -65,7 +66,7 @@ class ReadFile:
         shown = file.content.removeprefix(BOM)
         if quoted_size(shown) <= room:
             self._ledger.saw(path, file.content)
-            return Outcome.ok({"content": shown}, secret=file.secret, size=file.size)
+            return Outcome.ok(_named(path, file.path, content=shown), secret=file.secret, size=file.size)
         return self._outcome(path, FileLines.of(file, 1, None), None, room)
 
     def _outcome(self, path: str, lines: FileLines, last: int | None, room: int) -> Outcome:
@@ -78,14 +79,20 @@ class ReadFile:
         self._ledger.saw_part(path, lines.sha256, lines.total_lines, part["shown"])
         if "cut" not in part:
             del part["shown"]
-        return Outcome.ok({**part, "sha256": lines.sha256}, secret=lines.secret, size=lines.size)
+        said = _named(path, lines.path, **part, sha256=lines.sha256)
+        return Outcome.ok(said, secret=lines.secret, size=lines.size)
+
+
+def _named(asked: str, found: str, **said: Any) -> dict[str, Any]:
+    """Return the result with the file's own name, where that is spelled otherwise."""
+    return said if normal_path(asked).text == found else {"path": found, **said}
 
 
 def _learn(ledger: ReadLedger, args: Mapping[str, Any], result: Mapping[str, Any]) -> None:
     path, content = args.get("path"), result.get("content")
     if not isinstance(path, str) or not isinstance(content, str):
         return
-    if result.keys() == {"content"}:
+    if result.keys() <= {"content", "path"}:
         ledger.saw(path, content)
     elif "sha256" in result:
         whole = [] if "cut" in result else [[result["start_line"], result["end_line"]]]

@@ -30,6 +30,7 @@ from nebula.workspace.errors import (
     WorkspaceError,
 )
 from nebula.workspace.guard.paths import NormalPath, normal_path
+from nebula.workspace.guard.spelling import spelled_as_there
 
 _LINKED = frozenset({errno.ELOOP, errno.ENOTDIR, errno.EMLINK})
 _NOTHING_THERE = _LINKED | {errno.ENOENT}
@@ -136,6 +137,10 @@ class Jail:
             return status_at(parent, name) is not None
         finally:
             os.close(parent)
+
+    def place(self, path: object) -> NormalPath:
+        """Return a path in normal form, as its names are spelled here. Raises what `normal_path` does."""
+        return spelled_as_there(self._open, self.fd, normal_path(path))
 
     def resolve(self, path: NormalPath) -> NormalPath:
         """Return the path with all links replaced by what they stand for."""
