@@ -251,3 +251,37 @@ def test_it_is_found_once_while_the_index_stays_as_it_is(project: Path) -> None:
     assert finder.repositories.find(root, found.masked, found.names)[0] is one[0]
     git(project, "rm", "-q", "--cached", ".env")
     assert ".env" not in finder.repositories.find(root, found.masked, found.names)[0].kept
+
+
+@pytest.mark.parametrize("name", ["index", "sharedindex." + "0" * 40, "info/sparse-checkout"])
+def test_a_pipe_in_the_repository_is_not_waited_for(project: Path, name: str) -> None:
+    git(project, "update-index", "--split-index")
+    place = project / ".git" / name
+    for other in (project / ".git").glob("sharedindex.*" if name.startswith("shared") else name):
+        other.unlink()
+        place = other
+    os.mkfifo(place)
+    finder = SecretFinder(names_secret)
+    root = os.path.realpath(project)
+    found = finder.find(root, (".nebula",))
+    (view,) = finder.repositories.find(root, found.masked, found.names)
+    assert not view.known
+
+
+def test_no_program_of_the_repository_is_run(project: Path) -> None:
+    program = project / "program"
+    program.write_text("#!/bin/sh\ntouch ran\n")
+    program.chmod(0o755)
+    (project / ".git/hooks/post-index-change").write_text(program.read_text())
+    (project / ".git/hooks/post-index-change").chmod(0o755)
+    (project / ".gitattributes").write_text("* filter=x\n")
+    (project / ".git/evil").write_text(
+        f'[filter "x"]\nclean = {program}\nrequired = true\n[core]\nfsmonitor = {program}\n'
+    )
+    with (project / ".git/config").open("a") as config:
+        config.write(
+            f'[core]\nfsmonitor = {program}\n[filter "x"]\nclean = {program}\n[includeIf "gitdir:**"]\npath = evil\n'
+        )
+    with ran(project, MORE + "git add a.txt") as result:
+        assert result.exit_code == 0
+    assert not list(project.rglob("ran"))

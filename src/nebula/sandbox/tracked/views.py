@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from nebula.files.reading import UnreadableFile, read_below
 from nebula.git import GitFailed, use_index
+from nebula.language import Sentence
 from nebula.value import field, replace, value
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class RepositoryView:
         try:
             for path, shown in self.shown.items():
                 with suppress(FileNotFoundError):  # the command removed it, or the user did
-                    left = layer.read(path)
+                    left = layer.read(path, _INDEX_LIMIT)
                     was = layer.read_before(path) if left == shown else self._without_marks(path, left)
                     layer.rewrite(path, was)
         except (GitFailed, OSError):
@@ -124,6 +125,7 @@ class RepositoryViews:
 
 def _make_view(root: str, folder: str, index: str, rules: str, masked: frozenset[str]) -> RepositoryView:
     data = read_below(root, index, _INDEX_LIMIT) or b""
+    _refuse_odd(f"{root}/{os.path.dirname(index)}")
     place = os.path.join(root, folder)
     listed = [each for each in _list(place, data) if _is_in(each.name, masked)] if _may_name(data, masked) else []
     kept: dict[str, frozenset[str]] = {}
@@ -144,6 +146,15 @@ def _make_view(root: str, folder: str, index: str, rules: str, masked: frozenset
         shown[rules] = before + added
     flagged = frozenset(each.name for each in listed if each.letter != "H")
     return RepositoryView(folder, place, index, rules, kept, shown, added, flagged, marks)
+
+
+def _refuse_odd(git_dir: str) -> None:
+    """Raise UnreadableFile for what git would wait for, beside the settings, when it reads an index."""
+    names = [name for name in os.listdir(git_dir) if name.startswith("sharedindex.")]
+    for name in (*names, "info/sparse-checkout"):
+        place = os.path.join(git_dir, name)
+        if os.path.lexists(place) and not os.path.isfile(place):
+            raise UnreadableFile(name, Sentence("it is not a regular file"))
 
 
 def _list(place: str, index: bytes) -> Iterator[Listed]:
