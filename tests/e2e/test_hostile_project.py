@@ -52,7 +52,11 @@ def test_a_planted_pipe_hangs_nobody(bench, name):
 
 
 @pytest.mark.parametrize(
-    "name", ["log.txt", "trace.jsonl", "audit.jsonl", "journal", "journal/objects", "journal/changes.jsonl"]
+    "name",
+    [
+        *("log.txt", "trace.jsonl", "audit.jsonl", "journal", "journal/objects", "journal/changes.jsonl"),
+        *("journal/applying.json", "journal/objects/key"),
+    ],
 )
 def test_a_planted_link_in_the_place_of_a_record_costs_no_turn(bench, tmp_path, name):
     link = bench.project / ".nebula" / name

@@ -61,6 +61,11 @@ def test_what_names_no_program_stays_as_it_is() -> None:
     assert cleaned_settings(text + b"\n[alias]\n\tst = !evil # x\n[a]\n") == text + b"\n[alias]\n\t\n[a]\n"
 
 
+def test_passwords_are_left_out_whatever_they_are_called() -> None:
+    text = b"[sendemail]\n\tsmtpServer = h\n\tsmtpPass = p\n[imap]\n\tpass = p\n[x]\n\tprivateToken = p\n\tsecret = p\n"
+    assert cleaned_settings(text) == b"[sendemail]\n\t\n\t\n[imap]\n\t\n[x]\n\t\n\t\n"
+
+
 @pytest.mark.parametrize(
     "text", [b"[" + b"a" * 1_000_000, b"a" * 1_000_000, b"\\\n" * 500_000, b"[a " + b'"\\' * 500_000]
 )

@@ -162,7 +162,8 @@ def test_one_that_git_does_not_track_is_not_added(project: Path) -> None:
 
 def test_a_rule_that_the_command_adds_is_all_that_is_added(project: Path) -> None:
     before = (project / ".git/info/exclude").read_text()
-    applied(project, "echo mine >> .git/info/exclude")
+    result = applied(project, "echo mine >> .git/info/exclude")
+    assert [each.name for each in result.changes.git] == [".git/info/exclude"], "it may hide files from now on"
     assert (project / ".git/info/exclude").read_text() == before + "mine\n"
 
 

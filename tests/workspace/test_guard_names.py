@@ -176,7 +176,7 @@ def test_the_copy_of_a_secret_is_one(copy: str, name: str) -> None:
 
 SECRETS_INSIDE = [
     ".docker/config.json", ".config/gcloud/x", ".nebula/journal/x", ".git/config", ".git/config.lock", ".git/credentials",
-    ".git/FETCH_HEAD", ".git/modules/a/config", ".git/logs/HEAD", ".git/modules/a/logs/refs/x", "bare.git/config",
+    ".git/.config.swp", ".git/annex/creds/0", ".git/FETCH_HEAD", ".git/modules/a/config", ".git/logs/HEAD", ".git/modules/a/logs/refs/x", "bare.git/config",
     "a/bare.git/logs/HEAD", "x.git/a.git/logs/b", "x.git/logs", ".git/config.bak", "a/.git/modules/x/modules/y/z/config",
     ".git/logs/refs/heads/x", "prod.env", "secrets.env", "app.env.local", "app.env.production.local",
     "service-account.json", "my/service_account_key.json", "x-firebase-adminsdk-1.json", ".env.local",

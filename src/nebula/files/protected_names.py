@@ -80,7 +80,9 @@ KEY_STEMS = ("id_dsa", "id_ecdsa", "id_ed25519", "id_rsa", "ssh_host_")
 _FIREBASE = "firebase-adminsdk"
 _OTHER_SECRET_WORDS = (".env", ".git", "git~", "nebula~", _FIREBASE)
 """In the names that are secret by more than their letters: environments, what git keeps, short forms, a kind of key."""
-_PAIRS_INSIDE = frozenset({(".nebula", "journal"), (".docker", "config.json"), (".config", "gcloud")})
+_PAIRS_INSIDE = frozenset(
+    {(".nebula", "journal"), (".docker", "config.json"), (".config", "gcloud"), ("annex", "creds")}
+)
 _GIT_SECRETS = ("config", "credential", "fetch_head")
 """How names begin, anywhere below `.git`, that hold addresses with passwords in them: `modules/*/config` as well."""
 _REF_KINDS = frozenset({"heads", "tags", "remotes", "notes", "pull", "prefetch", "bisect", "rewritten", "original"})
@@ -229,4 +231,4 @@ def _is_secret_of_git(names: list[str]) -> bool:
             return True
         if above == "refs" and name in _REF_KINDS:
             return False
-    return names[-1].startswith(_GIT_SECRETS)
+    return names[-1].lstrip(".#").startswith(_GIT_SECRETS)  # an editor's copy is hidden

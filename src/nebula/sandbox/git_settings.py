@@ -27,7 +27,12 @@ _TOKEN = re.compile(
 )
 """Blanks and comments, the head of a section, a setting, each as git reads it. Nothing is tried in two ways: the file
 may be made to take long."""
-_PASSWORDS = frozenset({"extraheader", "password", "token", "oauthtoken"})
+_PASSWORDS = frozenset(
+    {
+        *("accesstoken", "apikey", "authtoken", "clientsecret", "extraheader", "oauthtoken", "pass", "passwd"),
+        *("password", "privatetoken", "secret", "smtppass", "token"),
+    }
+)
 _PROGRAMS = frozenset(
     {
         *("core.fsmonitor", "core.pager", "core.editor", "core.askpass", "core.sshcommand", "core.gitproxy"),

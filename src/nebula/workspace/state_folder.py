@@ -28,6 +28,7 @@ SET_MARKER = "applying.json"
 _RECORDS: Mapping[str, Callable[[int], bool]] = {
     **dict.fromkeys(("journal", "journal/objects", "journal/staging", "journal/locks", "journal/beside"), stat.S_ISDIR),
     **dict.fromkeys(("log.txt", "trace.jsonl", "audit.jsonl", "journal/changes.jsonl"), stat.S_ISREG),
+    **dict.fromkeys((f"journal/{SET_MARKER}", "journal/objects/key"), stat.S_ISREG),
 }
 
 

@@ -20,7 +20,7 @@ _REF_KINDS = {"heads": "branch", "tags": "tag", "remotes": "remote", "stash": "s
 _BOOKKEEPING = re.compile(
     r"(objects|logs|rr-cache)(/|$)|refs(/[^/]+)?$|branches$|info$|hooks$"
     r"|(COMMIT_EDITMSG|ORIG_HEAD|FETCH_HEAD|MERGE_MSG|SQUASH_MSG|AUTO_MERGE|gc\.log|description)$"
-    r"|info/(refs|exclude)$"
+    r"|info/refs$"
 )
 """Follows from the rest, or says nothing by itself."""
 
