@@ -274,6 +274,36 @@ def test_a_merge_of_two_branches_with_a_shared_conversation_keeps_the_authors(be
     assert who(blame(bench, "b.py")) == ["before", two]
 
 
+@pytest.mark.parametrize("path", ["new.py", "other.py"])
+def test_a_turns_line_that_a_person_moves_to_a_file_of_no_turn_stays_the_turns(
+    worked: tuple[Bench, list[str]], path: str
+) -> None:
+    bench, authors = worked
+    moved = ["third line by a turn", "fourth line by a turn"]
+    bench.write("a.py", "\n".join([*FIRST, "by hand", ""]))
+    bench.write(path, "\n".join(["of another file", *moved, ""]))
+    there = ["before", authors[2], authors[2]]
+    assert who(blame(bench, path)) == there
+    git(bench.project, "add", "a.py", path)
+    git(bench.project, "commit", "-qm", "moved")
+    assert who(blame(bench, path)) == there
+    two = turn(bench, "two", *edit(path, "of another file", *moved, "last line by another turn"))
+    assert who(blame(bench, path)) == [*there, two]
+
+
+def test_an_older_line_that_is_like_one_of_a_turn_stays_older(bench: Bench) -> None:
+    repository(bench)
+    bench.write("a.py", "first line of before\n")
+    bench.write("b.py", "import everything\n")
+    bench.write("c.py", "import everything\n")
+    git(bench.project, "add", "a.py", "b.py")
+    git(bench.project, "commit", "-qm", "begin", "--date", "2020-01-01T00:00:00Z")
+    os.utime(bench.project / "c.py", (1e9, 1e9))
+    turn(bench, "one", *edit("a.py", "first line of before", "import everything"))
+    bench.write("a.py", "first line of before\n")
+    assert who(blame(bench, "b.py")) == who(blame(bench, "c.py")) == ["before"]
+
+
 def test_a_stash_and_its_return_change_nothing(worked: tuple[Bench, list[str]]) -> None:
     bench, authors = worked
     git(bench.project, "stash", "-q")

@@ -58,6 +58,17 @@ class Fold:
         course = self._fold(path, _END)
         return list(self._meet(path, course, content).owners())
 
+    def find_carried_here(self, path: str, content: bytes, authors: Sequence[Author | None]) -> list[Author | None]:
+        """Return for each line without an author the turn that wrote it, where another file lost it, by nobody of
+        ours, before a turn first changed this one."""
+        changes = self._history.changes(path)
+        end = changes[0].seq if changes else _END
+        others = (other for other in self._history.paths(end) if other != path)
+        lost = (each for other in others for each in self._lost_between(other, 0, end) if each.owner.kind == "turn")
+        here = Inheritance(0, 0, text.split(content), list(authors), [])
+        here.claim_moved(lost)
+        return here.owners
+
     def _fold(self, path: str, end: int) -> Course:
         """Fold the changes of a path before a place in the journal."""
         course = self._courses.setdefault(path, Course())
@@ -205,9 +216,11 @@ class Fold:
             if left is None or is_over:
                 continue
             then = self._history.now(path) if following is None else self._content_found(following)
+            if then is not None and digest(then) == left:
+                continue
             state = self._fold(path, change.seq + 1).known.get(left)
-            if state is not None and then != (content := self._content(state)):
-                yield from inherit(content, state.owners(), then or b"").lost
+            if state is not None:
+                yield from inherit(self._content(state), state.owners(), then or b"").lost
 
     def _content(self, state: FileAuthors) -> bytes:
         """Return the content of a state. Raises OSError for one that went from the journal since it was read."""

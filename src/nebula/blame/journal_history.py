@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from functools import cached_property
 
-from nebula.blame.kept.basis import Basis
+from nebula.blame.kept.basis import Basis, sign
 from nebula.blame.reflog import carried_times, find_logs, seconds
 from nebula.workspace.errors import WorkspaceError
 from nebula.workspace.journal.changes import RecordedChange
@@ -55,6 +55,11 @@ class JournalHistory:
             return self._workspace.read_bytes(path, MOST_OF_FILE)
         except WorkspaceError:
             return None
+
+    def changed_at(self, path: str) -> float:
+        """Return when a file was changed last, in seconds; 0 where there is none."""
+        signature = sign(os.path.join(self._workspace.root, path))
+        return signature[0] / 1e9 if signature is not None else 0.0
 
     def has_turn(self, turn: str) -> bool:
         """Return True if the journal has a change of a turn. A node is made when its turn is over: that stays so."""

@@ -119,6 +119,8 @@ class ProjectBlame:
         authors = self.authors(path, content)
         open_lines = [number for number, author in enumerate(authors) if author.kind in ("you", "before")]
         origins = self._find_origins(path, content, open_lines, revision) if open_lines else {}
+        if not revision:
+            authors = self._with_carried_here(path, content, authors, origins)
         self._ask_others(authors, origins)
         told, number = [], 0
         commits = {line: origin.commit for line, origin in origins.items()}
@@ -144,6 +146,26 @@ class ProjectBlame:
             changed=changed,
             now=self._history.now,
         )
+
+    def _with_carried_here(
+        self, path: str, content: bytes, authors: list[Author], origins: Mapping[int, LineOrigin]
+    ) -> list[Author]:
+        """Return the authors, with lines of turns that a person moved here before a turn first changed this file.
+
+        The journal does not say since when the lines of such a file stand there. Git does, where they are committed:
+        what came before the turn, or with a commit of somebody else, is only like the turn's."""
+        since = [self._history.changed_at(path)] * len(authors)
+        for line, origin in origins.items():
+            since[line] = _seconds(origin.commit.at) if origin.commit.email == self._own_email else 0.0
+        known = [None if author == BEFORE and at else author for author, at in zip(authors, since, strict=True)]
+        if None not in known:
+            return authors
+        carried = self._fold.find_carried_here(path, content, known)
+        nodes = [self.node(each.of) if each is not None and each.kind == "turn" else None for each in carried]
+        return [
+            each if author == BEFORE and each and node and int(_seconds(node.timestamp)) <= at else author
+            for author, each, node, at in zip(authors, carried, nodes, since, strict=True)
+        ]
 
     def _changed_files(self) -> Sequence[str]:
         return self._more_basis.changed.setdefault(self._root, changed_files(self._root))
@@ -282,10 +304,15 @@ class ProjectBlame:
 
 def _time_of(node: Node) -> tuple[float, str]:
     """Return what orders nodes by time; those of one moment by their ids, which begin with a finer one."""
+    return _seconds(node.timestamp), node.id
+
+
+def _seconds(moment: str) -> float:
+    """Return an ISO time in seconds; 0 for what is none."""
     try:
-        return datetime.fromisoformat(node.timestamp).timestamp(), node.id
+        return datetime.fromisoformat(moment).timestamp()
     except ValueError:
-        return 0.0, node.id
+        return 0.0
 
 
 def first_line(prompt: str) -> str:
