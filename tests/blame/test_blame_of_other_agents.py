@@ -11,6 +11,7 @@ import pytest
 from blamed_project import blame, edit, git, repository, turn
 from conftest import Bench
 
+RANGE = {"start_line": 3, "end_line": 4}
 AGENT = {"tool": "other-agent", "id": "conversation-1", "model": "big-model-1"}
 
 
@@ -57,6 +58,18 @@ def test_a_note_names_the_agent_of_lines(committed: Bench) -> None:
     add_note(committed, write_note())
     _, theirs = blame(committed, "a b.py")
     assert theirs == {"start_line": 3, "end_line": 4, "by": "other", "model": "big-model-1", "tool": "other-agent"}
+
+
+@pytest.mark.parametrize("name", ["größe.py", "日本.py", 'a "b".py'])
+def test_a_note_and_a_record_hold_for_a_name_that_git_writes_otherwise(committed: Bench, name: str) -> None:
+    git(committed.project, "mv", "a b.py", name)
+    git(committed.project, "commit", "-q", "--amend", "-m", "begin")
+    files = [{"path": name, "conversations": [{"contributor": {"type": "ai"}, "ranges": [RANGE]}]}]
+    write_record(committed, files=files)
+    assert kinds(committed, name) == ["before", "before", "other", "other"]
+    write_record(committed, files=[])
+    add_note(committed, write_note(path=json.dumps(name, ensure_ascii=False)))
+    assert kinds(committed, name) == ["before", "before", "other", "other"]
 
 
 def test_a_note_holds_after_a_rename_an_edit_and_a_turn(committed: Bench) -> None:

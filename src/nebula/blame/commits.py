@@ -6,6 +6,7 @@ the same rules as everywhere in this room.
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -170,7 +171,7 @@ def _read_porcelain(told: bytes, is_shallow: bool) -> dict[int, LineOrigin]:
         if not (is_shallow and b"boundary" in fact)
     }
     return {
-        line: LineOrigin(known[name], _decode(facts[name], b"filename"), number)
+        line: LineOrigin(known[name], _unquote(facts[name].get(b"filename", b"")), number)
         for line, (name, number) in lines.items()
         if name in known
     }
@@ -178,6 +179,13 @@ def _read_porcelain(told: bytes, is_shallow: bool) -> dict[int, LineOrigin]:
 
 def _decode(facts: dict[bytes, bytes], name: bytes) -> str:
     return facts.get(name, b"").decode(errors="replace")
+
+
+def _unquote(name: bytes) -> str:
+    """Return a path that git may have written as C writes a string."""
+    if name.startswith(b'"'):
+        name = name[1:-1].decode("unicode_escape").encode("latin-1")
+    return os.fsdecode(name)
 
 
 def _time(facts: dict[bytes, bytes]) -> str:
