@@ -72,6 +72,21 @@ def test_a_note_and_a_record_hold_for_a_name_that_git_writes_otherwise(committed
     assert kinds(committed, name) == ["before", "before", "other", "other"]
 
 
+def test_lines_that_came_from_two_files_of_one_commit_are_told_apart(bench: Bench) -> None:
+    repository(bench)
+    for name in "ab":
+        bench.write(f"{name}.py", f"first line of {name}\nsecond line of {name}\n")
+    git(bench.project, "add", "-A")
+    git(bench.project, "commit", "-qm", "begin", by="bob")
+    add_note(bench, write_note(path="a.py", ranges="1"))
+    bench.write("c.py", "first line of a\nfirst line of b\n")
+    for name in "ab":
+        bench.write(f"{name}.py", f"second line of {name}\n")
+    git(bench.project, "add", "-A")
+    git(bench.project, "commit", "-qm", "moved")
+    assert kinds(bench, "c.py") == ["other", "before"]
+
+
 def test_a_note_holds_after_a_rename_an_edit_and_a_turn(committed: Bench) -> None:
     add_note(committed, write_note())
     git(committed.project, "mv", "a b.py", "c.py")

@@ -22,7 +22,7 @@ from nebula.value import value
 _TIMEOUT: Final = 120.0
 _MOST_RANGES: Final = 100
 """More ranges than that cost git more than the whole file."""
-_HEAD = re.compile(rb"([0-9a-f]{40,64}) (\d+) (\d+)(?: \d+)?$")
+_HEAD = re.compile(rb"([0-9a-f]{40,64}) (\d+) (\d+) (\d+)$")
 
 
 @value
@@ -40,6 +40,11 @@ class LineOrigin:
     commit: LineCommit
     path: str
     line: int
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        """Return what tells it from others; there are as many of them as lines."""
+        return self.commit.id, self.path, self.line
 
 
 def is_revision(root: str, revision: str) -> bool:
@@ -96,9 +101,14 @@ def find_origins(
         found = _blame(root, source, revision, numbers)
         _trace_moves(root, source, revision, found, mine)
         origins |= {(source, number): origin for number, origin in found.items()}
-    first = {origin: place for place, origin in sorted(origins.items(), reverse=True)}  # what follows is a copy of it
-    origins = {place: origin for origin, place in first.items()}
-    return {line: origins[place] for line, place in of_line.items() if place in origins}
+    first: dict[tuple[str, str, int], tuple[str, int]] = {}  # a line that comes from there as well is a copy of it
+    for place, origin in sorted(origins.items()):
+        first.setdefault(origin.key, place)
+    return {
+        line: origins[place]
+        for line, place in of_line.items()
+        if place in origins and first[origins[place].key] == place
+    }
 
 
 def _trace_moves(root: str, path: str, revision: str, origins: dict[int, LineOrigin], mine: str | None) -> None:
@@ -130,13 +140,13 @@ def _blame(root: str, path: str, revision: str, places: Sequence[int], *more: st
     )  # the rules of this room, as git has them
     limits = [f"-L{first + 1},{last + 1}" for first, last in ranges] if len(ranges) <= _MOST_RANGES else []
     try:
-        told = safe_git(root, "blame", "--porcelain", *kept, *limits, revision, "--", path, timeout=_TIMEOUT)
+        told = safe_git(root, "blame", "--incremental", *kept, *limits, revision, "--", path, timeout=_TIMEOUT)
         if not told.ok:
             return {}
         is_shallow = safe_git(root, "rev-parse", "--is-shallow-repository").stdout.strip() == b"true"
     except GitFailed:
         return {}
-    return _read_porcelain(told.stdout, is_shallow)
+    return _read_groups(told.stdout, is_shallow)
 
 
 def _ranges(places: Sequence[int]) -> list[tuple[int, int]]:
@@ -149,31 +159,31 @@ def _ranges(places: Sequence[int]) -> list[tuple[int, int]]:
     return ranges
 
 
-def _read_porcelain(told: bytes, is_shallow: bool) -> dict[int, LineOrigin]:
-    """Return the origin of each line that `git blame --porcelain` tells of. Where history is cut off, the commit at
+def _read_groups(told: bytes, is_shallow: bool) -> dict[int, LineOrigin]:
+    """Return the origin of each line that `git blame --incremental` tells of. Where history is cut off, the commit at
     its end is no author: what it is blamed for may be older."""
     facts: dict[str, dict[bytes, bytes]] = {}
-    lines: dict[int, tuple[str, int]] = {}
-    commit = ""
+    groups: list[tuple[str, bytes, range, int]] = []
+    commit, source, place, size = "", 0, 0, 0
     for line in told.split(b"\n"):
-        if line.startswith(b"\t"):
-            commit = ""
-        elif not commit and (head := _HEAD.match(line)):
-            commit = head[1].decode()
-            lines[int(head[3]) - 1] = commit, int(head[2])
-            facts.setdefault(commit, {})
-        elif commit:
-            name, _, fact = line.partition(b" ")
-            facts[commit][name] = fact
+        name, _, fact = line.partition(b" ")
+        if head := _HEAD.match(line):
+            commit, source, place, size = head[1].decode(), int(head[2]), int(head[3]) - 1, int(head[4])
+        elif name == b"filename":  # the last that is told of a group
+            groups.append((commit, fact, range(place, place + size), source - place))
+        else:
+            facts.setdefault(commit, {})[name] = fact
     known = {
         name: LineCommit(name, _decode(fact, b"author"), _decode(fact, b"author-mail").strip("<>"), _time(fact))
         for name, fact in facts.items()
         if not (is_shallow and b"boundary" in fact)
     }
     return {
-        line: LineOrigin(known[name], _unquote(facts[name].get(b"filename", b"")), number)
-        for line, (name, number) in lines.items()
+        place: LineOrigin(known[name], path, place + offset)
+        for name, quoted, places, offset in groups
         if name in known
+        for path in [_unquote(quoted)]
+        for place in places
     }
 
 

@@ -176,10 +176,7 @@ class ProjectBlame:
             return
         from nebula.blame.exchange.other_agents import OtherAgents
 
-        agents = OtherAgents(self._root).find(dict.fromkeys(origins.values()))
-        for line, origin in origins.items():
-            if (agent := agents.get(origin)) is None:
-                continue
+        for line, agent in OtherAgents(self._root).find(origins).items():
             is_turn = agent.tool == "nebula" and self.node(agent.id) is not None
             authors[line] = Author(
                 "turn" if is_turn else "other", agent.id if is_turn else f"{agent.tool}\n{agent.model}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any, Final
 
@@ -51,15 +51,15 @@ class OtherAgents:
         self._root = root
         self._claims: dict[str, _Claims] = {}
 
-    def find(self, origins: Iterable[LineOrigin]) -> dict[LineOrigin, OtherAgent]:
-        """Return who wrote lines that came from these places, where anybody says so."""
+    def find(self, origins: Mapping[int, LineOrigin]) -> dict[int, OtherAgent]:
+        """Return who wrote the lines that came from these places, where anybody says so."""
         if not self._notes and not self._traces:
             return {}
         found = {}
-        for origin in origins:
+        for line, origin in origins.items():
             for ranges, agent in self._claims_of(origin.commit.id).get(origin.path, ()):
                 if any(first <= origin.line <= last for first, last in ranges):
-                    found[origin] = agent
+                    found[line] = agent
         return found
 
     def _claims_of(self, commit: str) -> _Claims:
