@@ -210,11 +210,11 @@ async def test_a_branch_and_a_search_take_three_actions_by_what_is_seen_alone(be
             reader.done()
 
 
-async def test_four_things_take_three_actions_on_a_phone(bench, tmp_path):
-    """Where one part is seen at a time: a merge takes a fourth, since the other turn is in another part."""
+async def test_five_things_take_three_actions_on_a_phone(bench, tmp_path):
+    """Where one part is seen at a time, the other turn of a merge is chosen from a list."""
     bench.write("parser.py", OLD)
     edit = Turn("", [Call("readFile", {"path": "parser.py"})]), Turn("", [Call("editFile", {"path": "parser.py", "new_content": ROWS})])  # fmt: skip
-    script = [*edit, Turn("rows now"), Turn("otherwise")]
+    script = [*edit, Turn("rows now"), Turn("otherwise"), Turn("both")]
     phone = {"viewport": {"width": 390, "height": 800}, "has_touch": True, "is_mobile": True}
     with ScriptedModel(script) as model, serving(bench, "nebula", **model.env()) as server:
         async with browsing(server, **phone) as page:
@@ -241,6 +241,13 @@ async def test_four_things_take_three_actions_on_a_phone(bench, tmp_path):
             await expect(page.locator("#banner")).to_contain_text("Taken back: parser.py")
             reader.done()
             assert bench.read("parser.py") == ROWS
+            await reader.click(page.locator(".selected .merging"))
+            await reader.click(page.locator("#palette-list li", has_text=", please"))
+            await expect(page.locator("#prompt")).to_be_focused()
+            await reader.write("bring them together")
+            reader.done()
+            await answered(page, "both")
+            await expect(page.locator(".selected .merged")).to_be_visible()
 
 
 @pytest.mark.parametrize(("ending", "folder"), [(".md", ""), (".ja.md", "ja/")])

@@ -120,7 +120,8 @@ const commands = [
   ...inGroup("graph", pictureKeys(graph, looking)),
   ...pageKeys(looking, figures),
 ];
-const sheets = { looking, choosing, edits, files, figures, races, searching, summaries, loading, selectors, commands };
+const asked = { looking, choosing, edits, files, figures, races, searching, summaries };
+const sheets = { ...asked, loading, selectors, commands, write: focusPrompt };
 // In this order: the transcript comes after those below it, and keeps its place.
 const before = [
   createFrame(document, asking, selectors),

@@ -4,6 +4,9 @@
 /** @import { Store } from "../server/asking.js" */
 /** @import { Selectors } from "../state/selectors.js" */
 
+/** Where one part of the page is seen at a time. */
+const ALONE = "(max-width: 59.99rem)";
+
 /** @param {Store} store @param {Selectors} selectors @param {Pace} pace */
 export function createChoosing(store, selectors, pace) {
   const change = (/** @type {string} */ kind) => (/** @type {string} */ id) => store.change(kind, { id });
@@ -32,7 +35,12 @@ export function createChoosing(store, selectors, pace) {
     watch: (traceId) => store.change("watch", { traceId }),
     /** @param {string} id @param {boolean} folded */
     fold: (id, folded) => store.change("fold", { id, folded }),
-    merge: change("merge"),
+    // The other turn is pointed at in outline or graph; where these are out of sight it is chosen from a list.
+    /** @param {string} id */
+    merge: (id) =>
+      matchMedia(ALONE).matches
+        ? store.change("view", { to: { dialog: "merge_turn" } })
+        : store.change("merge", { id }),
     unmerge: change("unmerge"),
     unmergeAll: () => store.state.merging.forEach((id) => store.change("unmerge", { id })),
     toggle: change("toggle"),

@@ -5,7 +5,7 @@ import { comparing } from "../files/compare.js";
 import { files } from "../files/files.js";
 import { fileLines } from "../files/lines.js";
 import { figures } from "../figures/figures.js";
-import { linkFlow, linkTurn, nestBranch, noteTurn, renameTag, turnsOutside } from "../graph/mark_sheets.js";
+import { linkFlow, linkTurn, mergeTurn, nestBranch, noteTurn, renameTag, turnsOutside } from "../graph/mark_sheets.js";
 import { deleteFlow, flowFigures, moveBranch, nameBranch } from "../graph/sheets.js";
 import { nothing, render } from "../lib/lit.js";
 import { racing } from "../race/race.js";
@@ -29,7 +29,7 @@ import { building, deleting, naming } from "./questions.js";
 /**
  * @typedef {object} SheetActions
  * @property {Pick<Looking, "look">} looking
- * @property {Pick<Choosing, "open" | "parentsOf" | "together">} choosing
+ * @property {Pick<Choosing, "goTo" | "open" | "parentsOf" | "together">} choosing
  * @property {Edits} edits
  * @property {FileActions} files
  * @property {FigureActions} figures
@@ -39,6 +39,7 @@ import { building, deleting, naming } from "./questions.js";
  * @property {Loading} loading
  * @property {Selectors} selectors
  * @property {Command[]} commands
+ * @property {() => void} write Goes to the prompt.
  */
 /** @typedef {{ text: string, active: number, what: "cost" | "tokens" | "tasks", compared: Compared | null, picked: string, entrants: string[] }} Kept `entrants`: the model of each try, empty for the configured one. */
 /**
@@ -65,6 +66,7 @@ const SHEETS = {
   lines: fileLines,
   link_flow: linkFlow,
   link_turn: linkTurn,
+  merge_turn: mergeTurn,
   move_branch: moveBranch,
   name_branch: nameBranch,
   nest_branch: nestBranch,

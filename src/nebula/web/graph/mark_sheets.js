@@ -57,6 +57,22 @@ export function linkTurn(sheet) {
     ${picker(sheet, say("cmd_link"), say("link_hint"), turnChoices(sheet, take, fits))}`;
 }
 
+// Which turn the next prompt shall continue beside the chosen one.
+/** @param {Sheet} sheet */
+export function mergeTurn(sheet) {
+  const { state, say, actions, close } = sheet;
+  const from = state.selected ?? "";
+  const take = (/** @type {string} */ id) => {
+    close();
+    actions.choosing.goTo([from, ...state.merging, id]);
+    actions.write();
+  };
+  const fits = (/** @type {string} */ id) => id !== from && !state.merging.includes(id);
+  return html`${bar(say("cmd_merge"), say, close)}
+    <p class="hint">${say("merge_about", { title: state.briefs.get(from)?.title || say("untitled") })}</p>
+    ${picker(sheet, say("cmd_merge"), say("merge_with"), turnChoices(sheet, take, fits))}`;
+}
+
 // Which flow the chosen turn opens: one that is there already.
 /** @param {Sheet} sheet */
 export function linkFlow(sheet) {

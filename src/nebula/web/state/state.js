@@ -88,7 +88,7 @@ import { NO_TURNS } from "./turns.js";
  * @property {string} tab The part in sight where there is room for one only.
  * @property {boolean} graph
  * @property {boolean} drawer
- * @property {"" | "help" | "palette" | "new_flow" | "rename_flow" | "build" | "files" | "lines" | "compare" | "figures" | "delete" | "delete_flow" | "link_flow" | "link_turn" | "move_branch" | "name_branch" | "nest_branch" | "note_turn" | "rename_tag" | "outside" | "count_flow" | "race"} dialog
+ * @property {"" | "help" | "palette" | "new_flow" | "rename_flow" | "build" | "files" | "lines" | "compare" | "figures" | "delete" | "delete_flow" | "link_flow" | "link_turn" | "merge_turn" | "move_branch" | "name_branch" | "nest_branch" | "note_turn" | "rename_tag" | "outside" | "count_flow" | "race"} dialog
  * @property {string} editing The turn whose words are fields.
  * @property {string[]} due Turns whose summaries the dialog asks about.
  * @property {string} lang

@@ -1,11 +1,12 @@
 // The row below a turn: what can be done with it, its tags, and what is known about it.
 
-import { dollars } from "../figures/measures.js";
+import { dollars, roughly } from "../figures/measures.js";
 import { fieldOf } from "../lib/dom.js";
 import { icon, iconButton } from "../lib/icon.js";
 import { html, nothing } from "../lib/lit.js";
 import { timeOf, wholeTimeOf } from "../lib/time.js";
 import { more } from "./more.js";
+import { perform } from "./turn_parts.js";
 
 /** @import { Edits } from "../graph/edits.js" */
 /** @import { Labels } from "../lib/markdown.js" */
@@ -25,6 +26,7 @@ export function acts(body, hasFiles, say, labels, { turns, edits, files, operati
       ${iconButton("pencil", say("edit"), () => turns.edit(id))}
       ${hasFiles ? iconButton("file-diff", say("files"), () => files.lookAtFiles(id), { kind: "files-of" }) : nothing}
       ${iconButton("trash", say("delete"), () => edits.remove([id]))}
+      ${selected ? iconButton("git-merge", say("cmd_merge"), () => perform(operations, "merge"), { kind: "merging" }) : nothing}
       ${selected ? more(say, operations) : nothing}
     </span>
     ${body.pinned ? html`<span class="pinned" role="img" aria-label=${say("is_pinned")} data-tip=${say("is_pinned")}>${icon("pin")}</span>` : nothing}
@@ -60,7 +62,7 @@ function tags({ id, tags: known }, say, { tag }) {
     field.value = "";
     if (wanted.length) tag(id, [...new Set([...known, ...wanted])]);
   };
-  return html`<span class="tags"><form @submit=${add}><input name="tag" type="text" autocomplete="off" placeholder=${say("add_tag")} aria-label=${say("tags")}></form>${known.map(one)}</span>`;
+  return html`<span class="tags">${known.map(one)}<form @submit=${add}><input name="tag" type="text" autocomplete="off" placeholder=${say("add_tag")} aria-label=${say("tags")}></form></span>`;
 }
 
 /** @param {Body} body */
@@ -69,6 +71,8 @@ function facts({ model, timestamp, usage }) {
   const cost = usage?.cost ? dollars(usage.cost) : "";
   const tokens = usage ? `↑${usage.input} ↓${usage.output}` : "";
   const all = [model, timestamp ? wholeTimeOf(timestamp, lang) : "", tokens, cost].filter(Boolean).join(" · ");
-  const short = [model, timestamp ? timeOf(timestamp, lang) : "", cost].filter(Boolean).join(" · ");
+  const short = [model, timestamp ? timeOf(timestamp, lang) : "", usage?.cost ? roughly(usage.cost) : ""]
+    .filter(Boolean)
+    .join(" · ");
   return html`<span class="facts" data-tip=${all}>${short}</span>`;
 }

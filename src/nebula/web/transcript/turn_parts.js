@@ -61,15 +61,20 @@ export function attachments({ attachments: all = [] }) {
   return html`<div class="attachments">${all.map(one)}</div>`;
 }
 
+// A command of the palette, where it is possible now.
+/** @param {ReadingActions["operations"]} operations @param {string} wanted */
+export function perform(operations, wanted) {
+  operations()
+    .find(({ name }) => name === wanted)
+    ?.act();
+}
+
 // What the reader noted for themselves; a press changes the note of the chosen turn.
 /** @param {Body} body @param {boolean} selected @param {Say} say @param {Pick<ReadingActions, "operations">} actions */
 export function slip({ note }, selected, say, { operations }) {
   if (!note) return nothing;
   const words = html`${icon("sticky-note")}<span class="hidden">${say("note")}: </span><span>${note}</span>`;
-  const change = () =>
-    operations()
-      .find(({ name }) => name === "note_turn")
-      ?.act();
+  const change = () => perform(operations, "note_turn");
   return selected
     ? html`<button type="button" class="slip" @click=${change}>${words}</button>`
     : html`<p class="slip">${words}</p>`;
@@ -78,10 +83,7 @@ export function slip({ note }, selected, say, { operations }) {
 // The flow that the chosen turn opens, one press away.
 /** @param {string} name @param {Say} say @param {Pick<ReadingActions, "operations">} actions */
 export function opening(name, say, { operations }) {
-  const open = () =>
-    operations()
-      .find((each) => each.name === "open_flow")
-      ?.act();
+  const open = () => perform(operations, "open_flow");
   return html`<button type="button" class="small opens" @click=${open}>${icon("workflow")}${say("handle_open", { name })}</button>`;
 }
 

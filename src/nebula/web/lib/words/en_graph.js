@@ -7,6 +7,8 @@ export const EN_GRAPH = {
   cmd_link: "Connect this turn to another",
   link_about: "“{title}” leads to one more turn, which then continues both.",
   link_hint: "Which turn shall follow?",
+  merge_about: "The next prompt continues “{title}” and this one.",
+  merge_with: "Merge with which turn?",
   cmd_name_branch: "Name this branch",
   cmd_share_branch: "Save this branch as a page to share",
   cmd_count_flow: "What this flow comes to",

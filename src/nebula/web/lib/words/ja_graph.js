@@ -7,6 +7,8 @@ export const JA_GRAPH = {
   cmd_link: "このターンを別のターンにつなぐ",
   link_about: "「{title}」の続きになるターンを一つ増やします。そのターンは両方を続けるものになります。",
   link_hint: "どのターンを続きにしますか？",
+  merge_about: "次のプロンプトは「{title}」とここで選ぶターンの両方を続けるものになります。",
+  merge_with: "どのターンと合流しますか？",
   cmd_name_branch: "この枝に名前を付ける",
   cmd_share_branch: "この枝を共有用のページとして保存",
   cmd_count_flow: "このフローの集計",
