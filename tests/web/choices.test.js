@@ -8,11 +8,26 @@ import { editorLink, linkOfWord } from "../../src/nebula/web/lib/editor_link.js"
 import { changedLines, changedWords, countsOf, differing, hunksOf } from "../../src/nebula/web/lib/hunks.js";
 import { againWith, FRESH, namedModels } from "../../src/nebula/web/composer/composing.js";
 import { columnsOf, namedDays } from "../../src/nebula/web/figures/days.js";
-import { dollars, measures, short, sharesOf } from "../../src/nebula/web/figures/measures.js";
+import { dollars, measures, roughly, short, sharesOf } from "../../src/nebula/web/figures/measures.js";
 import { continuing } from "../../src/nebula/web/state/here.js";
 import { reduce } from "../../src/nebula/web/state/reduce.js";
 import { EMPTY } from "../../src/nebula/web/state/state.js";
 import { partingOf, topologyOf } from "../../src/nebula/web/state/topology.js";
+import { recentConversations } from "../../src/nebula/web/transcript/recent.js";
+
+test("the conversations of late are those said in last, the tries of one prompt one of them", () => {
+  const connections = [
+    { source: "a", target: "c" },
+    { source: "b", target: "f" },
+  ];
+  const tries = { e: "d" };
+  const topology = topologyOf({ nodes: ["a", "b", "c", "d", "e", "f"], connections, tries });
+  assert.deepEqual(recentConversations(topology, 5), [
+    { first: "b", last: "f" },
+    { first: "e", last: "e" },
+    { first: "a", last: "c" },
+  ]);
+});
 
 const after = (state, ...changes) => changes.reduce((now, [kind, details]) => reduce(now, { kind, ...details }), state);
 
@@ -142,6 +157,7 @@ test("figures have their units, and a dash where nothing was measured", () => {
     ["50 %", "1.3 s", "0", null],
   );
   assert.deepEqual([dollars(0), dollars(0.0000541), dollars(1.239)], ["$0", "$0.000054", "$1.24"]);
+  assert.deepEqual([roughly(0), roughly(0.0000541), roughly(1.239)], ["$0", "<$0.01", "$1.24"]);
   assert.deepEqual([short(12), short(1500), short(2_340_000)], ["12", "1.5k", "2.3M"]);
 });
 

@@ -5,6 +5,7 @@ import { test } from "node:test";
 
 import { CARD, pointOf } from "../../src/nebula/web/graph/layout/geometry.js";
 import { layoutOf } from "../../src/nebula/web/graph/layout/layout.js";
+import { withLive } from "../../src/nebula/web/graph/picture/grounds.js";
 import { paintPlane } from "../../src/nebula/web/graph/picture/paint.js";
 import { topologyOf } from "../../src/nebula/web/state/topology.js";
 
@@ -84,6 +85,19 @@ test("every connection in sight is a line from parent to child; the chosen path 
   assert.deepEqual(line("a", "b"), [["--accent", false]]);
   assert.deepEqual(line("b", "c"), [["--edge", false]]);
   assert.deepEqual(line("a", "d"), [["--edge", false]]);
+});
+
+test("a conversation has one ground with its turns at work, unless another conversation is in the way", () => {
+  const connections = [{ source: "a", target: "b" }];
+  const alone = layoutOf(topologyOf({ nodes: ["a", "b"], connections }));
+  const [home] = alone.regions;
+  const turn = { x: home.right + 272, row: home.bottom + 1, above: 1 };
+  const { grown, apart } = withLive({ layout: alone, live: [turn] });
+  assert.deepEqual([apart.length, grown.get(home).right, grown.get(home).bottom], [0, turn.x, turn.row]);
+  const beside = layoutOf(topologyOf({ nodes: ["a", "b", "c"], connections }));
+  const [mine, other] = [beside.regions[beside.region[1]], beside.regions[beside.region[2]]];
+  const over = { x: other.left, row: mine.bottom, above: 1 };
+  assert.equal(withLive({ layout: beside, live: [over] }).apart.length, 1);
 });
 
 test("what a merge took in beside its first parent is dashed", () => {

@@ -171,6 +171,22 @@ async def test_backstage_reads_like_a_list_not_like_json(bench):
             assert '{"' not in await drawer.inner_text()
 
 
+async def test_the_row_of_a_turn_that_begins_comes_into_sight(bench):
+    held = Held(Turn("Done."))
+    with ScriptedModel([held]) as model, serving(bench, "nebula", **model.env()) as server:
+        async with talk(server) as client:
+            for number in range(30):
+                last = await make(client, f"turn {number}", *([last] if number else []))
+        async with browsing(server, viewport={"width": 1400, "height": 600}) as page:
+            await page.locator("#outline .tree").focus()
+            await page.keyboard.press("End")
+            await expect(await row(page, "turn 29")).to_be_in_viewport(ratio=1)
+            await send(page, "one more")
+            await expect(page.locator("#outline .live")).to_be_in_viewport(ratio=1)
+            held.release()
+            await answered(page, "Done.")
+
+
 CHANGED = (("removed", "print(1)"), ("added", "print(2)"))
 
 

@@ -52,12 +52,12 @@ async def test_each_line_has_its_turn_in_the_margin_one_click_away(bench):
             await expect(page.locator("#transcript .selected")).to_contain_text("First.")
             # The turn itself says how many of its lines are left, one click from the file with its margin.
             living = page.locator(".selected .changed .alive")
-            await expect(living).to_have_text("2 of 3 lines live")
+            await expect(living).to_have_text("2 of 3 lines still there")
             await living.click()
             await expect(runs).to_have_count(4)
             await page.keyboard.press("Escape")
             await page.locator(".selected .files-of").click()
-            await expect(page.locator("#dialog .alive")).to_have_text("2 of 3 lines live.")
+            await expect(page.locator("#dialog .alive")).to_have_text("2 of 3 lines still there.")
 
 
 async def test_a_file_has_the_colours_of_its_language_and_numbers_that_are_not_copied(bench):

@@ -64,6 +64,12 @@ export function dollars(cost) {
   return cost < 0.01 ? `$${cost.toPrecision(2)}` : `$${cost.toFixed(2)}`;
 }
 
+// In passing: a cent less or more matters to nobody there.
+/** @param {number} cost */
+export function roughly(cost) {
+  return cost > 0 && cost < 0.01 ? "<$0.01" : dollars(cost);
+}
+
 /** @param {number} count */
 export function short(count) {
   if (count < 1000) return String(count);

@@ -1,7 +1,7 @@
 // The bar on top: where one is, what this conversation cost, which parts of the page are in sight, and the settings.
 // On a phone the parts are tabs at the bottom.
 
-import { dollars, short } from "../figures/measures.js";
+import { dollars, roughly, short } from "../figures/measures.js";
 import { valueOf } from "../lib/dom.js";
 import { icon, iconButton } from "../lib/icon.js";
 import { html, nothing, render, repeat } from "../lib/lit.js";
@@ -82,8 +82,9 @@ export function nameOf(root) {
 function cost(state, path, say, open) {
   const { cost: spent, input, output, priced, known } = spentOn(path, state.bodies);
   if (!input && !output) return nothing;
-  const amount = priced ? dollars(spent) : say("tokens_count", { count: short(input + output) });
   const more = known < path.length;
+  const spentHere = more ? dollars(spent) : roughly(spent);
+  const amount = priced ? spentHere : say("tokens_count", { count: short(input + output) });
   const tip = say(priced ? "cost_here" : "cost_unknown", { count: known, input: short(input), output: short(output) });
   return html`<button type="button" class="quiet cost" aria-label=${`${tip} ${amount}`} data-tip=${tip} @click=${open}>${more ? "≥ " : ""}${amount}</button>`;
 }

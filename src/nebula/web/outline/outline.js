@@ -30,6 +30,7 @@ import { drawRow, ondrag, onRowKey, rowId, rowOf } from "./rows.js";
  * @property {State["search"] | null} search
  * @property {number} before Where the list was before the search.
  * @property {string | null} selected
+ * @property {string | null} turn The turn at work that was brought into sight last.
  * @property {Float64Array} tops Where each row begins, and where the last ends.
  * @property {number} height Of a row.
  * @property {number} room
@@ -52,6 +53,7 @@ export function createOutline(root, actions, store) {
     search: null,
     before: 0,
     selected: null,
+    turn: null,
     height: 44,
     room: innerHeight,
     beyond: 0,
@@ -160,6 +162,15 @@ export function createOutline(root, actions, store) {
     return found;
   }
 
+  // The row of the turn at work before the reader, when it has just come to be there.
+  /** @param {State} now */
+  function beginning(now) {
+    const isHere = now.turn !== view.turn && selectors.live(now).some(({ id }) => id === now.turn);
+    if (!isHere) return -1;
+    view.turn = now.turn;
+    return view.rows.findIndex(({ id }) => id === now.turn);
+  }
+
   return {
     focusSearch: () => field().focus(),
     clearSearch,
@@ -181,6 +192,8 @@ export function createOutline(root, actions, store) {
       if (view.tall !== tall) inner.style.height = view.tall = tall;
       if (searched) list.scrollTop = cleared ? view.before : 0; // who ends a search has the outline back as it was
       if (moved || (searched && place >= 0)) bringIntoSight(list, view, place);
+      const begun = beginning(state);
+      if (begun >= 0) bringIntoSight(list, view, begun);
       paint();
     },
   };

@@ -5,7 +5,7 @@
 const MOST_LOOKED_AT = 2000;
 
 /** @param {Topology} topology @param {number} most @returns {{ first: string, last: string }[]} The latest first. */
-export function recentConversations({ ids, parents }, most) {
+export function recentConversations({ ids, parents, beginsWith }, most) {
   /** @type {Map<number, { first: string, last: string }>} */
   const found = new Map();
   /** @type {Set<number>} */
@@ -16,8 +16,9 @@ export function recentConversations({ ids, parents }, most) {
       seen.add(root);
       root = parents[root][0];
     }
-    const known = seen.has(root) || found.has(root);
+    const known = seen.has(root);
     seen.add(root);
+    for (const other of beginsWith.get(root) ?? []) seen.add(other); // tries of one prompt are one conversation
     if (!known && !parents[root].length) found.set(root, { first: ids[root], last: ids[place] });
   }
   return [...found.values()];

@@ -257,7 +257,7 @@ function live(turn, say, labels, { turns }, working) {
     ${turn.remarks.map(remark)} ${turn.status === LOST ? remark(say("turn_lost")) : nothing}
     ${checklist(turn.steps, say)}
     ${turn.ask ? question(turn.ask, turn.traceId, say, turns) : nothing}
-    ${turn.line ? html`<p class="acts"><span class="facts">${turn.line}</span></p>` : nothing}
+    ${turn.line && (!failed || turn.said.length) ? html`<p class="acts"><span class="facts">${turn.line}</span></p>` : nothing}
     ${isOver(turn) || turn.ask ? nothing : working}
   </article>`;
 }

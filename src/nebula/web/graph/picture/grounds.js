@@ -34,13 +34,37 @@ function regionsInSight({ layout, viewport, size }) {
 /** @param {CanvasRenderingContext2D} pen @param {Scene} scene */
 export function drawGrounds(pen, scene) {
   const path = new Path2D();
-  for (const region of regionsInSight(scene)) outline(path, scene, region);
-  for (const turn of scene.live) add(path, scene, groundOf(scene, turn));
+  const { grown, apart } = withLive(scene);
+  for (const region of regionsInSight(scene)) outline(path, scene, grown.get(region) ?? region);
+  for (const turn of apart) add(path, scene, groundOf(scene, turn));
   pen.fillStyle = scene.colour("--surface");
   pen.fill(path);
 }
 
-// Of a turn at work: joined to that of its conversation.
+// Turns at work stand on the ground of their conversation, where it can grow so far without reaching into another.
+/** @param {Pick<Scene, "layout" | "live">} scene */
+export function withLive({ layout, live }) {
+  /** @type {Map<Region, Region>} */
+  const grown = new Map();
+  const apart = [];
+  for (const turn of live) {
+    const home = layout.regions[layout.region[turn.above]];
+    const next = home && !home.ragged ? including(grown.get(home) ?? home, turn) : null;
+    const isFree =
+      next && layout.regions.every((other) => other === home || !meets(boxOfRegion(other), boxOfRegion(next)));
+    if (isFree) grown.set(home, next);
+    else apart.push(turn);
+  }
+  return { grown, apart };
+}
+
+/** @param {Region} region @param {{ x: number, row: number }} card @returns {Region} */
+function including(region, { x, row }) {
+  const { left, right, bottom } = region;
+  return { ...region, left: Math.min(left, x), right: Math.max(right, x), bottom: Math.max(bottom, row) };
+}
+
+// Of one that stands apart: joined to that of its conversation.
 /** @param {Scene} scene @param {Scene["live"][number]} turn @returns {Box} */
 function groundOf({ layout }, { x, row, above }) {
   const { left, top, right, bottom } = boxAt({ x, y: row * ROW });

@@ -22,7 +22,7 @@ export const EN_SHEETS = {
   owner_user: "yours",
   owner_project: "of the project",
   owner_server: "MCP server",
-  lines_live: "{alive} of {written} {written|line|lines} live",
+  lines_live: "{alive} of {written} {written|line|lines} still there",
   lines_count: "{count} {count|line|lines}",
   a_file: "File",
   recent_command: "Recent",
