@@ -175,8 +175,9 @@ async def test_the_row_of_a_turn_that_begins_comes_into_sight(bench):
     held = Held(Turn("Done."))
     with ScriptedModel([held]) as model, serving(bench, "nebula", **model.env()) as server:
         async with talk(server) as client:
+            turns: list[str] = []
             for number in range(30):
-                last = await make(client, f"turn {number}", *([last] if number else []))
+                turns.append(await make(client, f"turn {number}", *turns[-1:]))
         async with browsing(server, viewport={"width": 1400, "height": 600}) as page:
             await page.locator("#outline .tree").focus()
             await page.keyboard.press("End")
