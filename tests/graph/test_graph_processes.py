@@ -309,3 +309,21 @@ class TwoWriters(RuleBasedStateMachine):
 TestTwoWriters = TwoWriters.TestCase
 TestTwoWriters.settings = settings(max_examples=30, stateful_step_count=15, deadline=None)
 TestTwoWriters.pytestmark = [pytest.mark.slow]  # type: ignore[attr-defined]
+
+
+INTERRUPTED_AT_ITS_END = """
+import atexit, signal, sys
+from nebula.graph.graph import Graph
+
+Graph(sys.argv[1]).create_node("kept", "a")
+atexit.register(sys.addaudithook, lambda event, _: event == "sqlite3.connect" and signal.raise_signal(signal.SIGINT))
+"""
+
+
+@pytest.mark.slow
+def test_ctrl_c_while_a_process_ends_is_no_traceback(tmp_path: Path) -> None:
+    told = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED_AT_ITS_END, tmp_path / "g"], capture_output=True, check=True
+    )
+    assert told.stderr == b""
+    assert [node.prompt for node in Graph(tmp_path / "g").list_nodes()] == ["kept"]

@@ -253,6 +253,6 @@ _open_stores: set[GraphStore] = set()
 @atexit.register
 def _close_all() -> None:
     for store in list(_open_stores):
-        # All that was acknowledged is on the disk, and nobody is left to report to.
-        with contextlib.suppress(OSError, BadFile):
+        # All that was acknowledged is on the disk, and nobody is left to report to, nor to be stopped by Ctrl-C.
+        with contextlib.suppress(OSError, BadFile, KeyboardInterrupt):
             store.close()

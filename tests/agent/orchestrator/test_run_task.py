@@ -73,6 +73,21 @@ async def test_cancelling_it_ends_it_with_its_last_event(tmp_path):
     assert seen[0].type == "task" and seen[-1] == result.final
 
 
+async def test_cancelling_it_after_its_last_event_changes_nothing(tmp_path):
+    """Ctrl-C while the graph is being closed: the work is done, and said to be."""
+
+    def cancel_at_the_end(stamped):
+        if stamped.event.type == "final":
+            task.cancel()
+
+    with ScriptedModel(one_file, **HERMES) as server:
+        environ = {"NEBULA_HOME": str(tmp_path / "home"), **server.env("ollama")}
+        running = run_task(load_settings(str(tmp_path), environ), TaskRequest("make a.py"), [cancel_at_the_end])
+        task = asyncio.create_task(running)
+        assert (await task).final.exit_code == 0
+    assert not [name for name in open_files(tmp_path) if "/graph/" in name]
+
+
 async def test_planner_and_executor_cost_what_each_of_them_costs(tmp_path):
     """The tokens of a planner that is paid for are not lost in those of an executor that is free."""
     home, root = tmp_path / "home", tmp_path / "project"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
+from typing import Any, TypeVar
 
 from nebula.agent.assembly import finish_what_was_cut_short, open_archive, project_recorders
 from nebula.agent.checks.repair import Repairer
@@ -37,6 +39,7 @@ from nebula.value import field, record, replace
 from nebula.workspace.state_folder import StateFolder, prepare_state_folder
 
 MODE = "run"
+_T = TypeVar("_T")
 DRY_RUN = "dry-run"
 PLAN_ONLY = "plan"
 _STATUS: dict[int, Status] = {EXIT_OK: "ok", EXIT_POLICY: "refused", EXIT_INTERRUPTED: "interrupted"}
@@ -66,9 +69,16 @@ async def run_task(
     try:
         return await run.to_the_end(models)
     finally:
-        await asyncio.to_thread(run.close)
-        if models is None and run.models is not None:
-            await run.models.close()
+        await _finish(run.close(keep_models=models is not None))
+
+
+async def _finish(rest: Coroutine[Any, Any, _T]) -> _T:
+    """Do what is left to its end: who interrupts that is too late for the work, and the last event comes anyway."""
+    work = asyncio.ensure_future(rest)
+    while not work.done():
+        with suppress(asyncio.CancelledError):
+            await asyncio.wait([work])
+    return work.result()
 
 
 @record
@@ -92,10 +102,12 @@ class TaskRun:
     _archive: TurnArchive | None = None
     _node: NodeWriter | None = None
 
-    def close(self) -> None:
+    async def close(self, *, keep_models: bool) -> None:
         """Close what stays open after the last event: one process may carry out many tasks."""
         if self._archive is not None:
-            self._archive.close()
+            await asyncio.to_thread(self._archive.close)
+        if self.models is not None and not keep_models:
+            await self.models.close()
 
     async def to_the_end(self, models: TaskModels | None) -> TaskResult:
         self.stream.read_first_by(self.result)
@@ -111,9 +123,9 @@ class TaskRun:
                 await self._within_time(access)
             final = replace(self._final(work.ending), forecast=access.forecast())
             if final.exit_code != EXIT_OK and self.request.rollback and not self.request.dry_run:
-                final = await self._rolled_back(final, access)
+                final = await _finish(self._rolled_back(final, access))
         finally:
-            await access.close()
+            await _finish(access.close())
         return self._result(final)
 
     async def _within_time(self, access: TaskAccess) -> None:
