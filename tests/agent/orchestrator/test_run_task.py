@@ -14,6 +14,7 @@ from nebula.agent.orchestrator.run import run_task
 from nebula.agent.orchestrator.task import TaskRequest
 from nebula.config import load_settings
 from nebula.graph.graph import Graph
+from nebula.testing import refused_url
 from scripted_model import ScriptedModel
 from scripted_model.planned import HERMES, plan, say, step, write
 
@@ -71,6 +72,17 @@ async def test_cancelling_it_ends_it_with_its_last_event(tmp_path):
         result = await task
     assert (result.final.status, result.final.exit_code) == ("interrupted", 130)
     assert seen[0].type == "task" and seen[-1] == result.final
+
+
+async def test_cancelling_it_before_its_first_event_ends_it_with_its_last_one(tmp_path):
+    seen = []
+    settings = load_settings(str(tmp_path), {"NEBULA_HOME": str(tmp_path / "home"), "OLLAMA_HOST": refused_url()})
+    task = asyncio.create_task(run_task(settings, TaskRequest("x"), [lambda each: seen.append(each.event)]))
+    await asyncio.sleep(0)  # it has begun, and waits for the project's folder
+    task.cancel()
+    result = await task
+    assert (result.final.status, result.final.exit_code) == ("interrupted", 130)
+    assert [seen[0].type, seen[-1]] == ["task", result.final]
 
 
 async def test_cancelling_it_after_its_last_event_changes_nothing(tmp_path):

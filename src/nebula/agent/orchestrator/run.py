@@ -60,7 +60,10 @@ async def run_task(
     shown what goes on between two events. `said` is what the user is told beside the answer, as far as `audience` knows
     it; `Final` holds all of it.
     """
-    state = await asyncio.to_thread(prepare_state_folder, settings.root)
+    state = await _finish(asyncio.to_thread(prepare_state_folder, settings.root))
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():  # by now: it is the stream that says so
+        task.cancel()
     trace_id = request.trace_id or new_trace_id()
     recorders = project_recorders(settings, state)
     stream = EventStream(f"task-{trace_id}", trace_id, recorders, tuple(audience), redactor_of(settings, request.allow))
