@@ -13,12 +13,22 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nebula.events import Approval, ProposedChange
-from nebula.language import translate
+from nebula.language import explain, translate
 from nebula.server.acp.tool_calls import cut_title
-from nebula.stage import fit_to_decide, one_line
+from nebula.stage import NETWORK_WARNING, fit_to_decide, head_question, one_line
 
 MOST_TEXT = 4 * 1024 * 1024
 """Characters of whole texts in one question; the differences beyond them go as text."""
+
+_TOOL_KINDS = {
+    "network": "fetch",
+    "fetch": "fetch",
+    "folders": "read",
+    "secrets": "read",
+    "read": "read",
+    "call": "other",
+}
+"""Kind of a question about one call → what the protocol calls such a call."""
 
 
 def show_question(asked: Approval, root: str, lang: str) -> dict[str, Any]:
@@ -27,29 +37,13 @@ def show_question(asked: Approval, root: str, lang: str) -> dict[str, Any]:
     remarks = [_fenced(str(each)) for each in question.remarks]
     if question.kind == "write":
         return _show_write(asked, question, remarks, root)
-    if question.kind == "network":
-        warning = translate(
-            "It would share this machine's network, servers on loopback included; what it can read, it can send."
-        )
-        content = [_fenced(question.text), text_content(warning), *remarks]
-        return {"title": translate("A command asks for the network:"), "kind": "fetch", "content": content}
-    if question.kind == "fetch":
-        title = translate("Fetch a page of the web:")
-        return {"title": title, "kind": "fetch", "content": [_fenced(question.text), *remarks]}
-    if question.kind == "folders":
-        title = translate("The project's environment has its interpreter where commands do not see it:")
-        return {"title": title, "kind": "read", "content": [_fenced(question.text), *remarks]}
-    if question.kind == "secrets":
-        title = translate("A command that failed needs files that it cannot read:")
-        return {"title": title, "kind": "read", "content": [_fenced(question.text), *remarks]}
+    if question.kind == "command":
+        return _show_command(asked, question, remarks, root)
+    shown: dict[str, Any] = {"title": explain(head_question(question)), "kind": _TOOL_KINDS[question.kind]}
     if question.kind == "read":
-        title = translate("Read a secret file: {path}", path=question.path)
-        places = [{"path": os.path.join(root, asked.path)}]
-        return {"title": title, "kind": "read", "content": remarks, "locations": places}
-    if question.kind == "call":
-        title = translate("Call {tool} with:", tool=question.tool)
-        return {"title": title, "kind": "other", "content": [_fenced(question.text), *remarks]}
-    return _show_command(asked, question, remarks, root)
+        return shown | {"content": remarks, "locations": [{"path": os.path.join(root, asked.path)}]}
+    warned = [text_content(explain(NETWORK_WARNING))] if question.kind == "network" else []
+    return shown | {"content": [_fenced(question.text), *warned, *remarks]}
 
 
 def _show_command(asked: Approval, fit: Approval, remarks: list[dict[str, Any]], root: str) -> dict[str, Any]:

@@ -28,27 +28,37 @@ class Question:
     async def decide(self, choose: Choose) -> Decision:
         """Ask, and return what was decided; a closed question is a no."""
         chosen = await choose(self.shown, options(self._asked))
-        if chosen == "hunks":
-            return await self._hunk_by_hunk(choose)
-        if chosen == "files":
-            return await self._file_by_file(choose)
-        return Decision.read(chosen or "no")
-
-    async def _hunk_by_hunk(self, choose: Choose) -> Decision:
-        (change,) = self._asked.changes
-        shown = self._show_hunks(change)
-        taken = []
-        for number, content in enumerate(shown, 1):
-            title = translate("Take hunk {number} of {count}?", number=number, count=len(shown))
-            asked = {**self.shown, "title": f"{title} {one_line(change.path)}", "content": [content]}
-            answer = await choose(asked, agreement())
-            if not answer:
-                return Decision(False)
-            if answer == "yes":
-                taken.append(number)
+        if chosen not in ("hunks", "files"):
+            return Decision.read(chosen or "no")
+        parts = self._list_hunks() if chosen == "hunks" else self._list_files()
+        taken = await self._choose(parts, choose)
         if not taken:
             return Decision(False)
-        return Decision(True, hunks=() if len(taken) == len(shown) else tuple(taken))
+        if len(taken) == len(parts):
+            return Decision(True)
+        if chosen == "hunks":
+            return Decision(True, hunks=tuple(taken))
+        return Decision(True, paths=tuple(self._asked.changes[number - 1].path for number in taken))
+
+    async def _choose(self, parts: Sequence[Mapping[str, Any]], choose: Choose) -> list[int]:
+        """Ask about each part, and return the numbers of those taken; none of them once a question is closed."""
+        taken = []
+        for number, part in enumerate(parts, 1):
+            answer = await choose({**self.shown, **part}, agreement())
+            if not answer:
+                return []
+            if answer == "yes":
+                taken.append(number)
+        return taken
+
+    def _list_hunks(self) -> list[dict[str, Any]]:
+        (change,) = self._asked.changes
+        shown, path = self._show_hunks(change), one_line(change.path)
+        parts = []
+        for number, each in enumerate(shown, 1):
+            title = translate("Take hunk {number} of {count}?", number=number, count=len(shown))
+            parts.append({"title": f"{title} {path}", "content": [each]})
+        return parts
 
     def _show_hunks(self, change: ProposedChange) -> list[dict[str, Any]]:
         """Return each hunk as a difference of the file with this hunk alone; as text where a character would hide."""
@@ -63,21 +73,14 @@ class Question:
             for hunk in hunks
         ]
 
-    async def _file_by_file(self, choose: Choose) -> Decision:
-        taken, count = [], len(self._asked.changes)
+    def _list_files(self) -> list[dict[str, Any]]:
+        parts, count = [], len(self._asked.changes)
         for number, (change, fit) in enumerate(zip(self._asked.changes, self._fit.changes, strict=True), 1):
             title = translate("Take file {number} of {count}?", number=number, count=count)
             where = [{"path": os.path.join(self._root, change.path)}]
             content = show_change(change, fit, self._root)
-            asked = {**self.shown, "title": f"{title} {fit.path}", "content": content, "locations": where}
-            answer = await choose(asked, agreement())
-            if not answer:
-                return Decision(False)
-            if answer == "yes":
-                taken.append(change.path)
-        if not taken:
-            return Decision(False)
-        return Decision(True, paths=() if len(taken) == count else tuple(taken))
+            parts.append({"title": f"{title} {fit.path}", "content": content, "locations": where})
+        return parts
 
 
 def _split_hunks(diff: str) -> list[str]:

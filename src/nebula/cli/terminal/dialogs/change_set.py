@@ -9,6 +9,7 @@ from nebula.cli.terminal.dialogs.one_by_one import choose_one_by_one
 from nebula.cli.terminal.output.diff_view import fits_half, show_diff
 from nebula.events.approval import TAKE
 from nebula.language import Sentence, explain, translate, translate_count
+from nebula.stage import NETWORK_WARNING, head_question
 from nebula.tools.approval import Decision
 
 if TYPE_CHECKING:
@@ -27,6 +28,17 @@ _KINDS = {
     "deleted": Sentence("deleted"),
     "mode": Sentence("mode"),
     "link": Sentence("link"),
+}
+
+
+_ONCE = Sentence("y yes, once · n no · or say why not")
+_ANSWERS = {
+    "call": Sentence("y yes, once · a yes to this tool in this session · n no · or say why not"),
+    "fetch": Sentence("y yes, once · a yes to this host in this session · n no · or say why not"),
+    "folders": Sentence("y let commands read it, from now on · n no, and do not ask again"),
+    "secrets": Sentence("y show them, in this session · n no · or say why not"),
+    "read": _ONCE,
+    "network": Sentence("y yes, once · a yes for this session · n no · or say why not"),
 }
 
 
@@ -127,48 +139,14 @@ class CallDialog:
 
     def introduce(self) -> None:
         line, shown = self._screen.line, self._shown
-        if shown.kind == "call":
-            line(translate("Call {tool} with:", tool=shown.tool), "bold")
+        line(explain(head_question(shown)), "bold")
+        if shown.kind != "read":
             show_lines(self._screen, shown.text)
-            line(translate("y yes, once · a yes to this tool in this session · n no · or say why not"), "dim")
-            return
-        if shown.kind == "fetch":
-            line(translate("Fetch a page of the web:"), "bold")
-            show_lines(self._screen, shown.text)
-            for remark in shown.remarks:
-                line(str(remark), "yellow")
-            yes = (
-                translate("y yes, once")
-                if shown.once
-                else translate("y yes, once · a yes to this host in this session")
-            )
-            line(f"{yes} · {translate('n no · or say why not')}", "dim")
-            return
-        if shown.kind == "folders":
-            line(translate("The project's environment has its interpreter where commands do not see it:"), "bold")
-            show_lines(self._screen, shown.text)
-            line(translate("y let commands read it, from now on · n no, and do not ask again"), "dim")
-            return
-        if shown.kind == "secrets":
-            line(translate("A command that failed needs files that it cannot read:"), "bold")
-            show_lines(self._screen, shown.text)
-            for remark in shown.remarks:
-                line(str(remark), "yellow")
-            line(translate("y show them, in this session · n no · or say why not"), "dim")
-            return
-        if shown.kind == "read":
-            line(translate("Read a secret file: {path}", path=shown.path), "bold")
-            for remark in shown.remarks:
-                line(str(remark), "yellow")
-            line(translate("y yes, once · n no · or say why not"), "dim")
-            return
-        line(translate("A command asks for the network:"), "bold")
-        show_lines(self._screen, shown.text)
-        shared = translate(
-            "It would share this machine's network, servers on loopback included; what it can read, it can send."
-        )
-        line(shared, "yellow")
-        line(translate("y yes, once · a yes for this session · n no · or say why not"), "dim")
+        if shown.kind == "network":
+            line(explain(NETWORK_WARNING), "yellow")
+        for remark in shown.remarks:
+            line(str(remark), "yellow")
+        line(explain(_ONCE if shown.once else _ANSWERS[shown.kind]), "dim")
 
     def show(self) -> None:
         self.introduce()
