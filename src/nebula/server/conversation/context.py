@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
+from nebula.agent.undo import NoJournalHere
 from nebula.config import Settings
 from nebula.graph.graph import Graph
 from nebula.graph.undo import EditHistory
@@ -15,6 +16,7 @@ from nebula.server.conversation.hub import Hub, Subscriber
 from nebula.server.conversation.turns.turns import Runner, Turns
 from nebula.server.conversation.typed_commands import TypedCommands
 from nebula.value import field, record, value
+from nebula.workspace.local import LocalWorkspace
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -36,6 +38,13 @@ class ServerContext:
     modes: tuple[str, ...]
     """What `send_prompt` may ask for; the first is the default."""
     compact_flows: CompactFlows = field(default_factory=CompactFlows)
+
+    def files(self) -> LocalWorkspace:
+        """Return the project's files; a server of a graph alone refuses."""
+        found = self.runner.files()
+        if not isinstance(found, LocalWorkspace):
+            raise NoJournalHere("This server has no files: `nebula serve` has those of the project.")
+        return found
 
     async def edit(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """A change that can be undone."""

@@ -10,12 +10,10 @@ from nebula.agent.judging import judge_of
 from nebula.agent.recording.node_files import FileDifference, between, changed_by, plan_return
 from nebula.agent.recording.node_files import give_files_back as give_back
 from nebula.agent.recording.node_files import take_files as bring_back
-from nebula.agent.undo import NoJournalHere
 from nebula.language import explain_to
 from nebula.server.conversation.actions.declared import Texts
 from nebula.server.conversation.context import Client, ServerContext, in_thread
 from nebula.server.conversation.protocol import ActionError, ActionResult
-from nebula.workspace.contract import Workspace
 
 MOST_FOUND: Final = 10
 
@@ -24,7 +22,7 @@ async def node_files(server: ServerContext, client: Client, *, node_id: str) -> 
     """`changed`: what the turn did; `back`: what going back to its files would do now; `plan` names that. Of the lines
     that it had `written` so many are `alive`."""
     node = await in_thread(server.graph.get_node, node_id)
-    workspace = _files(server)
+    workspace = server.files()
     changed = await in_thread(changed_by, workspace, node.id)
     plan = await in_thread(plan_return, workspace, node)
     shown = {"changed": _shown(changed, client), "back": _shown(plan.files, client)}
@@ -42,13 +40,13 @@ async def find_files(server: ServerContext, _: Client, *, text: str) -> ActionRe
 async def take_files(server: ServerContext, _: Client, *, node_id: str, plan: str) -> ActionResult:
     """Brings the files back, if `plan` is still what would happen; `taken` is for `give_files_back`."""
     node = await in_thread(server.graph.get_node, node_id)
-    done = await in_thread(bring_back, _files(server), node, plan, judge_of(server.settings))
+    done = await in_thread(bring_back, server.files(), node, plan, judge_of(server.settings))
     return ActionResult({"node_id": node.id, "paths": [step.path for step in done.steps], "taken": done.group})
 
 
 async def give_files_back(server: ServerContext, _: Client, *, taken: str) -> ActionResult:
     """Takes a `take_files` back: the files are as they were before it."""
-    paths = await in_thread(give_back, _files(server), taken, judge_of(server.settings))
+    paths = await in_thread(give_back, server.files(), taken, judge_of(server.settings))
     return ActionResult({"paths": list(paths)})
 
 
@@ -57,7 +55,7 @@ async def compare_files(server: ServerContext, client: Client, *, node_ids: Text
     if len(node_ids) != 2:
         raise ActionError("'node_ids' must name two nodes")
     one, other = [await in_thread(server.graph.get_node, each) for each in node_ids]
-    found = await in_thread(between, _files(server), one, other)
+    found = await in_thread(between, server.files(), one, other)
     return ActionResult({"files": _shown(found, client)})
 
 
@@ -68,10 +66,3 @@ def _shown(files: Iterable[FileDifference], client: Client) -> list[dict[str, An
         | ({"conflict": explain_to(client.lang, each.conflict)} if each.conflict else {})
         for each in files
     ]
-
-
-def _files(server: ServerContext) -> Workspace:
-    found = server.runner.files()
-    if found is None:
-        raise NoJournalHere("This server has no files: `nebula serve` has those of the project.")
-    return found

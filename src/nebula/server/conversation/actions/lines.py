@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Final
 
 from nebula.agent.figures.surviving import count_lines_by_path
-from nebula.agent.undo import NoJournalHere
 from nebula.blame import text
 from nebula.blame.project import ProjectBlame
 from nebula.blame.runs import cut_runs
@@ -18,24 +17,18 @@ MOST_LINES: Final = 5_000
 
 async def file_lines(server: ServerContext, _: Client, *, path: str) -> ActionResult:
     """`lines` of a file of the project, and `runs` of them, as `nebula blame --json` tells them."""
-    if server.runner.files() is None:
-        raise _no_files()
+    server.files()
     return ActionResult(await in_thread(_tell_lines, server.settings.root, path))
 
 
 async def node_lines(server: ServerContext, _: Client, *, node_id: str) -> ActionResult:
     """Return, for each of its `files` in which a turn wrote lines, how many it had `written`, and how many of them
     are `alive`."""
-    if server.runner.files() is None:
-        raise _no_files()
+    server.files()
     node = await in_thread(server.graph.get_node, node_id)
     found = await in_thread(count_lines_by_path, server.settings.root, node)
     files = [{"path": path, "written": written, "alive": alive} for path, (written, alive) in sorted(found.items())]
     return ActionResult({"node_id": node.id, "files": files})
-
-
-def _no_files() -> NoJournalHere:
-    return NoJournalHere("This server has no files: `nebula serve` has those of the project.")
 
 
 def _tell_lines(root: str, path: str) -> dict[str, Any]:

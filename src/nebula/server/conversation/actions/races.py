@@ -13,7 +13,6 @@ from nebula.agent.race.outcome import TryOutcome
 from nebula.agent.race.race import FEWEST, MOST
 from nebula.agent.race.take import Wanted, take_tries
 from nebula.agent.recording.turn_archive import TurnArchive
-from nebula.agent.undo import NoJournalHere
 from nebula.events import new_trace_id
 from nebula.language import explain_to
 from nebula.server.conversation.actions.context_preview import place_of
@@ -36,7 +35,7 @@ async def race(
     judge: str = "",
 ) -> ActionResult:
     """Begin a race; its tries are heard under trace ids of their own, with `try`, and at the end `final` names them."""
-    files = _files(server)
+    files = server.files()
     flow, _ = await in_thread(place_of, server.graph, from_ or [], flow_id)
     trace_id, hub = new_trace_id(), server.turns.races
     wish = RaceWish(
@@ -64,7 +63,7 @@ async def compare_tries(server: ServerContext, _: Client, *, node_ids: Texts) ->
     if not FEWEST <= len(node_ids) <= MOST:
         raise ActionError("'node_ids' must name {fewest} to {most} nodes", fewest=FEWEST, most=MOST)
     nodes = [await in_thread(server.graph.get_node, each) for each in node_ids]
-    history = _files(server).history
+    history = server.files().history
     found = await in_thread(compare, {number: node.files for number, node in enumerate(nodes, 1)}, history)
     tries = [
         {"try": number, "node_id": node.id, "model": node.model, "verified": node.verified or None}
@@ -87,7 +86,7 @@ async def take(
     if hunks and len(paths or ()) != 1:
         raise ActionError("'hunks' belong to one file: name it in 'paths'")
     wanted = Wanted(node.id, tuple(node.files), tuple(paths or ()), tuple(hunks or ()))
-    done = await take_tries([wanted], _files(server), judged(allow_all, server.settings), server.settings)
+    done = await take_tries([wanted], server.files(), judged(allow_all, server.settings), server.settings)
     changed = [each.path for each in done.applied]
     say = partial(explain_to, client.lang)
     told = {"left_out": [*map(say, done.left_out)], "remarks": [*map(say, done.remarks)]}
@@ -100,10 +99,3 @@ async def _ask_judge(
     server: ServerContext, judge: str, prompt: str, files: LocalWorkspace, tries: Sequence[TryOutcome]
 ) -> str:
     return await ask_opinion(server.settings, judge, prompt, tries, files)
-
-
-def _files(server: ServerContext) -> LocalWorkspace:
-    found = server.runner.files()
-    if not isinstance(found, LocalWorkspace):
-        raise NoJournalHere("This server has no files: `nebula serve` has those of the project.")
-    return found
