@@ -1,4 +1,4 @@
-"""One request to a model, to its reply: what the connector says meanwhile goes to the stream."""
+"""One request to a model, to its reply."""
 
 from __future__ import annotations
 
@@ -7,14 +7,17 @@ from contextlib import aclosing
 
 from nebula.agent.draft_report import DraftReport
 from nebula.events import EventStream, Notice, Retry
+from nebula.llm.choose import ChosenModel
 from nebula.llm.contract import Model, ModelNotice, ModelReply, ModelRequest, Retrying, TextDelta, Working
 from nebula.llm.errors import BadReplyError
+from nebula.messages import UserMessage
 
 
 async def call_model(
     model: Model, request: ModelRequest, stream: EventStream, task_id: str | None = None
 ) -> tuple[ModelReply, float]:
-    """Return the model's reply and the seconds it took. Raises ModelError."""
+    """Return the model's reply and the seconds it took; what the connector says meanwhile goes to the stream. Raises
+    ModelError."""
     started = time.monotonic()
     draft = DraftReport(stream)
     async with aclosing(model.stream(request)) as items:  # type: ignore[type-var]
@@ -30,4 +33,14 @@ async def call_model(
                 stream.emit(Retry(item.reason, item.attempt, item.delay_s, task_id, most, kind))
             elif isinstance(item, ModelNotice):
                 stream.emit(Notice(item.text, task_id))
+    raise BadReplyError("The model's stream ended without a reply. Ask again, or choose another model.")
+
+
+async def ask_once(chosen: ChosenModel, text: str) -> ModelReply:
+    """Return the reply to a text that belongs to no conversation. Raises ModelError."""
+    request = ModelRequest(chosen.name, "", [UserMessage.new_prompt(text)])
+    async with aclosing(chosen.connector.stream(request)) as items:  # type: ignore[type-var]
+        async for item in items:
+            if isinstance(item, ModelReply):
+                return item
     raise BadReplyError("The model's stream ended without a reply. Ask again, or choose another model.")

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from contextlib import aclosing
 from typing import TYPE_CHECKING
 
-from nebula.llm.contract import ModelReply, ModelRequest
+from nebula.agent.model_call import ask_once
 from nebula.llm.errors import BadReplyError
-from nebula.messages import UserMessage, strip_hidden_characters, truncate_safe
+from nebula.messages import strip_hidden_characters, truncate_safe
 
 if TYPE_CHECKING:
     from nebula.agent.commits.staged import StagedFile
@@ -48,11 +47,9 @@ async def propose_message(
     wanted = [f"- {truncate_safe(each, MOST_PROMPT_BYTES)}" for each in prompts[-MOST_PROMPTS:]]
     text = ASKED.format(prompts="\n".join(wanted) or "(nobody knows)", files="\n".join(listed), diff=diff)
     text = redactor.text(strip_hidden_characters(text))
-    request = ModelRequest(chosen.name, "", [UserMessage.new_prompt(text)])
-    async with aclosing(chosen.connector.stream(request)) as items:  # type: ignore[type-var]
-        async for item in items:
-            if isinstance(item, ModelReply) and (message := clean_message(item.message.content)):
-                return message
+    reply = await ask_once(chosen, text)
+    if message := clean_message(reply.message.content):
+        return message
     raise BadReplyError("The model gave no message. Ask again, or choose another model.")
 
 

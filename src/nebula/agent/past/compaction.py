@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import aclosing
 
 from nebula.agent.conversation import Conversation, PastTurn
+from nebula.agent.model_call import ask_once
 from nebula.agent.past.summaries import SummaryWork
 from nebula.graph.tokens import estimate_tokens
 from nebula.llm.choose import ChosenModel
-from nebula.llm.contract import ModelReply, ModelRequest
-from nebula.messages import UserMessage, strip_hidden_characters, truncate_safe
+from nebula.messages import strip_hidden_characters, truncate_safe
 
 MOST_SUMMARIES = 40
 """Summaries that are made at one go; what is older stays reachable by its number."""
@@ -31,14 +30,10 @@ async def make_digest(conversation: Conversation, focus: str, chosen: ChosenMode
     """Raises ModelError."""
     source = _source(conversation, int(chosen.context * SHARE_OF_SOURCE))
     prompt = strip_hidden_characters(DIGEST.format(focus=focus, conversation=source))
-    request = ModelRequest(chosen.name, "", [UserMessage.new_prompt(prompt)])
-    async with aclosing(chosen.connector.stream(request)) as items:  # type: ignore[type-var]
-        async for item in items:
-            if isinstance(item, ModelReply):
-                work.spend(item.usage)
-                work.count += 1
-                return truncate_safe(item.message.content.strip(), MOST_DIGEST_BYTES)
-    return ""
+    reply = await ask_once(chosen, prompt)
+    work.spend(reply.usage)
+    work.count += 1
+    return truncate_safe(reply.message.content.strip(), MOST_DIGEST_BYTES)
 
 
 def _source(conversation: Conversation, room: int) -> str:

@@ -85,4 +85,4 @@ def _known_parents(archive: TurnArchive, named: Sequence[str]) -> Sequence[str]:
     try:
         return archive.known(named) if named else ()
     except GraphError as problem:
-        raise BadRace(problem.sentence, **problem.values) from problem
+        raise BadRace.of(problem) from problem

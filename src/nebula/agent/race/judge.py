@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import aclosing
 
+from nebula.agent.model_call import ask_once
 from nebula.agent.race.outcome import TryOutcome
 from nebula.agent.undo import difference
 from nebula.config import Settings
 from nebula.llm.choose import ChosenModel, choose_model
-from nebula.llm.contract import ModelReply, ModelRequest
-from nebula.messages import UserMessage, strip_hidden_characters
+from nebula.messages import strip_hidden_characters
 from nebula.messages.redaction import Redactor
 from nebula.messages.truncation import truncate_safe
 from nebula.workspace.file_history import FileHistory
@@ -41,13 +40,8 @@ async def ask_judge(
     ]
     text = ASKED.format(prompt=prompt, tries="\n\n".join(parts))
     text = redactor.text(strip_hidden_characters(text))
-    said = ""
-    request = ModelRequest(chosen.name, "", [UserMessage.new_prompt(text)])
-    async with aclosing(chosen.connector.stream(request)) as items:  # type: ignore[type-var]
-        async for item in items:
-            if isinstance(item, ModelReply):
-                said = strip_hidden_characters(item.message.content).strip()
-    return said
+    reply = await ask_once(chosen, text)
+    return strip_hidden_characters(reply.message.content).strip()
 
 
 async def ask_opinion(

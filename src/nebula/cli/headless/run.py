@@ -121,7 +121,7 @@ async def _open(options: argparse.Namespace, settings: Settings) -> Session:
         )
     except GraphError as error:
         if options.from_nodes:
-            raise UnknownNode(error.sentence, **error.values) from error
+            raise UnknownNode.of(error) from error
         raise
 
 
@@ -149,7 +149,7 @@ async def _make_ready(session: Session, options: argparse.Namespace) -> Sequence
     try:
         return await asyncio.to_thread(_find_references, session, options.references)
     except GraphError as error:
-        raise UnknownNode(error.sentence, **error.values) from error
+        raise UnknownNode.of(error) from error
 
 
 async def _look_after(session: Session, final: Final) -> None:

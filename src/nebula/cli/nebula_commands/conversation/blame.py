@@ -35,7 +35,7 @@ def main(argv: Sequence[str]) -> None:
         except (PathRefused, MalformedRequest) as problem:
             raise UsageError("{problem}", problem=explain(problem)) from None
         except Forbidden as problem:
-            raise _Refused(problem.sentence, **problem.values) from None
+            raise _Refused.of(problem) from None
         first, last = _range(options.lines, text.count_lines(content))
         as_json = options.format == "json" or (options.json and options.format == "text")
         if as_json and options.lines is None:

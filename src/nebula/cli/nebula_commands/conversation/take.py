@@ -56,7 +56,7 @@ def find_wanted(archive: TurnArchive, words: Sequence[str]) -> list[Wanted]:
         try:
             node_id = archive.known([named])[0]
         except GraphError as problem:
-            raise CannotTake(problem.sentence, **problem.values) from problem
+            raise CannotTake.of(problem) from problem
         paths.setdefault(node_id, [])
         if colon and path:
             paths[node_id].append(path)

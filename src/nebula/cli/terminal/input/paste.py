@@ -15,7 +15,7 @@ from nebula.agent.attached.images import ENDINGS, BadImage, image_from_bytes, im
 from nebula.agent.context.tokens import TOKENS_PER_IMAGE
 from nebula.attachments import Attachment, is_large
 from nebula.graph.tokens import estimate_tokens
-from nebula.language import Sentence, translate, translate_count
+from nebula.language import Sentence, sentence_of, translate, translate_count
 
 FOLD_LINES = 6
 FOLD_CHARACTERS = 1_000
@@ -93,7 +93,7 @@ class Pastes:
             try:
                 found.append(image_from_file(path))
             except BadImage as problem:
-                problems.append(Sentence(problem.sentence, **problem.values))
+                problems.append(sentence_of(problem))
         return found, problems
 
 

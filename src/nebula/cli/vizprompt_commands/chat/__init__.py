@@ -54,7 +54,7 @@ def _resolve(graph: Graph, options: argparse.Namespace) -> None:
         options.from_nodes = [graph.resolve_id(each) for each in options.from_nodes]
         options.references = referenced_nodes(graph, options.references)
     except GraphError as problem:
-        raise UsageError(problem.sentence, **problem.values) from None
+        raise UsageError.of(problem) from None
 
 
 async def _open(settings: Settings, graph: Graph, options: argparse.Namespace) -> Session:
