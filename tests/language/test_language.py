@@ -177,6 +177,22 @@ def test_what_is_said_of_commands_and_keys_is_translated() -> None:
     assert not missing, f"language/ja/cli.json has no Japanese for {missing}"
 
 
+def declared_tools() -> Iterator[tuple[str, str]]:
+    """Yield the name of each tool and what its declaration tells the model first."""
+    for path in (SOURCE / "tools").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "DeclaredSpec":
+                name, about = node.args[:2]
+                if isinstance(name, ast.Constant) and isinstance(about, ast.Constant):
+                    yield str(name.value), str(about.value).split(". ")[0]
+
+
+def test_what_a_tool_is_for_is_translated() -> None:
+    """/tools shows it to people."""
+    missing = [f"{name}: {said!r}" for name, said in declared_tools() if said not in table()]
+    assert not missing, f"language/ja/tools.json has no Japanese for {missing}"
+
+
 DATA = {
     Evidence: "path span blob commit",
     CheckRun: "name summary",

@@ -47,9 +47,7 @@ def print_item(head: str, text: str) -> None:
     """Print an item of a list: on a terminal broken between words; further lines stand under its first word."""
     item = fit_to_print(head + text)
     if sys.stdout.isatty():
-        from nebula.cli.terminal.output.width import display_width, wrap
-
-        item = "\n".join(wrap(item, columns_of(sys.stdout), display_width(head)))
+        item = _broken(item, sys.stdout, head)
     make_room()
     print(item, flush=True)
 
@@ -74,11 +72,12 @@ def print_remark(text: str, *, end: str = "\n") -> None:
     print(text, end=end, file=sys.stderr, flush=True)
 
 
-def _broken(text: str, stream: TextIO) -> str:
-    from nebula.cli.terminal.output.width import wrap
+def _broken(text: str, stream: TextIO, head: str = "") -> str:
+    """Return the text broken between words for the terminal behind a stream; further lines stand behind the `head`."""
+    from nebula.cli.terminal.output.width import display_width, wrap
 
-    columns = columns_of(stream)
-    return "\n".join(part for line in text.split("\n") for part in wrap(line, columns))
+    columns, hang = columns_of(stream), display_width(head)
+    return "\n".join(part for line in text.split("\n") for part in wrap(line, columns, hang))
 
 
 def columns_of(stream: TextIO) -> int:
