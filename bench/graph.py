@@ -5,16 +5,24 @@
 Generates data folders of the asked sizes (nodes of about 3.7 KB, one flow a thousand nodes; kept in DIR and used
 again when given), then measures each in fresh processes:
 
-    append        create_node behind a node in its flow, in turns with writing and flushing one file of that size
-    paced         the same at a person's pace, in one flow of all the nodes
+    append        create_node behind a node in its flow, in turns with writing and flushing one file of that size: how
+                  long it waits for the disk (wall without processor), and the processor
+    paced         the same at a person's pace, in one flow of all the nodes, and in a flow of one
     first open    get_node without any cache; reopen: with it; every node known: the first stage of the cache
     read all      building the search cache (goes on in the background, search waits for it)
     search        by keyword and by text, words of two Japanese characters among them
 
-A turn is two commits of the file system (node and flow flushed at one moment, then their folders) where the plain file
-is one, so the bar is five times a plain file on a machine at work. What that buys is that no log has to be
-read, replayed or emptied; beside a model's answer, which takes seconds, it is some milliseconds. A flow is written
-whole: one of 10,000 turns costs 4 ms of CPU.
+What is promised, and said with PASS or FAIL:
+
+- A turn waits for the disk five times as long as a plain file at most. It is two commits of the file system (node and
+  flow flushed at one moment, then their folders) where the plain file is one, on a machine at work. What that buys is
+  that no log has to be read, replayed or emptied.
+- Its processor does not grow with the nodes there are, for all else is looked up. The least of three runs counts, and
+  three tenths more are allowed: two runs of the same differ by as much on a busy machine.
+- A flow is written whole, so a turn costs more in a long one: 2 ms of processor for each 1,000 turns that are in it, at
+  most. Of 10,000 that is twice what it takes on a quiet machine, beside a model's answer, which takes seconds.
+- Of 100,000 nodes the first one is there within 2 s without any cache and 0.2 s with it, a search takes 10 ms of
+  processor, and the first one of all answers within 3 s, from what is read by then.
 """
 
 from __future__ import annotations
@@ -33,7 +41,10 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from harness import bar
+
 APPENDS = 400
+RUNS = 3
 PACED = 12
 PAUSE_S = 0.7
 QUERIES = 200
@@ -42,6 +53,12 @@ JAPANESE = (
     *("設計", "実装", "試験", "性能", "関数", "変数", "通信", "認証", "記録", "画面"),
 )
 PARTICLES = "をにがはでの、。"
+SEARCHES = ("keyword", "keyword_ja2", "text", "text_ja2", "tags", "nothing")
+LIMITS = {"first_open": 2000, "map": 2000, "reopen": 200, "first_search": 3000} | {f"{key}_p95": 10 for key in SEARCHES}
+"""Milliseconds, for as many nodes as this:"""
+LARGEST = 100_000
+LONG = 10_000
+"""Turns of a flow in which what they cost is more than the noise."""
 
 
 class Words:
@@ -155,6 +172,13 @@ def timed(call: Callable[[], object]) -> float:
     return time.perf_counter() - started
 
 
+def worked(call: Callable[[], object]) -> float:
+    """Return the processor's time."""
+    started = time.process_time()
+    call()
+    return time.process_time() - started
+
+
 def spread(times: list[float]) -> tuple[float, float]:
     """p50 and p95 in milliseconds."""
     ordered = sorted(times)
@@ -177,12 +201,14 @@ def measure_append(folder: Path) -> dict[str, float]:
     plain.mkdir()
     last = graph.create_node("start", flow=flow).id
     own: list[float] = []
+    work: list[float] = []
     base: list[float] = []
     for number in range(APPENDS):
         prompt, answer, *_ = words.node()
-        started = time.perf_counter()
+        started, cpu = time.perf_counter(), time.process_time()
         last = graph.create_node(prompt, answer, flow=flow, parents=[last]).id
         own.append(time.perf_counter() - started)
+        work.append(time.process_time() - cpu)
         data = TEMPLATE.format(id=last, time="", prompt=prompt, answer=answer, summary="", tags="").encode("utf-8")
         started = time.perf_counter()
         _plain_write(plain / str(number), data)
@@ -190,8 +216,8 @@ def measure_append(folder: Path) -> dict[str, float]:
     shutil.rmtree(plain)
     graph.close()
     p50, p95 = spread(own)
-    base50, base95 = spread(base)
-    return {"append_p50": p50, "append_p95": p95, "plain_p50": base50, "plain_p95": base95}
+    wait = spread([wall - cpu for wall, cpu in zip(own, work, strict=True)])[0] / spread(base)[0]
+    return {"append_p50": p50, "append_p95": p95, "append_cpu": spread(work)[0], "append_wait": wait}
 
 
 def measure_paced(folder: Path) -> dict[str, float]:
@@ -205,14 +231,17 @@ def measure_paced(folder: Path) -> dict[str, float]:
     graph.rebuild_flow(flows[1], ids[-1:])
     last = [ids[-1], ids[-1]]
     times: list[list[float]] = [[], []]
+    work: list[list[float]] = [[], []]
     for _ in range(PACED):
         for place, flow in enumerate(flows):
             time.sleep(PAUSE_S)
-            started = time.perf_counter()
+            started, cpu = time.perf_counter(), time.process_time()
             last[place] = graph.create_node("and then?", "this", flow=flow, parents=[last[place]]).id
             times[place].append(time.perf_counter() - started)
+            work[place].append(time.process_time() - cpu)
     graph.close()
-    return {"paced_p50": spread(times[0])[0], "paced_short_p50": spread(times[1])[0]}
+    more = spread(work[0])[0] - spread(work[1])[0]
+    return {"paced_p50": spread(times[0])[0], "paced_short_p50": spread(times[1])[0], "paced_cpu": more}
 
 
 def _plain_write(path: Path, data: bytes) -> None:
@@ -262,7 +291,7 @@ def measure_search(folder: Path) -> dict[str, float]:
             "tags": lambda: graph.search_nodes(tags=chance.sample(words.tags, 2), limit=50),
             "nothing": lambda: graph.search_nodes(keywords=["無之"], limit=50),
         }
-        return {f"{kind}_p95": spread([timed(call) for _ in range(QUERIES)])[1] for kind, call in kinds.items()}
+        return {f"{kind}_p95": spread([worked(call) for _ in range(QUERIES)])[1] for kind, call in kinds.items()}
 
 
 MEASURES = {
@@ -308,7 +337,9 @@ def run(size: int, home: Path, search_limit: int) -> dict[str, float]:
     mapped = in_fresh_process("map", folder)
     found |= {"map": mapped["map"], "map_rss": mapped["rss"]}
     found["reopen"] = statistics.median(in_fresh_process("open", folder)["open"] for _ in range(5))
-    found |= in_fresh_process("append", folder) | in_fresh_process("paced", folder)
+    appends = [in_fresh_process("append", folder) for _ in range(RUNS)]
+    found |= {key: min(each[key] for each in appends) for key in appends[0]}
+    found |= in_fresh_process("paced", folder)
     if size <= search_limit:
         shutil.rmtree(home_of(folder))
         found |= in_fresh_process("read_all", folder)
@@ -316,39 +347,43 @@ def run(size: int, home: Path, search_limit: int) -> dict[str, float]:
     return found
 
 
-def rows(results: dict[int, dict[str, float]]) -> Iterator[tuple[str, list[str], str]]:
-    sizes = list(results)
+def rows(results: dict[int, dict[str, float]]) -> Iterator[tuple[str, list[str]]]:
+    def row(name: str, key: str, unit: str = "ms") -> tuple[str, list[str]]:
+        return name, [f"{found[key]:,.2f} {unit}" if key in found else "-" for found in results.values()]
 
-    def row(name: str, key: str, bar: str = "", unit: str = "ms") -> tuple[str, list[str], str]:
-        return name, [f"{results[s][key]:,.2f} {unit}" if key in results[s] else "-" for s in sizes], bar
-
-    yield row("plain file, write and flush p50", "plain_p50")
     yield row("append p50", "append_p50")
     yield row("append p95", "append_p95")
-    yield (
-        "append p50 / plain file",
-        [f"{results[s]['append_p50'] / results[s]['plain_p50']:.2f} x" for s in sizes],
-        "<= 5 x",
-    )
-    ratios = [results[s]["append_p50"] / results[s]["plain_p50"] for s in sizes]
-    yield f"the same against {sizes[0]:,} nodes", [f"{ratio / ratios[0]:.2f} x" for ratio in ratios], "<= 1.3 x"
+    yield row("append, processor p50", "append_cpu")
+    yield row("append, waiting for the disk / plain file", "append_wait", "x")
     yield row("paced append p50, one flow of all nodes", "paced_p50")
-    yield (
-        "the same against a flow of one node",
-        [f"{results[s]['paced_p50'] / results[s]['paced_short_p50']:.2f} x" for s in sizes],
-        "<= 3 x",
-    )
-    yield row("first open, no cache", "first_open", "100k <= 2,000 ms")
-    yield row("every node known, no cache", "map", "100k <= 2,000 ms")
-    yield row("memory after that", "map_rss", unit="MB")
-    yield row("reopen, warm", "reopen", "100k <= 200 ms")
-    yield row("first search, no cache", "first_search", "<= 3,000 ms")
-    yield row("read all for search", "read_all_s", unit="s")
-    for key in ("keyword", "keyword_ja2", "text", "text_ja2", "tags", "nothing"):
-        yield row(f"search {key} p95", f"{key}_p95", "100k <= 10 ms")
+    yield row("paced append p50, a flow of one", "paced_short_p50")
+    yield row("processor p50, the one beyond the other", "paced_cpu")
+    yield row("first open, no cache", "first_open")
+    yield row("every node known, no cache", "map")
+    yield row("memory after that", "map_rss", "MB")
+    yield row("reopen, warm", "reopen")
+    yield row("first search, no cache", "first_search")
+    yield row("read all for search", "read_all_s", "s")
+    for key in SEARCHES:
+        yield row(f"search {key} p95, processor", f"{key}_p95")
 
 
-def main() -> None:
+def keeps_promises(results: dict[int, dict[str, float]]) -> bool:
+    first = min(results)
+    holds = True
+    for size, found in results.items():
+        nodes = f"{size:,} nodes"
+        holds &= bar(f"{nodes}, append: waiting for the disk / plain file", found["append_wait"], 5, "×")
+        growth = found["append_cpu"] / results[first]["append_cpu"]
+        holds &= size == first or bar(f"{nodes}, append: processor / that of {first:,}", growth, 1.3, "×")
+        more = found["paced_cpu"] / size * 1000
+        holds &= size < LONG or bar(f"{nodes}, append: processor for 1,000 turns of its flow", more, 2, " ms")
+        for key, limit in LIMITS.items() if size <= LARGEST else ():
+            holds &= key not in found or bar(f"{nodes}, {key.replace('_', ' ')}", found[key], limit, " ms")
+    return holds
+
+
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sizes", nargs="*", type=int, default=[1000, 10_000])
     parser.add_argument("--folder", type=Path, help="where the generated folders are kept (default: a temporary one)")
@@ -359,7 +394,7 @@ def main() -> None:
         found = MEASURES[options.measure](options.folder)
         found["rss"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         print(json.dumps(found))
-        return
+        return 0
     home = options.folder or Path(tempfile.mkdtemp(prefix="graph-bench-"))
     home.mkdir(parents=True, exist_ok=True)
     try:
@@ -367,11 +402,13 @@ def main() -> None:
     finally:
         if options.folder is None:
             shutil.rmtree(home)
-    print("| nodes | " + " | ".join(f"{size:,}" for size in results) + " | bar |")
-    print("|---" * (len(results) + 2) + "|")
-    for name, cells, bar in rows(results):
-        print(f"| {name} | " + " | ".join(cells) + f" | {bar} |")
+    print("| nodes | " + " | ".join(f"{size:,}" for size in results) + " |")
+    print("|---" * (len(results) + 1) + "|")
+    for name, cells in rows(results):
+        print(f"| {name} | " + " | ".join(cells) + " |")
+    print()
+    return 0 if keeps_promises(results) else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
