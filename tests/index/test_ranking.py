@@ -11,7 +11,7 @@ from nebula.index.constants import NEAREST
 from nebula.index.ranking import scoring
 from nebula.index.ranking.kinds import CODE, DATA, DECLARATION, EXAMPLE, GENERATED, PROSE, TEST, VENDORED, kind_of
 from nebula.index.ranking.meaning import Meaning
-from nebula.index.stores.rows import Candidate
+from nebula.index.stores.rows import Candidate, Scope
 from nebula.index.vectors import pack
 
 WORDS = ("disk", "memory", "network", "printer", "tape", "drum")
@@ -223,7 +223,7 @@ def test_the_nearest_in_meaning_join_what_words_found_once_each_and_not_without_
 
         def paths(path_prefix: str, language: str) -> list[str]:
             places: dict[int, list[int]] = {known.segment: [known.place]}
-            meaning.add_nearest(places, path_prefix, language)
+            meaning.add_nearest(places, Scope(path_prefix, language))
             assert all(len(set(each)) == len(each) for each in places.values()), "once each"
             return [each.path for each in index.store.candidates(places)]
 

@@ -20,7 +20,7 @@ from nebula.index.ranking.outline import OutlinedFile, outline
 from nebula.index.ranking.search import measure, rank
 from nebula.index.reading import Root
 from nebula.index.repair import repairing
-from nebula.index.stores.rows import Candidate
+from nebula.index.stores.rows import Candidate, Scope
 from nebula.index.stores.sqlite import open_sqlite, renewed_sqlite
 from nebula.index.stores.store import Store
 from nebula.index.values import Hit, Progress, Report, Skipped, Status, joined
@@ -183,10 +183,10 @@ class Index:
     def search(self, question: str, limit: int = 10, *, path_prefix: str = "", language: str = "") -> list[Hit]:
         """The best chunks, each as its file is now. A file that changed is read again first, or left out."""
         hits: list[Hit] = []
-        meaning = self._meaning(question)
+        meaning, scope = self._meaning(question), Scope.of(path_prefix, language)
         for _ in range(FRESH_ROUNDS):
             with self.store.db.reading():
-                found = rank(self.store, question, limit, path_prefix=path_prefix, language=language, meaning=meaning)
+                found = rank(self.store, question, limit, scope, meaning)
             hits, stale = self._read(found)
             if not stale:
                 break
@@ -197,8 +197,7 @@ class Index:
     def explain(self, question: str, *, path_prefix: str = "", language: str = "") -> dict[str, dict[str, float]]:
         """Return `path:span` of every chunk that may be meant → the parts of its score, each with what it adds."""
         with self.store.db.reading():
-            meaning = self._meaning(question)
-            found = measure(self.store, question, path_prefix=path_prefix, language=language, meaning=meaning)
+            found = measure(self.store, question, Scope.of(path_prefix, language), self._meaning(question))
         return {
             f"{c.path}:L{c.start}-L{c.end}": {name: PART_WEIGHTS[name] * amount for name, amount in parts.items()}
             for c, parts in found

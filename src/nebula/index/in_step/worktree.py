@@ -72,13 +72,16 @@ def list_some(root: str, paths: Sequence[str]) -> list[str]:
 
 def head(root: str) -> str:
     """The commit that is checked out; "" if there is none."""
-    if find_repository(root) is None:
-        return ""
+    return _ask_git(root, "rev-parse", "--verify", "--quiet", "HEAD").decode().strip()
+
+
+def _ask_git(root: str, *args: str) -> bytes:
+    """Return what git answers; nothing where it fails, or there is no repository."""
     try:
-        found = safe_git(root, "rev-parse", "--verify", "--quiet", "HEAD", timeout=GIT_TIMEOUT_S)
+        found = safe_git(root, *args, timeout=GIT_TIMEOUT_S)
     except GitFailed:
-        return ""
-    return found.stdout.decode().strip() if found.ok else ""
+        return b""
+    return found.stdout if found.ok else b""
 
 
 def git_marks(root: str) -> tuple[tuple[int, int, int] | None, ...]:
@@ -100,14 +103,8 @@ def _mark(path: str) -> tuple[int, int, int] | None:
 
 def committed_blobs(root: str, commit: str) -> dict[str, str]:
     """Path → blob id, of every file of a commit that lies below the root."""
-    if not commit:
-        return {}
-    try:
-        found = safe_git(root, "ls-tree", "-r", "-z", commit, timeout=GIT_TIMEOUT_S)
-    except GitFailed:
-        return {}
     blobs = {}
-    for entry in found.stdout.split(b"\0"):
+    for entry in _ask_git(root, "ls-tree", "-r", "-z", commit).split(b"\0") if commit else ():
         about, tab, path = entry.partition(b"\t")
         if tab:
             blobs[os.fsdecode(path)] = about.split(b" ")[2].decode()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from nebula.index.constants import NEAREST
 from nebula.index.embedders.contract import Vector
-from nebula.index.stores.rows import Candidate
+from nebula.index.stores.rows import Candidate, Scope
 from nebula.index.stores.store import Store
 from nebula.index.vectors import cosine, unit
 
@@ -26,9 +26,9 @@ class Meaning:
         low, high = min(near.values(), default=0.0), max(near.values(), default=0.0)
         return {digest: (each - low) / (high - low) if high > low else 0.0 for digest, each in near.items()}
 
-    def add_nearest(self, places: dict[int, list[int]], path_prefix: str, language: str) -> None:
-        """Add the chunks nearest in meaning, of the files that fit, to the places by segment."""
-        for segment, place in self._store.nearest(self._model, self._question, NEAREST, path_prefix, language):
+    def add_nearest(self, places: dict[int, list[int]], scope: Scope) -> None:
+        """Add the chunks nearest in meaning, of the files in the scope, to the places by segment."""
+        for segment, place in self._store.nearest(self._model, self._question, NEAREST, scope):
             known = places.setdefault(segment, [])
             if place not in known:
                 known.append(place)

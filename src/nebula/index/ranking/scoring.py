@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from nebula.index import postings
 from nebula.index.constants import COMMON_PATH_TERM, LARGE_CHUNKS, MAX_FILE_POSTINGS, MAX_PATHS, MAX_POSTINGS, PATH_K1
@@ -45,10 +45,10 @@ class Scored:
         """Of each term that occurs: its weight in the question, times how rare it is."""
         self.paths = _score_paths(store, terms, shape)
 
-    def keep_only(self, places: Mapping[int, Sequence[tuple[int, int]]]) -> None:
-        """Only chunks in these ranges keep their score."""
+    def keep_only(self, places: Mapping[int, Collection[int]]) -> None:
+        """Only these chunks keep their score."""
         for segment, row in self.chunks.items():
-            kept = {place for first, count in places.get(segment, ()) for place in range(first, first + count)}
+            kept = places.get(segment, ())
             self.chunks[segment] = SparseRow({i: score for i, score in _pairs(row) if i in kept})
 
 

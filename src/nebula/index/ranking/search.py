@@ -10,52 +10,41 @@ from nebula.index.ranking.kinds import asked_for
 from nebula.index.ranking.meaning import Meaning
 from nebula.index.ranking.parts import Measured, Parts, measure_candidates
 from nebula.index.ranking.scoring import Scored, best_places
-from nebula.index.stores.rows import Candidate
+from nebula.index.stores.rows import EVERYTHING, Candidate, Scope
 from nebula.index.stores.store import Store
 from nebula.index.terms.question import question_terms
 
 
 def rank(
-    store: Store,
-    question: str,
-    limit: int,
-    *,
-    path_prefix: str = "",
-    language: str = "",
-    meaning: Meaning | None = None,
+    store: Store, question: str, limit: int, scope: Scope = EVERYTHING, meaning: Meaning | None = None
 ) -> list[tuple[float, Candidate]]:
     """Return the best chunks with their scores, the best first. `meaning` is what an embedder makes of the question."""
-    found = _measured(store, question, path_prefix, language, meaning)
+    found = _measured(store, question, scope, meaning)
     ranked = list(zip(found.totals(), found.candidates, strict=True))
     ranked.sort(key=_order)
     return _without_copies(ranked)[:limit]
 
 
 def measure(
-    store: Store, question: str, *, path_prefix: str = "", language: str = "", meaning: Meaning | None = None
+    store: Store, question: str, scope: Scope = EVERYTHING, meaning: Meaning | None = None
 ) -> list[tuple[Candidate, Parts]]:
     """Return the chunks that may be meant, in no order, each with the parts of its score."""
-    found = _measured(store, question, path_prefix, language, meaning)
+    found = _measured(store, question, scope, meaning)
     return list(zip(found.candidates, found.parts(), strict=True))
 
 
-def _measured(store: Store, question: str, path_prefix: str, language: str, meaning: Meaning | None) -> Measured:
+def _measured(store: Store, question: str, scope: Scope, meaning: Meaning | None) -> Measured:
     terms = question_terms(question)
     if not terms and meaning is None:
         return Measured([], [], set(), {})
-    path_prefix = _as_written(path_prefix)
     scored = Scored(store, terms)
-    if path_prefix or language:
-        scored.keep_only(store.places_of(path_prefix, language))
+    if not scope.is_everything:
+        scored.keep_only(store.places_of(scope))
     places = best_places(scored.chunks, CANDIDATES)
     _add_best_of_files(store, scored, places)
     if meaning is not None:
-        meaning.add_nearest(places, path_prefix, language)
-    candidates = [
-        each
-        for each in store.candidates(places)
-        if each.path.startswith(path_prefix) and language in ("", each.language)
-    ]
+        meaning.add_nearest(places, scope)
+    candidates = list(filter(scope.has, store.candidates(places)))
     measured = measure_candidates(scored, candidates, store.shape(), asked_for(question))
     history = shares_in_the_past(store, scored.rarities, {c.path for c in candidates})
     if history:
@@ -67,14 +56,6 @@ def _measured(store: Store, question: str, path_prefix: str, language: str, mean
         for number, candidate in enumerate(candidates):
             measured.add(number, "meaning", similar.get(candidate.digest, 0.0))
     return measured
-
-
-def _as_written(path_prefix: str) -> str:
-    """Return a beginning of paths as the index writes them: `./src` and `/src` are `src`, and `.` is everything."""
-    rest = path_prefix.lstrip("/")
-    while rest.startswith("./"):
-        rest = rest[2:].lstrip("/")
-    return "" if rest == "." else rest
 
 
 def _add_best_of_files(store: Store, scored: Scored, places: dict[int, list[int]]) -> None:

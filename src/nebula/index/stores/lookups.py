@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from nebula.index.stores.database import StoreDatabase
-from nebula.index.stores.rows import Candidate
+from nebula.index.stores.rows import Candidate, Scope
 
 CANDIDATE_COLUMNS = (
     "c.segment, c.place, c.file, c.first, c.last, c.symbol, c.digest, f.path, f.blob, f.language, f.kind,"
@@ -16,13 +16,8 @@ CANDIDATE_COLUMNS = (
 IN_FEW_PATHS = "(SELECT count(*) FROM (SELECT 1 FROM path_term WHERE term = value LIMIT ?) AS counted) <= ?"
 """Counted only as far as it matters: a common word of a large project is in a hundred thousand paths."""
 
-IN_FILTER = "path >= ? AND path < ? AND (language = ? OR ? = '')"
-"""The files that a search is limited to; with the values of `filter_values`."""
-
-
-def filter_values(path_prefix: str, language: str) -> tuple[str, str, str, str]:
-    """Return the values of `IN_FILTER`; "" fits all files."""
-    return path_prefix, path_prefix + "\U0010ffff", language, language
+IN_SCOPE = "path >= ? AND path < ? AND (language = ? OR ? = '')"
+"""The files that a search is limited to; with the values of its `Scope`."""
 
 
 class Lookups:
@@ -51,14 +46,14 @@ class Lookups:
             found.setdefault(term, []).append((file, weight))
         return found
 
-    def places_of(self, path_prefix: str, language: str) -> dict[int, list[tuple[int, int]]]:
-        """Segment → (first chunk, count of chunks) of the files that fit; "" fits all."""
-        found: dict[int, list[tuple[int, int]]] = {}
+    def places_of(self, scope: Scope) -> dict[int, set[int]]:
+        """Segment → the chunks of the files in the scope."""
+        found: dict[int, set[int]] = {}
         for segment, first, count in self.db.execute(
-            f"SELECT segment, first_chunk, chunks FROM file WHERE {IN_FILTER}",  # noqa: S608 - our own words
-            filter_values(path_prefix, language),
+            f"SELECT segment, first_chunk, chunks FROM file WHERE {IN_SCOPE}",  # noqa: S608 - our own words
+            scope.values,
         ):
-            found.setdefault(segment, []).append((first, count))
+            found.setdefault(segment, set()).update(range(first, first + count))
         return found
 
     def chunks_of(self, files: Sequence[int]) -> list[tuple[int, int, int]]:

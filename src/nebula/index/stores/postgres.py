@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from nebula.index.constants import FORMAT
 from nebula.index.errors import IndexFailed
-from nebula.index.stores.lookups import CANDIDATE_COLUMNS, IN_FEW_PATHS, IN_FILTER, filter_values
-from nebula.index.stores.rows import Candidate
+from nebula.index.stores.lookups import CANDIDATE_COLUMNS, IN_FEW_PATHS, IN_SCOPE
+from nebula.index.stores.rows import Candidate, Scope
 from nebula.index.stores.store import Store
 from nebula.index.stores.tables import TABLES
 from nebula.index.vectors import Packed
@@ -139,13 +139,11 @@ class PostgresStore(Store):
                     f" WHERE model = {number}"
                 )
 
-    def nearest(
-        self, model: str, question: Sequence[float], count: int, path_prefix: str = "", language: str = ""
-    ) -> list[tuple[int, int]]:
+    def nearest(self, model: str, question: Sequence[float], count: int, scope: Scope) -> list[tuple[int, int]]:
         number, dims = self.model_number(model), len(question)
         order = f"ORDER BY near::public.halfvec({dims}) <=> CAST(? AS public.halfvec({dims})) LIMIT ?"
         wanted = ("[" + ",".join(f"{number:.5g}" for number in question) + "]", count)
-        if not (path_prefix or language):
+        if scope.is_everything:
             return self.db.execute(
                 f"SELECT c.segment, c.place FROM (SELECT digest FROM vector WHERE model = {number} {order}) v"  # noqa: S608 - only numbers of ours
                 " JOIN chunk c ON c.digest = v.digest",
@@ -155,9 +153,9 @@ class PostgresStore(Store):
         return self.db.execute(
             "WITH fitting AS MATERIALIZED (SELECT c.segment, c.place, v.near FROM file f"  # noqa: S608
             " JOIN chunk c ON c.segment = f.segment AND c.place >= f.first_chunk AND c.place < f.first_chunk + f.chunks"
-            f" JOIN vector v ON v.model = {number} AND v.digest = c.digest WHERE {IN_FILTER.replace('path', 'f.path')})"
+            f" JOIN vector v ON v.model = {number} AND v.digest = c.digest WHERE {IN_SCOPE.replace('path', 'f.path')})"
             f" SELECT segment, place FROM fitting {order}",
-            (*filter_values(path_prefix, language), *wanted),
+            (*scope.values, *wanted),
         ).fetchall()
 
     def path_terms(self, terms: Sequence[str], at_most: int) -> dict[str, list[tuple[int, int]]]:

@@ -106,6 +106,38 @@ class Candidate(NamedTuple):
 
 
 @value
+class Scope:
+    """The files that a search is limited to; "" fits all of them."""
+
+    path_prefix: str = ""
+    """As the index writes paths."""
+    language: str = ""
+
+    @classmethod
+    def of(cls, path_prefix: str, language: str) -> Scope:
+        """Read a beginning of paths as people write it: `./src` and `/src` are `src`, and `.` is everything."""
+        rest = path_prefix.lstrip("/")
+        while rest.startswith("./"):
+            rest = rest[2:].lstrip("/")
+        return cls("" if rest == "." else rest, language)
+
+    @property
+    def is_everything(self) -> bool:
+        return not (self.path_prefix or self.language)
+
+    @property
+    def values(self) -> tuple[str, str, str, str]:
+        """Return what a statement with `IN_SCOPE` asks for."""
+        return self.path_prefix, self.path_prefix + "\U0010ffff", self.language, self.language
+
+    def has(self, each: Candidate) -> bool:
+        return each.path.startswith(self.path_prefix) and self.language in ("", each.language)
+
+
+EVERYTHING = Scope()
+
+
+@value
 class Unembedded:
     """A text that has no vector yet: these lines of a file with this content."""
 

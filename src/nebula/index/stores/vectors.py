@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 from nebula.index.stores.database import StoreDatabase
-from nebula.index.stores.rows import Shape, Unembedded
+from nebula.index.stores.rows import Scope, Shape, Unembedded
 from nebula.index.vectors import Packed
 
 
@@ -19,7 +19,7 @@ class Vectors:
     def shape(self) -> Shape:
         raise NotImplementedError
 
-    def places_of(self, path_prefix: str, language: str) -> dict[int, list[tuple[int, int]]]:
+    def places_of(self, scope: Scope) -> dict[int, set[int]]:
         raise NotImplementedError
 
     def add_to_meta(self, key: str, step: int) -> None:
@@ -62,26 +62,15 @@ class Vectors:
         )
         return {digest: (scale, data) for digest, scale, data in rows}
 
-    def nearest(
-        self, model: str, question: Sequence[float], count: int, path_prefix: str = "", language: str = ""
-    ) -> list[tuple[int, int]]:
-        """Return (segment, place) of the chunks nearest in meaning, of the files that fit ("" fits all).
-
-        None where the means to search them are missing.
-        """
+    def nearest(self, model: str, question: Sequence[float], count: int, scope: Scope) -> list[tuple[int, int]]:
+        """Return (segment, place) of the chunks nearest in meaning; none where the means to search them are missing."""
         if self._matrix is None:
             self._matrix = _VectorMatrix()
         key = (model, self.shape().generation, self.models().get(model, 0))
         every = self._matrix.nearest(key, lambda: self._all_vectors(model), question)
-        if path_prefix or language:
-            ranges = self.places_of(path_prefix, language)
-            fitting = {
-                (segment, place)
-                for segment, found in ranges.items()
-                for first, size in found
-                for place in range(first, first + size)
-            }
-            every = (each for each in every if each in fitting)
+        if not scope.is_everything:
+            fitting = self.places_of(scope)
+            every = ((segment, place) for segment, place in every if place in fitting.get(segment, ()))
         return list(islice(every, count))
 
     def _all_vectors(self, model: str) -> Iterator[tuple[int, int, float, bytes]]:
