@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graph.graph_seed import NODE_TSV
-from nebula.graph.disk import numbered_paths
+from nebula.graph.disk import index_file, numbered_paths
 from nebula.graph.disk.files import Files
 from nebula.graph.disk.index_file import IndexFile
 from nebula.graph.formats import tsv
@@ -68,10 +68,9 @@ def test_nothing_else_is_a_path_of_the_store(path: str) -> None:
 def test_4_3_the_seeds_own_example_loads_as_it_stands(tmp_path: Path) -> None:
     file = tmp_path / "index.tsv"
     file.write_text(NODE_TSV, encoding="utf-8")
-    [(lines, end)] = index_in(tmp_path).chunks(0)
+    lines = list(index_in(tmp_path).lines())
     assert [line.path for line in lines] == ["00/00.xml", "00/01.xml", "00/02.xml", "01/00.xml"]
     assert lines[0].timestamp == "2025-05-09T06:48:06.533720+09:00"
-    assert end == len(NODE_TSV.encode())
     assert index_in(tmp_path).last() == lines[-1]
 
 
@@ -95,17 +94,15 @@ def test_an_unfinished_line_is_closed_off_and_reads_as_absent(tmp_path: Path) ->
     file.write_text("relpath\tuuid\ttimestamp\n000/000.xml\ta\tt\n000/0", encoding="utf-8")
     assert index_in(tmp_path).last() == tsv.Line("000/000.xml", "a", "t")
     index_in(tmp_path).append("000/001.xml", "b", "t")
-    [(lines, _)] = index_in(tmp_path).chunks(0)
-    assert [line.id for line in lines] == ["a", "b"]
+    assert [line.id for line in index_in(tmp_path).lines()] == ["a", "b"]
 
 
-def test_a_long_index_is_read_piece_by_piece(tmp_path: Path) -> None:
+def test_a_long_index_is_read_piece_by_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(index_file, "_PIECE", 100)
     index = index_in(tmp_path)
     for number in range(500):
         index.append(numbered_paths.path_of(number, 100, "xml"), str(number), "t")
-    pieces = list(index.chunks(0, size=100))
-    assert [line.id for lines, _ in pieces for line in lines] == [str(number) for number in range(500)]
-    assert len(pieces) > 50
+    assert [line.id for line in index.lines()] == [str(number) for number in range(500)]
 
 
 @pytest.mark.slow
@@ -114,7 +111,7 @@ def test_an_index_without_lines_takes_no_memory(tmp_path: Path) -> None:
         file.truncate(1 << 28)
     index = index_in(tmp_path)
     tracemalloc.start()
-    assert (list(index.chunks(0)), index.last(), index.find("a")) == ([], None, [])
+    assert (list(index.lines()), index.last(), index.find("a")) == ([], None, [])
     assert tracemalloc.get_traced_memory()[1] < 1 << 26
     tracemalloc.stop()
 
@@ -138,6 +135,6 @@ def test_many_lines_are_found_as_each_of_them_is(tmp_path: Path, end: str) -> No
 
     found = list(index.find_all({"a", "b", "nobody"}))
 
-    assert found == [line for lines, _ in index.chunks(0) for line in lines if line.id in {"a", "b"}]
+    assert found == [line for line in index.lines() if line.id in {"a", "b"}]
     assert [line.path for line in found] == ["000/000.xml", "000/001.xml", "000/004.xml"]  # the last is not finished
     assert found[2] in index.find("a")

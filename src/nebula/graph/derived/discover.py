@@ -1,8 +1,7 @@
-"""First stage of the cache: which file holds which id, from the index and the folder listings."""
+"""First stage of the cache: which file holds which id, from the folder listings, the index and the files."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
@@ -23,7 +22,8 @@ if TYPE_CHECKING:
 
 _NAME = re.compile(r"\d{1,9}\.xml", re.ASCII)
 _HEAD = 4096
-_TAIL = 64
+_FEW = 100
+"""New files that are looked into, one by one, rather than up in the index."""
 _MANY = 5000
 _INSERT = "INSERT OR IGNORE INTO files (doc, path, id, timestamp, moment) VALUES (?, ?, ?, ?, ?)"
 
@@ -43,7 +43,6 @@ class Discovery:
         self._index = IndexFile(disk, INDEX, "xml")
         self._db = db
         self._touched: set[str] | None = set()
-        self._doubtful: set[str] = set()
         # Numbers are never used twice: terms of what had them before are still about.
         row = db.execute("SELECT value FROM state WHERE key = 'next doc'").fetchone()
         self._next_doc: int = row[0] if row else 1
@@ -53,7 +52,7 @@ class Discovery:
         is_first = self._db.execute("SELECT count(*) FROM (SELECT 1 FROM files LIMIT 1)").fetchone() == (0,)
         if is_first:
             drop_indexes(self._db)
-        done = self._take_index(should_stop) and self._take_folders(times, should_stop)
+        done = self._take_folders(times, should_stop)
         if done and is_first:
             make_indexes(self._db)
         if done:
@@ -65,7 +64,7 @@ class Discovery:
         for path in paths:
             self._drop(path)
             if self._disk.exists(f"{FOLDER}/{path}"):
-                self._insert([self._head(path)])
+                self._insert([path])
         self._resolve()
 
     def settle(self, node_ids: set[str]) -> None:
@@ -73,62 +72,48 @@ class Discovery:
         self._touched = node_ids
         self._resolve()
 
-    def _insert(self, lines: list[tsv.Line]) -> None:
-        first = self._next_doc
-        self._db.executemany(
-            _INSERT,
-            [
-                (doc, path, node_id, timestamp, sort_key(timestamp)[1])
-                for doc, (path, node_id, timestamp) in enumerate(lines, first)
-            ],
-        )
-        self._next_doc += len(lines)
+    def _insert(self, paths: list[str]) -> None:
+        """Takes files in, the oldest first: a search walks them by their numbers, from the last one down."""
+        order = numbered_paths.order_key
+        lines = [(sort_key(line.timestamp)[1], order(line.path), line) for line in self._lines(paths)]
+        rows = [(doc, *line, moment) for doc, (moment, _, line) in enumerate(sorted(lines), self._next_doc)]
+        self._db.executemany(_INSERT, rows)
+        self._next_doc += len(rows)
         self._db.execute("INSERT OR REPLACE INTO state VALUES ('next doc', ?)", (self._next_doc,))
         if self._touched is not None:
-            self._touched.update(line.id for line in lines)
+            self._touched.update(line.id for *_, line in lines)
             if len(self._touched) > _MANY:
                 self._touched = None
 
-    def _take_index(self, should_stop: Callable[[], bool]) -> bool:
-        found = self._index.signature()
-        if found is None:
-            return True
-        row = self._db.execute("SELECT value FROM state WHERE key = 'index'").fetchone()
-        inode, offset, tail = json.loads(row[0]) if row else (0, 0, "")
-        if inode != found.inode or found.size < offset or self._tail(offset) != tail:
-            offset = 0
-        for lines, end in self._index.chunks(offset):
-            self._insert(lines)
-            # A line for a file that is not there must not make a node.
-            self._doubtful.update({path.partition("/")[0] for path, _, _ in lines})
-            offset = end
-            if should_stop():
-                return False
-        value = json.dumps([found.inode, offset, self._tail(offset)])
-        self._db.execute("INSERT OR REPLACE INTO state VALUES ('index', ?)", (value,))
-        return True
+    def _lines(self, paths: list[str]) -> Iterator[tsv.Line]:
+        """Yield what the index should say of files: of a few what the files themselves say, of many what it does say,
+        until each is read."""
+        named = {line.path: line for line in self._index.lines()} if len(paths) > _FEW else {}
+        for path in paths:
+            head = None if path in named else load_head(self._disk.head(f"{FOLDER}/{path}", _HEAD))
+            yield named.get(path) or tsv.Line(path, *(head or ("", "")))
 
     def _take_folders(self, times: dict[str, int], should_stop: Callable[[], bool]) -> bool:
         known = dict(self._db.execute("SELECT name, mtime_ns FROM folders"))
-        for folder in (known.keys() | self._doubtful) - times.keys():
+        new: list[str] = []
+        for folder in known.keys() - times.keys():
             self._take_folder(folder, [])
             self._db.execute("DELETE FROM folders WHERE name = ?", (folder,))
         for folder, mtime_ns in times.items():
-            if known.get(folder) != mtime_ns or folder in self._doubtful:
-                self._take_folder(folder, self._names(folder))
+            if known.get(folder) != mtime_ns:
+                new += self._take_folder(folder, self._names(folder))
                 settled = mtime_ns if files.is_settled(mtime_ns) else -1
                 self._db.execute("INSERT OR REPLACE INTO folders VALUES (?, ?)", (folder, settled))
                 if should_stop():
                     return False
+        self._insert(new)
         return True
-
-    def _tail(self, offset: int) -> str:
-        return self._index.bytes_before(offset, _TAIL).hex()
 
     def _names(self, folder: str) -> list[str]:
         return list(filter(_NAME.fullmatch, self._disk.names(f"{FOLDER}/{folder}")))
 
-    def _take_folder(self, folder: str, names: list[str]) -> None:
+    def _take_folder(self, folder: str, names: list[str]) -> set[str]:
+        """Forgets the files that are gone or changed; returns those to be taken in."""
         rows = self._db.execute(
             "SELECT path, mtime_ns, size, inode, state FROM files WHERE path >= ? AND path < ?",
             (f"{folder}/", f"{folder}0"),
@@ -136,23 +121,14 @@ class Discovery:
         there = {f"{folder}/{name}" for name in names}
         known = set()
         for path, *signature, state in rows:
-            known.add(path)
-            if path not in there:
+            if path not in there or (state != UNREAD and self._differs(path, tuple(signature))):
                 self._drop(path)
-            elif state != UNREAD and self._differs(path, tuple(signature)):
-                self._drop(path)
-                self._insert([self._head(path)])
-        new = sorted(there - known, key=numbered_paths.order_key)
-        if new:
-            self._insert([self._head(path) for path in new])
+            else:
+                known.add(path)
+        return there - known
 
     def _differs(self, path: str, known: tuple[int, ...]) -> bool:
         return (self._disk.signature(f"{FOLDER}/{path}") or files.ABSENT) != known
-
-    def _head(self, path: str) -> tsv.Line:
-        """Return what the index should say of a file, from the first lines of the file itself."""
-        head = load_head(self._disk.head(f"{FOLDER}/{path}", _HEAD))
-        return tsv.Line(path, *(head or ("", "")))
 
     def _drop(self, path: str) -> None:
         row = self._db.execute("SELECT doc, id, tags FROM files WHERE path = ?", (path,)).fetchone()

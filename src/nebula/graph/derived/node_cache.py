@@ -72,7 +72,7 @@ class NodeCache:
         """False for a large folder whose cache does not exist yet: filling it takes longer than one node is worth."""
         if not self._built:
             self._built = not self.has_large_index(_SLOW_TO_FILL) or (
-                self._database.is_there and bool(self.ask("SELECT 1 FROM state WHERE key = 'index'"))
+                self._database.is_there and bool(self.ask("SELECT 1 FROM files LIMIT 1"))
             )
         return self._built
 

@@ -319,8 +319,7 @@ class Check:
     def _unreadable_ids(self) -> set[str]:
         """Nodes whose files are there but cannot be read now: they keep their place in the flows until then."""
         there = all_files(self._store.node_cache)
-        lines = (line for piece, _ in self._store.nodes.index_file.chunks(0) for line in piece)
-        return {line.id for line in lines if there.get(line.path, ()) is None}
+        return {line.id for line in self._store.nodes.index_file.lines() if there.get(line.path, ()) is None}
 
     def _old_metadata(self) -> list[str]:
         # Marked as old is known, and not a problem: it is written anew once changes have stopped.
