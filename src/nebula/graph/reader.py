@@ -222,10 +222,8 @@ class GraphReader:
         self.get_node(node_id)
         found = []
         for ancestor in self.history_ids(node_id, flow):
-            try:
+            with contextlib.suppress(NotFound, BadFile):
                 found.append(self.get_node(ancestor))
-            except (NotFound, BadFile):
-                continue
         return found
 
     def draw_map(self, flow: str = DEFAULT_FLOW) -> str:

@@ -12,7 +12,8 @@ import json
 import os
 import stat
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 from nebula.files.descriptors import closed_after
@@ -84,32 +85,33 @@ class AuditLog:
         if renames is not None:
             line["renames"] = {"asked": renames[0], "held": renames[1]}
         data = json.dumps(line).encode() + b"\n"
-        with self._guard:
-            self._follow_rotation()
+        with self._at_hand():
             data = b"\n" * self._is_torn + data
-            try:
-                written = os.write(self._fd, data)
-            except OSError as error:
-                raise StorageFailed("The audit log cannot be written ({reason}).", reason=error.strerror) from None
-            self._is_torn = is_cut = written != len(data)
-        if is_cut:
-            raise StorageFailed("The audit log cannot be written (the disk is full).")
+            self._is_torn = os.write(self._fd, data) != len(data)
+            if self._is_torn:
+                raise _disk_full()
 
     def require_room(self) -> None:
         """Raise StorageFailed where no line could be written now: a change that nobody may make unrecorded is refused
         before it is made."""
+        with self._at_hand():
+            if stat.S_ISREG(os.fstat(self._fd).st_mode):
+                disk = os.fstatvfs(self._fd)
+                is_full = disk.f_bavail * disk.f_frsize < _LEAST_ROOM
+            else:
+                is_full = os.write(self._fd, b"\n") != 1
+            if is_full:
+                raise _disk_full()
+
+    @contextmanager
+    def _at_hand(self) -> Iterator[None]:
+        """Hold the file that has the name now, and say in our words what keeps it from being written."""
         with self._guard:
             self._follow_rotation()
             try:
-                if stat.S_ISREG(os.fstat(self._fd).st_mode):
-                    disk = os.fstatvfs(self._fd)
-                    is_full = disk.f_bavail * disk.f_frsize < _LEAST_ROOM
-                else:
-                    is_full = os.write(self._fd, b"\n") != 1
+                yield
             except OSError as error:
                 raise StorageFailed("The audit log cannot be written ({reason}).", reason=error.strerror) from None
-        if is_full:
-            raise StorageFailed("The audit log cannot be written (the disk is full).")
 
     def close(self) -> None:
         with self._guard:
@@ -168,3 +170,7 @@ class AuditLog:
             if fd >= 0:
                 os.close(fd)
         self._fd = self._folder_fd = -1
+
+
+def _disk_full() -> StorageFailed:
+    return StorageFailed("The audit log cannot be written (the disk is full).")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from nebula.graph.derived.node_cache import NodeCache
 from nebula.graph.disk.node_files import FOLDER
 from nebula.graph.values import Problem
@@ -14,10 +16,11 @@ def all_files(cache: NodeCache) -> dict[str, tuple[str, str] | None]:
     return {path: (node_id, timestamp) if state == 1 else None for path, node_id, timestamp, state in rows}
 
 
-def clashes(cache: NodeCache) -> list[tuple[str, str, str]]:
-    """Files that lost their id to another, as (path, id, path of the one that counts)."""
-    rows = cache.ask("SELECT path, id FROM files WHERE shadowed = 1 ORDER BY path")
-    return [(path, node_id, cache.paths_of(node_id)[0]) for path, node_id in rows]
+def clashes(cache: NodeCache) -> Iterator[tuple[str, Sentence]]:
+    """Yield the files that lost their id to another, each with what is to be said of it."""
+    sentence = "has the same id ({node_id}) as {path}, which is the one that counts"
+    for path, node_id in cache.ask("SELECT path, id FROM files WHERE shadowed = 1 ORDER BY path"):
+        yield path, Sentence(sentence, node_id=node_id, path=f"{FOLDER}/{cache.paths_of(node_id)[0]}")
 
 
 def problems(cache: NodeCache) -> list[Problem]:
@@ -26,11 +29,4 @@ def problems(cache: NodeCache) -> list[Problem]:
 
     rows = cache.ask("SELECT path, problem FROM files WHERE state = 2 ORDER BY path")
     found = [Problem("unreadable", f"{FOLDER}/{path}", load_sentence(message)) for path, message in rows]
-    for path, node_id, winner in clashes(cache):
-        what = Sentence(
-            "has the same id ({node_id}) as {path}, which is the one that counts",
-            node_id=node_id,
-            path=f"{FOLDER}/{winner}",
-        )
-        found.append(Problem("clash", f"{FOLDER}/{path}", what))
-    return found
+    return found + [Problem("clash", f"{FOLDER}/{path}", what) for path, what in clashes(cache)]

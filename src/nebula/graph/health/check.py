@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from nebula.graph.derived.file_problems import all_files, clashes
 from nebula.graph.disk.flow_files import FOLDER as FLOWS
+from nebula.graph.disk.index_file import IndexFile
 from nebula.graph.disk.node_files import FOLDER as NODES
 from nebula.graph.disk.numbered_folders import NumberedFolders
 from nebula.graph.disk.numbered_paths import DEFAULT_STEP, KINDS
@@ -132,12 +133,11 @@ class Check:
             if content is None:
                 self._note("stray", path, what, Sentence("removed: it says the same as the one that is read"))
             else:
-                index_file = self._store.nodes.index_file if kind == NODES else self._store.flows.index_file
-                target = index_file.free_path(self._step)
+                target = self._index_of(kind).free_path(self._step)
                 self._note("stray", path, what, Sentence("moved to {path}", path=f"{kind}/{target}"))
                 self._commit([Put(f"{kind}/{target}", content.data, -1)])
                 if self._repair:
-                    index_file.append(target, content.id, content.timestamp)
+                    self._index_of(kind).append(target, content.id, content.timestamp)
             if self._repair:
                 self._disk.remove(path)
 
@@ -167,10 +167,8 @@ class Check:
             return
         if ours.id == theirs.id:
             theirs = replace(theirs, id=id_of_content(dump_node(theirs)))
-        target = self._store.nodes.index_file.free_path(self._step) if self._repair else ""
         what = Sentence("holds two nodes, {ours} and {theirs}, from a merge", ours=ours.id, theirs=theirs.id)
-        self._note("conflict", where, what, Sentence("the second moved to {path}", path=f"{NODES}/{target}"))
-        self._commit([Put(where, dump_node(ours), checksum(data)), Put(f"{NODES}/{target}", dump_node(theirs), -1)])
+        target = self._part(NODES, where, what, data, dump_node(ours), dump_node(theirs))
         if self._repair:
             self._store.nodes.index_file.append(target, theirs.id, theirs.timestamp)
 
@@ -195,15 +193,18 @@ class Check:
             )
             self._commit([Put(where, edit(ours, merged).text.encode("utf-8"), checksum(data))])
             return
-        target = self._store.flows.index_file.free_path(self._step) if self._repair else ""
-        what = Sentence("holds two flows, from a merge")
-        self._note("conflict", where, what, Sentence("the second moved to {path}", path=f"{FLOWS}/{target}"))
-        self._commit(
-            [
-                Put(where, ours.text.encode("utf-8"), checksum(data)),
-                Put(f"{FLOWS}/{target}", theirs.text.encode("utf-8"), -1),
-            ]
-        )
+        versions = (version.text.encode("utf-8") for version in (ours, theirs))
+        self._part(FLOWS, where, Sentence("holds two flows, from a merge"), data, *versions)
+
+    def _part(self, kind: str, where: str, what: Sentence, data: bytes, ours: bytes, theirs: bytes) -> str:
+        """Keep our version in the file, and theirs under the next number; return its path."""
+        target = self._index_of(kind).free_path(self._step) if self._repair else ""
+        self._note("conflict", where, what, Sentence("the second moved to {path}", path=f"{kind}/{target}"))
+        self._commit([Put(where, ours, checksum(data)), Put(f"{kind}/{target}", theirs, -1)])
+        return target
+
+    def _index_of(self, kind: str) -> IndexFile:
+        return self._store.nodes.index_file if kind == NODES else self._store.flows.index_file
 
     def _commit(self, operations: list[Operation]) -> None:
         if self._repair:
@@ -213,14 +214,9 @@ class Check:
     # Ids
 
     def _clashes(self) -> None:
-        for path, node_id, winner in clashes(self._store.node_cache):
+        for path, what in clashes(self._store.node_cache):
             data = self._store.nodes.read_bytes(path)
             fresh = id_of_content(path.encode("ascii") + data)
-            what = Sentence(
-                "has the same id ({node_id}) as {path}, which is the one that counts",
-                node_id=node_id,
-                path=f"{NODES}/{winner}",
-            )
             self._note("clash", f"{NODES}/{path}", what, Sentence("got the id {node_id}", node_id=fresh))
             if self._repair:
                 self._commit([Put(f"{NODES}/{path}", reidentified(data, fresh, path), checksum(data))])

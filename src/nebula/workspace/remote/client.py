@@ -119,16 +119,15 @@ class GatewayClient:
             headers["x-trace-id"] = trace_id
         if self._token:
             headers["authorization"] = f"Bearer {self._token}"
-        try:
-            return self._once(method, endpoint, body, headers)
-        except _Failed as failure:
-            if failure.sent and not repeatable:
-                raise self._unreachable(failure) from None
-        time.sleep(RETRY_AFTER_S)
-        try:
-            return self._once(method, endpoint, body, headers)
-        except _Failed as failure:
-            raise self._unreachable(failure) from None
+        is_repeated = False
+        while True:
+            try:
+                return self._once(method, endpoint, body, headers)
+            except _Failed as failure:
+                if is_repeated or (failure.sent and not repeatable):
+                    raise self._unreachable(failure) from None
+            is_repeated = True
+            time.sleep(RETRY_AFTER_S)
 
     def _once(self, method: str, endpoint: str, body: bytes | None, headers: dict[str, str]) -> GatewayAnswer:
         from http.client import HTTPException

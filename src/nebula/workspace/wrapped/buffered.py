@@ -34,18 +34,9 @@ class Buffers(Protocol):
         """Hand the editor the text of a file for its buffer, which it saves."""
 
 
-class _NoBuffers:
-    writes = False
-
-    def read(self, path: str) -> None:
-        return None
-
-    def write(self, path: str, content: str) -> None:
-        return None
-
-
 class _ReadsBuffers(ReadingWorkspace):
-    buffers: Buffers = _NoBuffers()
+    buffers: Buffers
+    """Set by `with_buffers`, and by whoever makes another view of the same files."""
 
     def read_file(self, path: str) -> FileText:
         return self._unsaved(super().read_file(path))
