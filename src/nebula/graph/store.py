@@ -221,7 +221,7 @@ class GraphStore:
         self.node_cache.refresh(self._housekeeper.is_stopping)
         if self._scan_wanted:
             self._scan_wanted = False
-            self.node_cache.scan(gently=True)
+            self.node_cache.scan()
         while not self._housekeeper.should_make_way() and self.node_cache.read_some():
             pass
         if self.disk.can_write() and not self._housekeeper.should_make_way():

@@ -34,7 +34,6 @@ _SLOW_TO_FILL = 256 << 10
 """Bytes of an index: the cache of its 3,000 nodes is filled in 50 milliseconds."""
 _STAT_COST = 5e-6
 _PORTION = 250
-_REST = 0.02
 _BEARABLE = 0.1
 """Seconds that a single question may wait for a look at every file, now and then."""
 _QUICK = 0.003
@@ -165,11 +164,9 @@ class NodeCache:
         found = self._disk.signatures(f"{FOLDER}/{path}" for path, *_ in listed)
         return [path for (path, *known), now in zip(listed, found, strict=True) if now != tuple(known)]
 
-    def scan(self, *, gently: bool = False) -> None:
-        """Looks at every file for edits in place, which leave no other trace. Gently: in small portions with pauses,
-        so that a question asked meanwhile hardly waits."""
+    def scan(self) -> None:
+        """Looks at every file for edits in place, which leave no other trace; in portions, between which others ask."""
         started = time.monotonic()
-        rested = 0.0
         last = 0
         query = "SELECT path, mtime_ns, size, inode, doc FROM files WHERE doc > ? AND state != 0 ORDER BY doc LIMIT ?"
         while rows := self.ask(query, last, _PORTION):
@@ -177,11 +174,8 @@ class NodeCache:
             changed = self.changed(row[:4] for row in rows)
             if changed:
                 self.reread(changed)
-            if gently:
-                time.sleep(_REST)
-                rested += _REST
         ended = time.monotonic()
-        self._scan_cost = ended - started - rested
+        self._scan_cost = ended - started
         self._scan_at = ended + (self._scan_cost * _PATIENCE if self._scan_cost > _QUICK else 0.0)
 
     def catch_up(self, patience: float = math.inf) -> tuple[int, bool]:
