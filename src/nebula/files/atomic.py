@@ -31,6 +31,7 @@ from contextlib import contextmanager, suppress
 from typing import Final
 
 from nebula.files.beneath import FILE_FLAGS
+from nebula.files.descriptors import closed_after
 from nebula.files.syscalls import Syscalls
 from nebula.value import value
 
@@ -227,8 +228,7 @@ class AtomicWriter:
             yield AtomicWriter(place.folder_fd, self._calls, name)
 
     def _sweep_one(self, name: str, unlink: Unlink, keep: Inspect) -> int:
-        fd = os.open(name, FILE_FLAGS, dir_fd=self._staging_fd)
-        try:
+        with closed_after(os.open(name, FILE_FLAGS, dir_fd=self._staging_fd)) as fd:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if name.endswith(_NOTE_SUFFIX):
                 path = os.read(fd, 8192).decode(errors="replace")
@@ -237,8 +237,6 @@ class AtomicWriter:
             else:
                 keep(fd)
             self._calls.unlink(name, self._staging_fd)
-        finally:
-            os.close(fd)
         return 1
 
 
@@ -260,11 +258,8 @@ def open_for_writing_elsewhere(fd: int) -> bool:
 
 def _stop_writing(fd: int, name: str, folder_fd: int) -> None:
     """Make a descriptor one that only reads, so that ours is not mistaken for another program's."""
-    reading = os.open(name, FILE_FLAGS, dir_fd=folder_fd)
-    try:
+    with closed_after(os.open(name, FILE_FLAGS, dir_fd=folder_fd)) as reading:
         os.dup2(reading, fd, inheritable=False)
-    finally:
-        os.close(reading)
     fcntl.flock(fd, fcntl.LOCK_EX)
 
 
@@ -280,14 +275,12 @@ def _opened(name: str, folder_fd: int) -> Iterator[int]:
         fd = os.open(name, FILE_FLAGS, dir_fd=folder_fd)
     except OSError as error:
         raise Taken from error
-    try:
+    with closed_after(fd):
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             raise Taken
         with suppress(OSError):
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield fd
-    finally:
-        os.close(fd)
 
 
 def _temporary_name() -> str:

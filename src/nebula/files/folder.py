@@ -13,6 +13,7 @@ import os
 import stat
 
 from nebula.files.beneath import FILE_FLAGS, FOLDER_FLAGS, best_opener
+from nebula.files.descriptors import closed_after
 from nebula.files.reading import UnreadableFile, read_limited
 from nebula.files.syscalls import REAL
 from nebula.language import Sentence
@@ -75,10 +76,8 @@ class Folder:
                 Sentence("it is a link") if error.errno == errno.ELOOP else Sentence("{reason}", reason=error.strerror)
             )
             raise UnreadableFile(path, reason) from None
-        try:
+        with closed_after(handle):
             return read_limited(handle, path, limit)
-        finally:
-            os.close(handle)
 
     def status(self, path: str) -> os.stat_result | None:
         """Return the status of what lies there itself, a link not followed; None if nothing does."""
@@ -94,10 +93,8 @@ class Folder:
             handle = self.open(path, FOLDER_FLAGS)
         except (FileNotFoundError, NotADirectoryError):
             return []
-        try:
+        with closed_after(handle):
             return os.listdir(handle)
-        finally:
-            os.close(handle)
 
     def make_folder(self, path: str, perm: int = 0o777) -> bool:
         """Makes a folder and those above it where they are missing; says whether it did. Each is synced."""
@@ -149,12 +146,10 @@ class Folder:
         name = f".new-{os.getpid()}-{next(_names)}"
         handle = REAL.create(name, self.fd, perm)
         try:
-            try:
+            with closed_after(handle):
                 REAL.write(handle, data)
                 if durable:
                     REAL.fsync(handle)
-            finally:
-                os.close(handle)
         except BaseException:
             with contextlib.suppress(OSError):
                 os.unlink(name, dir_fd=self.fd)
