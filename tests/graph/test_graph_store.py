@@ -15,6 +15,7 @@ import yaml
 
 from graph.graph_seed import FLOW_YAML, NODE_TSV, NODE_XML
 from nebula.files.home import derived_folder
+from nebula.graph.disk import files
 from nebula.graph.errors import BadFile, BadRequest, BadText, CycleError, NotFound
 from nebula.graph.graph import Graph
 from nebula.graph.values import Connection, FileState, NodeUsage, Utterance
@@ -542,6 +543,33 @@ def test_8_2_the_line_of_a_deleted_node_leaves_an_index_however_long_it_is(tmp_p
             index.write("# " + "x" * (1 << 20) + "\n")
         graph.delete_node(node.id)
         assert node.id not in read(graph, "nodes/index.tsv") and kept.id in read(graph, "nodes/index.tsv")
+
+
+def change_in_place(path: Path, old: bytes, new: bytes) -> None:
+    """Leave the size and the time of writing as they were; the clock may have to tick before it shows."""
+    before = path.stat()
+    while path.stat().st_ctime_ns == before.st_ctime_ns:
+        with path.open("r+b") as file:
+            text = file.read()
+            file.seek(0)
+            file.write(text.replace(old, new))
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert (path.stat().st_size, path.stat().st_mtime_ns) == (before.st_size, before.st_mtime_ns)
+
+
+def test_a_file_changed_under_the_same_size_and_time_is_read_again(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "_TICK_NS", 0)  # as if it had been read long ago
+    node = graph.create_node("question")
+    folder = Path(graph.data_dir)
+    assert graph.get_node(node.id) == node and graph.search_nodes(text="question") == [node]
+    change_in_place(folder / "nodes/000/000.xml", b"question", b"correct?")
+    assert graph.get_node(node.id).prompt == "correct?"
+    assert [found.prompt for found in graph.search_nodes(text="correct")] == ["correct?"]
+    assert graph.list_flows()[0].name == "main"
+    change_in_place(folder / "flows/000/000.yaml", b"name: main", b"name: niam")
+    assert graph.list_flows()[0].name == "niam"
 
 
 def test_a_node_mended_in_place_is_found_before_the_next_look_at_all_files(graph: Graph) -> None:

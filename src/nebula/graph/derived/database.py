@@ -18,17 +18,17 @@ from nebula.files.database import connect, transaction
 from nebula.graph.derived.bodies import holds_all
 
 APPLICATION = 0x4E476E6F  # "NGno"
-VERSION = 6
+VERSION = 7
 _SCHEMA = """
 CREATE TABLE state (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
-CREATE TABLE folders (name TEXT PRIMARY KEY, mtime_ns INTEGER) WITHOUT ROWID;
+CREATE TABLE folders (name TEXT PRIMARY KEY, changed_ns INTEGER) WITHOUT ROWID;
 CREATE TABLE files (
     doc INTEGER PRIMARY KEY,
     path TEXT NOT NULL UNIQUE,
     id TEXT NOT NULL,
     timestamp TEXT NOT NULL,
     moment REAL NOT NULL,
-    mtime_ns INTEGER NOT NULL DEFAULT 0,
+    changed_ns INTEGER NOT NULL DEFAULT 0,
     size INTEGER NOT NULL DEFAULT -1,
     inode INTEGER NOT NULL DEFAULT 0,
     state INTEGER NOT NULL DEFAULT 0,

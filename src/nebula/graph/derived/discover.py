@@ -94,15 +94,15 @@ class Discovery:
             yield named.get(path) or tsv.Line(path, *(head or ("", "")))
 
     def _take_folders(self, times: dict[str, int], should_stop: Callable[[], bool]) -> bool:
-        known = dict(self._db.execute("SELECT name, mtime_ns FROM folders"))
+        known = dict(self._db.execute("SELECT name, changed_ns FROM folders"))
         new: list[str] = []
         for folder in known.keys() - times.keys():
             self._take_folder(folder, [])
             self._db.execute("DELETE FROM folders WHERE name = ?", (folder,))
-        for folder, mtime_ns in times.items():
-            if known.get(folder) != mtime_ns:
+        for folder, changed_ns in times.items():
+            if known.get(folder) != changed_ns:
                 new += self._take_folder(folder, self._names(folder))
-                settled = mtime_ns if files.is_settled(mtime_ns) else -1
+                settled = changed_ns if files.is_settled(changed_ns) else -1
                 self._db.execute("INSERT OR REPLACE INTO folders VALUES (?, ?)", (folder, settled))
                 if should_stop():
                     return False
@@ -115,7 +115,7 @@ class Discovery:
     def _take_folder(self, folder: str, names: list[str]) -> set[str]:
         """Forgets the files that are gone or changed; returns those to be taken in."""
         rows = self._db.execute(
-            "SELECT path, mtime_ns, size, inode, state FROM files WHERE path >= ? AND path < ?",
+            "SELECT path, changed_ns, size, inode, state FROM files WHERE path >= ? AND path < ?",
             (f"{folder}/", f"{folder}0"),
         ).fetchall()
         there = {f"{folder}/{name}" for name in names}

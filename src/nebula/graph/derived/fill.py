@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _GAP = " \ue000 "
 """A term no text has: keeps a phrase from running from one tag into the next."""
-_FILL = """UPDATE files SET id = ?, timestamp = ?, moment = ?, mtime_ns = ?, size = ?, inode = ?, state = ?,
+_FILL = """UPDATE files SET id = ?, timestamp = ?, moment = ?, changed_ns = ?, size = ?, inode = ?, state = ?,
            due = ?, summary = ?, tags = ?, model = ?, touched = ?, beginning = ?,
            pinned = ? WHERE doc = ?"""
 
@@ -50,7 +50,7 @@ def read_some(database: NodeDatabase, disk: DataFolder, nodes: NodeFiles, limit:
             else:
                 values = (UNREADABLE, node, *signature, doc)
                 db.execute(
-                    "UPDATE files SET state = ?, problem = ?, mtime_ns = ?, size = ?, inode = ? WHERE doc = ?", values
+                    "UPDATE files SET state = ?, problem = ?, changed_ns = ?, size = ?, inode = ? WHERE doc = ?", values
                 )
                 renamed.append((known, known))
         if renamed:

@@ -159,7 +159,7 @@ class NodeCache:
         self._database.change(replace)
 
     def changed(self, rows: Iterable[tuple[str, int, int, int]]) -> list[str]:
-        """Return, of rows (path, mtime_ns, size, inode), the paths whose files are not like that any more."""
+        """Return, of rows (path, changed_ns, size, inode), the paths whose files are not like that any more."""
         listed = list(rows)
         found = self._disk.signatures(f"{FOLDER}/{path}" for path, *_ in listed)
         return [path for (path, *known), now in zip(listed, found, strict=True) if now != tuple(known)]
@@ -168,7 +168,7 @@ class NodeCache:
         """Looks at every file for edits in place, which leave no other trace; in portions, between which others ask."""
         started = time.monotonic()
         last = 0
-        query = "SELECT path, mtime_ns, size, inode, doc FROM files WHERE doc > ? AND state != 0 ORDER BY doc LIMIT ?"
+        query = "SELECT path, changed_ns, size, inode, doc FROM files WHERE doc > ? AND state != 0 ORDER BY doc LIMIT ?"
         while rows := self.ask(query, last, _PORTION):
             last = rows[-1][4]
             changed = self.changed(row[:4] for row in rows)
@@ -224,4 +224,4 @@ def best_first(rows: Iterable[T]) -> list[T]:
 
 def _is_settled(seen: _Seen) -> bool:
     times, index = seen
-    return all(map(files.is_settled, times.values())) and (index is None or files.is_settled(index.mtime_ns))
+    return all(map(files.is_settled, times.values())) and (index is None or files.is_settled(index.changed_ns))

@@ -89,7 +89,7 @@ def _nodes(cache: NodeCache, docs: Sequence[int]) -> list[Node]:
 
 
 def _hits(cache: NodeCache, query: Query, limit: int | None) -> list[Any]:
-    """Rows (doc, path, mtime_ns, size, inode, moment) of the matching files in order.
+    """Rows (doc, path, changed_ns, size, inode, moment) of the matching files in order.
 
     One condition leads: its table is walked from the newest entry down, so that a limit ends the walk early however
     many entries there are. The others are asked about each entry.
@@ -99,7 +99,7 @@ def _hits(cache: NodeCache, query: Query, limit: int | None) -> list[Any]:
         return []
     conditions = _conditions(plan)
     sql = (
-        f"SELECT files.doc, files.path, files.mtime_ns, files.size, files.inode, files.moment FROM {plan.leading} "  # noqa: S608
+        f"SELECT files.doc, files.path, files.changed_ns, files.size, files.inode, files.moment FROM {plan.leading} "  # noqa: S608
         f"WHERE {conditions} ORDER BY {plan.order} DESC LIMIT ?"
     )
     found = cache.ask(sql, *(value for _, value in plan.conditions), -1 if limit is None else max(limit, _POOL))

@@ -30,9 +30,10 @@ _ABSENT = (errno.ENOENT, errno.ENOTDIR)
 
 
 class Signature(NamedTuple):
-    """Tells whether a file is still the one that was read."""
+    """Tells whether a file is still the one that was read. Programs can set the time of writing (`rsync -t`, `cp -p`,
+    `touch -d`); that of the last change they cannot."""
 
-    mtime_ns: int
+    changed_ns: int
     size: int
     inode: int
 
@@ -48,7 +49,7 @@ def is_settled(moment_ns: int) -> bool:
 
 
 def signature_of(found: os.stat_result) -> Signature:
-    return Signature(found.st_mtime_ns, found.st_size, found.st_ino)
+    return Signature(found.st_ctime_ns, found.st_size, found.st_ino)
 
 
 class Files:
@@ -160,7 +161,7 @@ class Files:
         else stands in the folder's place: that must not look like an empty one."""
         with self.as_bad_file(path):
             found = self._entries(path)
-        return {name: status.st_mtime_ns for name, status in found if name.isdigit() and stat.S_ISDIR(status.st_mode)}
+        return {name: status.st_ctime_ns for name, status in found if name.isdigit() and stat.S_ISDIR(status.st_mode)}
 
     def change_times(self, path: str) -> dict[str, int]:
         """Everything in a folder with the time at which it came there or was changed; a copy may carry any other."""

@@ -38,7 +38,7 @@ class Loaded:
     def __init__(self, path: str, signature: files.Signature, file: FlowFile) -> None:
         self.path = path
         self.signature = signature
-        self.settled = files.is_settled(signature.mtime_ns)
+        self.settled = files.is_settled(signature.changed_ns)
         self.file = file
         self._topology: Topology | None = None
 
@@ -103,7 +103,7 @@ class FlowFiles:
         try:
             file = load_flow(data, f"{FOLDER}/{path}")
         except BadFile as error:
-            if files.is_settled(found.mtime_ns):
+            if files.is_settled(found.changed_ns):
                 self._bad[path] = (found, error)
             raise
         loaded = Loaded(path, found, file)

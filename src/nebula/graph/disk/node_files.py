@@ -51,7 +51,7 @@ class NodeFiles:
                 return replace(known[1])
         data, found = self._read(path)
         node = load_node(data, f"{FOLDER}/{path}")
-        if is_settled(found.mtime_ns) and found.size <= _LARGE:
+        if is_settled(found.changed_ns) and found.size <= _LARGE:
             self._remember(path, found, node)
         return node
 

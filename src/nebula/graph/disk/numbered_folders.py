@@ -9,7 +9,7 @@ from nebula.graph.disk.files import Files, is_settled
 
 
 class _Listing(NamedTuple):
-    mtime_ns: int
+    changed_ns: int
     names: list[str]
 
 
@@ -35,12 +35,12 @@ class NumberedFolders:
         for folder in self._listings.keys() - times.keys():
             del self._listings[folder]
             changed = True
-        for folder, mtime_ns in times.items():
+        for folder, changed_ns in times.items():
             known = self._listings.get(folder)
-            if known is None or known.mtime_ns != mtime_ns:
+            if known is None or known.changed_ns != changed_ns:
                 names = self._names(folder)
                 changed = changed or known is None or known.names != names
-                self._listings[folder] = _Listing(mtime_ns if is_settled(mtime_ns) else -1, names)
+                self._listings[folder] = _Listing(changed_ns if is_settled(changed_ns) else -1, names)
         return changed
 
     def _names(self, folder: str) -> list[str]:
