@@ -42,6 +42,14 @@ CREATE TABLE files (
     pinned INTEGER NOT NULL DEFAULT 0,
     problem TEXT
 );
+CREATE INDEX files_by_id ON files (id);
+CREATE INDEX files_by_moment ON files (moment);
+CREATE INDEX files_by_beginning ON files (beginning) WHERE beginning != '';
+CREATE INDEX files_unread ON files (state) WHERE state = 0;
+CREATE INDEX files_bad ON files (state) WHERE state = 2;
+CREATE INDEX files_pinned ON files (pinned) WHERE pinned = 1;
+CREATE INDEX files_due ON files (due) WHERE due = 1;
+CREATE INDEX files_shadowed ON files (shadowed) WHERE shadowed = 1;
 CREATE TABLE bodies (doc INTEGER PRIMARY KEY, body TEXT NOT NULL);
 CREATE TABLE tags (tag TEXT NOT NULL, doc INTEGER NOT NULL, label TEXT NOT NULL, PRIMARY KEY (tag, doc)) WITHOUT ROWID;
 CREATE VIRTUAL TABLE keywords USING fts5 (tags, summary, content='', tokenize='ascii');
@@ -54,29 +62,6 @@ INSERT INTO texts (texts, rank) VALUES ('hashsize', 16777216);
 """
 
 UNREAD, READ, UNREADABLE = 0, 1, 2
-_INDEXES = {
-    "files_by_id": "files (id)",
-    "files_by_moment": "files (moment)",
-    "files_by_beginning": "files (beginning) WHERE beginning != ''",
-    "files_unread": "files (state) WHERE state = 0",
-    "files_bad": "files (state) WHERE state = 2",
-    "files_pinned": "files (pinned) WHERE pinned = 1",
-    "files_due": "files (due) WHERE due = 1",
-    "files_shadowed": "files (shadowed) WHERE shadowed = 1",
-}
-
-
-def drop_indexes(db: sqlite3.Connection) -> None:
-    """Before very many rows come in: indexes made afterwards cost a fraction."""
-    for name in _INDEXES:
-        db.execute(f"DROP INDEX IF EXISTS {name}")
-
-
-def make_indexes(db: sqlite3.Connection) -> None:
-    for name, columns in _INDEXES.items():
-        db.execute(f"CREATE INDEX IF NOT EXISTS {name} ON {columns}")
-
-
 _TABLES = frozenset({"state", "folders", "files", "bodies", "tags", "keywords", "texts"})
 _FTS_PARTS = re.compile("(keywords|texts)_(data|idx|docsize|config)")
 
@@ -122,7 +107,6 @@ class NodeDatabase:
         if version == 0:
             for statement in filter(str.strip, _SCHEMA.split(";\n")):
                 connection.execute(statement)
-            make_indexes(connection)
             connection.execute(f"PRAGMA user_version = {VERSION}")
         connection.execute("COMMIT")
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from nebula.graph.derived.database import UNREAD, UNREADABLE, drop_indexes, make_indexes
+from nebula.graph.derived.database import UNREAD, UNREADABLE
 from nebula.graph.derived.search_terms import folded
 from nebula.graph.disk import files, numbered_paths
 from nebula.graph.disk.index_file import IndexFile
@@ -49,12 +49,7 @@ class Discovery:
 
     def run(self, times: dict[str, int], should_stop: Callable[[], bool]) -> bool:
         """False when it was stopped, and all of it must be rolled back."""
-        is_first = self._db.execute("SELECT count(*) FROM (SELECT 1 FROM files LIMIT 1)").fetchone() == (0,)
-        if is_first:
-            drop_indexes(self._db)
         done = self._take_folders(times, should_stop)
-        if done and is_first:
-            make_indexes(self._db)
         if done:
             self._resolve()
         return done
