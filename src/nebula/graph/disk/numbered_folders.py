@@ -24,25 +24,15 @@ class NumberedFolders:
 
     def paths(self) -> list[str]:
         """Return the paths of all files, in order of number."""
-        self.look()
+        times = self._files.folder_times(self._root)
+        self._listings = {folder: self._list(folder, changed_ns) for folder, changed_ns in times.items()}
         found = [f"{folder}/{name}" for folder, listing in self._listings.items() for name in listing.names]
         return sorted(found, key=numbered_paths.order_key)
 
-    def look(self) -> bool:
-        """Brings the listings up to date; True when any of them changed."""
-        times = self._files.folder_times(self._root)
-        changed = False
-        for folder in self._listings.keys() - times.keys():
-            del self._listings[folder]
-            changed = True
-        for folder, changed_ns in times.items():
-            known = self._listings.get(folder)
-            if known is None or known.changed_ns != changed_ns:
-                names = self._names(folder)
-                changed = changed or known is None or known.names != names
-                self._listings[folder] = _Listing(changed_ns if is_settled(changed_ns) else -1, names)
-        return changed
-
-    def _names(self, folder: str) -> list[str]:
+    def _list(self, folder: str, changed_ns: int) -> _Listing:
+        known = self._listings.get(folder)
+        if known and known.changed_ns == changed_ns:
+            return known
         names = self._files.names(f"{self._root}/{folder}")
-        return sorted(name for name in names if numbered_paths.is_path(f"{folder}/{name}", self._suffix))
+        kept = [name for name in names if numbered_paths.is_path(f"{folder}/{name}", self._suffix)]
+        return _Listing(changed_ns if is_settled(changed_ns) else -1, kept)
