@@ -61,7 +61,6 @@ INSERT INTO texts (texts, rank) VALUES ('pgsz', 1000);
 INSERT INTO texts (texts, rank) VALUES ('hashsize', 16777216);
 """
 
-UNREAD, READ, UNREADABLE = 0, 1, 2
 _TABLES = frozenset({"state", "folders", "files", "bodies", "tags", "keywords", "texts"})
 _FTS_PARTS = re.compile("(keywords|texts)_(data|idx|docsize|config)")
 

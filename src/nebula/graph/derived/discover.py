@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from nebula.graph.derived.database import UNREAD, UNREADABLE
+from nebula.graph.derived.node_cache import UNREAD, best_first
 from nebula.graph.derived.search_terms import folded
 from nebula.graph.disk import files, numbered_paths
 from nebula.graph.disk.index_file import IndexFile
@@ -26,13 +26,6 @@ _FEW = 100
 """New files that are looked into, one by one, rather than up in the index."""
 _MANY = 5000
 _INSERT = "INSERT OR IGNORE INTO files (doc, path, id, timestamp, moment) VALUES (?, ?, ?, ?, ?)"
-
-
-def priority(row: tuple[str, str, int]) -> tuple[object, ...]:
-    """Return the rank of a (path, timestamp, state) row: of several with one id the greatest counts, which is the
-    readable, the newest, the one found last (seed §4.4)."""
-    path, timestamp, state = row
-    return (state != UNREADABLE, sort_key(timestamp), numbered_paths.order_key(path))
 
 
 class Discovery:
@@ -139,7 +132,7 @@ class Discovery:
         """Decides which of several files with one id counts."""
         for node_id in self._clashing():
             rows = self._db.execute("SELECT path, timestamp, state FROM files WHERE id = ?", (node_id,)).fetchall()
-            first, *rest = sorted(rows, key=priority, reverse=True)
+            first, *rest = best_first(rows)
             self._db.execute("UPDATE files SET shadowed = 0 WHERE path = ? AND shadowed", (first[0],))
             for path, *_ in rest:
                 self._db.execute("UPDATE files SET shadowed = 1 WHERE path = ? AND NOT shadowed", (path,))

@@ -6,8 +6,8 @@ import json
 from typing import TYPE_CHECKING
 
 from nebula.graph.derived.bodies import encode
-from nebula.graph.derived.database import READ, UNREAD, UNREADABLE
 from nebula.graph.derived.discover import Discovery
+from nebula.graph.derived.node_cache import READ, UNREAD, UNREADABLE
 from nebula.graph.derived.search_terms import folded, index_text
 from nebula.graph.disk import files
 from nebula.graph.disk.node_files import FOLDER

@@ -14,9 +14,10 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nebula.graph.derived.disposable_database import DisposableDatabase
-from nebula.graph.disk import files
+from nebula.graph.disk import files, numbered_paths
 from nebula.graph.disk.data_folder import DataFolder
 from nebula.graph.disk.node_files import FOLDER, NodeFiles
+from nebula.graph.ids import sort_key
 
 if TYPE_CHECKING:
     from nebula.graph.derived.database import NodeDatabase
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 FILE = "graph.db"
+UNREAD, READ, UNREADABLE = 0, 1, 2
+"""The states of a node file in the cache."""
 _BATCH = 512
 _PATIENCE = 20
 """Longer looks take at most one part in this many of the time."""
@@ -216,10 +219,14 @@ class NodeCache:
 
 
 def best_first(rows: Iterable[T]) -> list[T]:
-    """Return rows (path, timestamp, state, …), the one that counts most first."""
-    from nebula.graph.derived.discover import priority
+    """Return rows (path, timestamp, state, …) of one id, the one that counts first: the readable, the newest, the one
+    found last (seed §4.4)."""
 
-    return sorted(rows, key=lambda row: priority(row[:3]), reverse=True)  # type: ignore[index]
+    def rank(row: Any) -> tuple[object, ...]:
+        path, timestamp, state = row[:3]
+        return state != UNREADABLE, sort_key(timestamp), numbered_paths.order_key(path)
+
+    return sorted(rows, key=rank, reverse=True)
 
 
 def _is_settled(seen: _Seen) -> bool:
