@@ -135,6 +135,16 @@ def test_a_line_that_git_carried_back_keeps_its_author() -> None:
     assert authors(project, "a.py") == [BEFORE, one, two]
 
 
+def test_a_line_that_git_carries_into_a_file_that_a_turn_renamed_keeps_its_author() -> None:
+    project = project_of("first line")
+    one = turn(project, a=["first line", "second line"])
+    turn(project, a=["first line"])
+    turn(project, a=None, z=["first line"])
+    project.carried_at.append(project.time())
+    write(project, z=["first line", "second line"])
+    assert authors(project, "z.py") == [BEFORE, one]
+
+
 def test_a_state_that_comes_back_brings_its_authors() -> None:
     project = project_of("first line")
     one = turn(project, a=["first line", "second line"])

@@ -148,7 +148,7 @@ class Fold:
         if name is None:
             state = NOTHING
         if state is None and change.before is None and change.kind == "write":
-            state = self._carried_whole(path, change, content)
+            state = self._carried_whole(path, course, change, content)
         if state is None:
             base = course.state or NOTHING
             heritage = inherit(self._content(base), base.owners(), content)
@@ -163,7 +163,7 @@ class Fold:
         course.is_known = True
         enter(course, state, name, change.ts)
 
-    def _carried_whole(self, path: str, change: RecordedChange, content: bytes) -> FileAuthors | None:
+    def _carried_whole(self, path: str, course: Course, change: RecordedChange, content: bytes) -> FileAuthors | None:
         """Return the state of a file that the turn only gave another path, as short as its lines may be."""
         others = self._others_of_turn(path, change)
         ends = {other: (own[0].before, own[-1].after) for other, own in others.items()}
@@ -171,9 +171,11 @@ class Fold:
         if old is None:
             return None
         first = others[old][0]
-        found = self._state_found(old, self._fold(old, first.seq), first)
+        past = self._fold(old, first.seq)
+        found = self._state_found(old, past, first)
         if found is None:
             return None
+        course.taken_out = past.taken_out | course.taken_out
         state = FileAuthors(content, middle=list(found.owners()))
         state.remember()
         return state
