@@ -37,6 +37,8 @@ def test_a_commit_gets_a_note_of_the_turns_lines_in_it(bench: Bench) -> None:
     assert blocks == f'"a b.py"\n  {session} 2,4\n', "only what the commit contains"
     assert told["schema_version"] == "authorship/3.0.0"
     assert told["base_commit_sha"] == git(bench.project, "rev-parse", "HEAD")
+    counts = {"total_additions", "total_deletions", "accepted_lines", "overriden_lines"}
+    assert set(told["prompts"][session]) == {"agent_id", "human_author", *counts}, "no field that went from the form"
     assert told["prompts"][session]["agent_id"] == {"tool": "nebula", "id": node, "model": "gpt-4.1-nano"}
     assert git(bench.project, "log", "-1", "--format=%B") == "of the turn"
     assert run_here(bench, "evercontext", "hook", "uninstall").code == 0

@@ -62,7 +62,6 @@ def _prompt(node_id: str, model: str, lines: int, author: tuple[str, str]) -> di
     return {
         "agent_id": {"tool": "nebula", "id": node_id, "model": model},
         "human_author": f"{author[0]} <{author[1]}>",
-        "messages": [],
         "total_additions": lines,
         "total_deletions": 0,
         "accepted_lines": lines,
