@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -189,3 +190,25 @@ def test_a_node_that_ends_where_a_line_begins_does_not_take_that_line() -> None:
     assert cut_file("a.md", text) == [Span(1, 33, "One"), Span(34, 66, "Two")]
     pairs = "".join(f"key{i}:\n" + "".join(f"  - item{j}\n" for j in range(40)) for i in range(2))
     assert cut_file("a.yaml", pairs) == [Span(1, 41, "key0"), Span(42, 82, "key1")]
+
+
+CUT = """
+import sys
+from nebula.index.chunks.cutting import cut
+from nebula.index.chunks.lines import Lines
+
+text = eval(sys.argv[1]).encode()
+print(len(cut(Lines(text), text, "yaml")))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "text",
+    ["'- ' * 2000", "': ' * 2000 + chr(10)", "''.join(' ' * n + 'a:' + chr(10) for n in range(700))"],
+    ids=["items", "values", "mappings"],
+)
+def test_yaml_nested_too_deeply_for_its_parser_is_cut_into_windows(text: str) -> None:
+    """In a process of its own: it is the process that would end."""
+    told = subprocess.run([sys.executable, "-c", CUT, text], capture_output=True, text=True, check=False)
+    assert told.returncode == 0 and int(told.stdout) >= 1, told

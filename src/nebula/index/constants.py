@@ -37,6 +37,8 @@ PARSE_AT_ONCE_BYTES: Final = 16_384
 """Up to here a text is handed over whole, which is quicker: the slowest that is known takes half of `PARSE_SECONDS`."""
 PARSE_STEP_BYTES: Final = 1_024
 """Handed to a parser at once; the limit is looked at in between. Smaller steps cost time in every file."""
+MOST_YAML_BLOCKS: Final = 150
+"""In each other; more may be more than the scanner of the grammar has room for."""
 MAX_DEPTH: Final = 24
 """Definitions nested deeper than this are not looked for; machine-made data nests without end."""
 

@@ -11,15 +11,18 @@ spoil the memory."""
 from __future__ import annotations
 
 import importlib
+import re
 import time
 from functools import cache
 from typing import TYPE_CHECKING
 
 from nebula.index.chunks.languages import LANGUAGES
-from nebula.index.constants import PARSE_AT_ONCE_BYTES, PARSE_SECONDS, PARSE_STEP_BYTES
+from nebula.index.constants import MOST_YAML_BLOCKS, PARSE_AT_ONCE_BYTES, PARSE_SECONDS, PARSE_STEP_BYTES
 
 if TYPE_CHECKING:
     from tree_sitter import Language, Tree
+
+_OPENS_BLOCK = re.compile(rb"[-?:](?=\s|$)")
 
 
 @cache
@@ -37,11 +40,11 @@ def _load_grammar(language: str) -> Language | None:
 def parse(language: str, data: bytes) -> Tree | None:
     """Return the syntax tree of a text in UTF-8, to be held for as long as its nodes are used.
 
-    None for a language without a parser, and for a text that takes longer than `PARSE_SECONDS` of this thread's own
-    time: the file is then cut into windows.
+    None for a language without a parser, for a text that takes longer than `PARSE_SECONDS` of this thread's own
+    time, and for one that its parser cannot bear: the file is then cut into windows.
     """
     grammar = _load_grammar(language) if language in LANGUAGES else None
-    if grammar is None:
+    if grammar is None or (language == "yaml" and _may_nest_deeply(data)):
         return None
     from tree_sitter import Parser
 
@@ -64,6 +67,17 @@ def parse(language: str, data: bytes) -> Tree | None:
     finally:
         step.clear()
     return None if is_late else tree
+
+
+def _may_nest_deeply(data: bytes) -> bool:
+    """Return whether YAML may have more blocks in each other than the scanner of its grammar has room for: beyond 255
+    it writes behind its memory. A block begins behind spaces or a sign, so no line opens more than it has of both."""
+    for line in data.split(b"\n"):
+        if len(line) > MOST_YAML_BLOCKS:
+            spaces = len(line) - len(line.lstrip())
+            if spaces + len(_OPENS_BLOCK.findall(line)) > MOST_YAML_BLOCKS:
+                return True
+    return False
 
 
 def _find_first_cause(error: BaseException) -> BaseException:
