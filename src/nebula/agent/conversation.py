@@ -94,7 +94,7 @@ class Conversation:
 
     @property
     def leaf(self) -> str | None:
-        """The node that a new turn continues."""
+        """Return the node that a new turn continues."""
         return next((turn.node_id for turn in reversed(self.turns) if turn.node_id), None)
 
     @property

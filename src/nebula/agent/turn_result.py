@@ -251,7 +251,7 @@ class TurnResult:
 
     @property
     def answer(self) -> str:
-        """The turn's answer: the texts of all its assistant messages, joined by a blank line."""
+        """Return the turn's answer: the texts of all its assistant messages, joined by a blank line."""
         return "\n\n".join(text for event in self.messages if (text := event.message.content))
 
     @property

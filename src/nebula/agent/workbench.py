@@ -67,7 +67,7 @@ class ProjectAccess:
 
     @property
     def layers(self) -> CommandLayers | None:
-        """The layers that checks run in; None where this machine has none. Finding that out may block for a while."""
+        """Return the layers that checks run in; None where this machine has none. Finding out may block for a while."""
         return self.commands if self.commands is not None and self.commands.available else None
 
     def close(self) -> None:

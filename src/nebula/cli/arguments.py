@@ -217,7 +217,7 @@ def refuse_open_door(host: str, token: str) -> None:
 
 
 def checked_root(root: str | None) -> str:
-    """The project's directory, or a plain complaint."""
+    """Return the project's directory. Raises UsageError where there is none."""
     try:
         folder = os.path.abspath(root or ".")
     except FileNotFoundError:

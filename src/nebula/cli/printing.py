@@ -30,7 +30,7 @@ def make_room() -> None:
 
 
 def fit_to_print(text: str) -> str:
-    """The text with every control sequence made visible."""
+    """Return the text with every control sequence made visible."""
     if _PLAIN.fullmatch(text):
         return text
     from nebula.stage import neutralise  # most lines are plain ASCII, and the start of many commands needs no more
@@ -64,7 +64,7 @@ def print_words(text: str) -> None:
 
 
 def print_remark(text: str, *, end: str = "\n") -> None:
-    """A sentence of the program; on a terminal it is broken between words."""
+    """Print a sentence of the program; on a terminal it is broken between words."""
     text = fit_to_print(text)
     if sys.stderr.isatty():
         text = _broken(text, sys.stderr)
@@ -95,7 +95,7 @@ def short_path(path: str) -> str:
 
 
 def print_json(value: Any) -> None:
-    """One line of JSON, readable in any script; what a terminal might obey is escaped."""
+    """Print one line of JSON, readable in any script; what a terminal might obey is escaped."""
     make_room()
     print(json_line(value), flush=True)
 

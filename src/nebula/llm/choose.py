@@ -123,7 +123,7 @@ async def choose_model(
     role: str = "model",
     own_model_first: bool = True,
 ) -> ChosenModel:
-    """The model by this name, or the one the settings choose. Raises ModelError.
+    """Return the model by this name, or the one the settings choose. Raises ModelError.
 
     `role` is the setting that chooses: `model`, or `planner` and `executor`, which fall back on it. `suggested` is
     `provider/model` as a data folder names it: it counts before the user's config, within the provider that they chose.
@@ -222,7 +222,7 @@ async def _may_have(asking: _Asking, row: Provider, model: str) -> bool:
 
 
 async def _resolved(asking: _Asking, wanted: _Wanted, *, said_now: bool = False) -> tuple[Provider, str]:
-    """The provider, and the name of its model. Asks servers only where a name leaves a doubt."""
+    """Return the provider, and the name of its model. Asks servers only where a name leaves a doubt."""
     configured = configured_providers(asking.settings)
     if wanted.provider or not wanted.model:
         row = PROVIDERS[wanted.provider] if wanted.provider else configured[0]
@@ -343,8 +343,8 @@ async def _described(asking: _Asking, row: Provider, model: str, remark: Sentenc
 
 
 async def _asked_around(asking: _Asking, model: str, configured: Sequence[Provider]) -> Provider:
-    """The provider that lists the model. Where there is only one, it has it: a server of one's own need not list all
-    it can."""
+    """Return the provider that lists the model. Where there is only one, it has it: a server of one's own need not list
+    all it can."""
     if len(configured) == 1:
         return configured[0]
     answers = await asking.listed_by_all(configured)

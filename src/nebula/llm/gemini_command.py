@@ -140,7 +140,7 @@ def _problem(code: int, found: Mapping[str, Any] | None, out: bytes, err: bytes)
 
 
 def _usage(found: Mapping[str, Any]) -> Usage:
-    """Summed over the models that it asked; zero where it does not say."""
+    """Return what was used, summed over the models that it asked; zero where it does not say."""
     stats = found.get("stats")
     models = stats.get("models") if isinstance(stats, Mapping) else None
     total = Usage()

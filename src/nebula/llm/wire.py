@@ -45,7 +45,7 @@ _decode = json.JSONDecoder(parse_constant=_refuse_constant).decode
 
 
 def to_text(value: object) -> str:
-    """Compact JSON, fit to be sent: without invisible tag characters."""
+    """Return compact JSON, fit to be sent: without invisible tag characters."""
     return strip_hidden_characters(_encode(value))
 
 
@@ -60,7 +60,7 @@ def counted(told: object, *names: str) -> int:
 
 
 def from_text(text: str) -> Any:
-    """JSON from a stranger. ValueError for all that is wrong with it, bottomless nesting and NaN included."""
+    """Return JSON from a stranger. ValueError for all that is wrong with it, bottomless nesting and NaN included."""
     try:
         return _decode(text)
     except RecursionError:
@@ -102,7 +102,7 @@ class FragmentCache:
         self._last_pieces: list[bytes] = []
 
     def pieces(self, messages: Sequence[Message], render: Render, first: bytes = b"") -> list[bytes]:
-        """The parts of a JSON array: `first`, then what `render` makes of each message. To be joined as they are."""
+        """Return the parts of a JSON array: `first`, then what `render` makes of each message, to be joined."""
         # The usual case, and the reason why a long history costs no more than a short one: the last one went on.
         start = len(self._last) if _goes_on(self._last, messages) else 0
         pieces = self._last_pieces[:start]

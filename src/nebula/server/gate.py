@@ -40,7 +40,7 @@ _ONCE = frozenset({b"authorization", b"content-length", b"content-type", b"host"
 
 
 def body_limit(max_bytes: int) -> int:
-    """The largest body for a text of `max_bytes`: JSON may spell one byte with six."""
+    """Return the largest body for a text of `max_bytes`: JSON may spell one byte with six."""
     return 6 * max_bytes + BODY_ALLOWANCE
 
 
@@ -90,7 +90,7 @@ class Rules:
 
 
 def own_hosts(host: str, port: int, *also: str) -> frozenset[str]:
-    """The `Host` values of a server bound to host and port; browsers leave out port 80."""
+    """Return the `Host` values of a server bound to host and port; browsers leave out port 80."""
     written = f"[{host}]" if ":" in host else host
     names = {name.lower() for name in (*LOOPBACK_NAMES, written, *also)}
     return frozenset(f"{name}:{port}" for name in names) | (names if port == 80 else frozenset())
@@ -352,7 +352,7 @@ async def _answer(send: Send, refusal: Refusal, passage: Passage, kind: str = "h
 
 
 async def _deny(scope: Scope, send: Send, refusal: Refusal, passage: Passage) -> None:
-    """A WebSocket refused before it opened: with a proper answer where the server can give one."""
+    """Refuse a WebSocket before it opens: with a proper answer where the server can give one."""
     if "websocket.http.response" not in scope.get("extensions", {}):
         await send({"type": "websocket.close", "code": 1008, "reason": str(refusal)})
     else:

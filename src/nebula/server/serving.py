@@ -76,7 +76,7 @@ def is_loopback(host: str) -> bool:
 
 
 def rules_for(listener: Listener, *names: str, **rules: Any) -> Rules:
-    """The gate's rules for a listener: its own names, those of the loopback, and any further `names`."""
+    """Return the gate's rules for a listener: its own names, those of the loopback, and any further `names`."""
     everywhere = listener.host in {"0.0.0.0", "::", ""}  # noqa: S104 - asked about, not bound here
     own = (socket.gethostname(), *names) if everywhere else names
     return Rules(

@@ -53,7 +53,7 @@ class Mention:
 
 
 def mentioned_files(prompt: str) -> Iterator[list[Mention]]:
-    """For each word after an @ the ways to read it, the longest first."""
+    """Yield for each word after an @ the ways to read it, the longest first."""
     for quoted, word in _MENTION.findall(prompt):
         yield _readings(quoted, [len(quoted)]) if quoted else _readings(word, _ends(word))
 

@@ -65,7 +65,7 @@ _NEAR = 40
 
 
 def condense(output: str, root: str, read_lines: Callable[[str], Sequence[str] | None]) -> str:
-    """The report for the model. `read_lines` gives a project file's lines, or None where it may not be read."""
+    """Return the report for the model. `read_lines` gives a project file's lines, or None where it may not be read."""
     found = failures(output, root)
     blocks = [_block(each, read_lines) for each in found[:MOST_FAILURES]]
     if len(found) > MOST_FAILURES:
@@ -93,7 +93,7 @@ def failures(output: str, root: str) -> list[Failure]:
 
 
 def fingerprint(output: str) -> str:
-    """Equal for two runs that failed in the same way."""
+    """Return a text that is equal for two runs that failed in the same way."""
     text = _plain(output[-MOST_INPUT:])
     for pattern, stand_in in _VARYING:
         text = pattern.sub(stand_in, text)
@@ -115,7 +115,7 @@ def _plain(text: str) -> str:
 
 
 def _inside(path: str, root: str) -> str | None:
-    """The path relative to the root; None for one outside, such as a library's."""
+    """Return the path relative to the root; None for one outside, such as a library's."""
     if path.startswith(root.rstrip("/") + "/"):
         path = path[len(root.rstrip("/")) + 1 :]
     path = path.removeprefix("./")

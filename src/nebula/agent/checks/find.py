@@ -28,7 +28,7 @@ _GRADLE = ("build.gradle", "build.gradle.kts", "settings.gradle", "settings.grad
 
 
 def find_checks(root: str) -> list[str]:
-    """Their commands, the likeliest first of each kind; `make test` only where nothing better is there."""
+    """Return commands that check the project, the likeliest first of each kind; `make test` only for want of better."""
     found = [*_python(root), *_node(root), *_go(root), *_rust(root), *_java(root)]
     return found or list(_make(root))
 

@@ -62,7 +62,7 @@ def gather(projects: Sequence[str], since: datetime | None = None, audit_log: st
 
 
 def read_tasks(root: str, count: LineCount | None = None) -> list[TaskRecord]:
-    """Every task of a project's trace, in the order in which they began."""
+    """Return every task of a project's trace, in the order in which they began."""
     tasks: dict[str, TaskRecord] = {}
     for line in read_records(root, TRACE_FILE, count, needs_no_reading):
         trace_id = line.get("trace_id")

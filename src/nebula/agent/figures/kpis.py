@@ -44,7 +44,7 @@ KPI_NAMES = (
 
 
 def kpis(found: TracedTasks) -> dict[str, Measure]:
-    """Every measure by its name, in the order of the seed's phases."""
+    """Return every measure by its name, in the order of the seed's phases."""
     ended = [task for task in found.tasks if task.status]
     planned = [task for task in ended if task.done + task.not_done]
     repaired = [task for task in ended if task.failing_checks]
@@ -63,7 +63,7 @@ def kpis(found: TracedTasks) -> dict[str, Measure]:
 
 
 def percentile(numbers: Sequence[float], part: float) -> float | None:
-    """By nearest rank: a figure that was really measured."""
+    """Return the percentile by nearest rank: a figure that was really measured."""
     return sorted(numbers)[math.ceil(part * len(numbers)) - 1] if numbers else None
 
 

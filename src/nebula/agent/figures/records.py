@@ -43,8 +43,8 @@ def _all_read(_: str, __: str, ___: bytes) -> bool:
 def read_records(
     root: str, name: str, count: LineCount | None = None, unread: Unread = _all_read
 ) -> Iterator[dict[str, Any]]:
-    """The objects in `.nebula/NAME` of a project, in order; none where there is no such file. An absolute name is one
-    that the user chose, wherever it is."""
+    """Return the objects in `.nebula/NAME` of a project, in order; none where there is no such file. An absolute name
+    is one that the user chose, wherever it is."""
     count = LineCount() if count is None else count
     handle = _open_named(name) if os.path.isabs(name) else _open(root, name)
     if handle is None:

@@ -90,7 +90,7 @@ async def _default_planner(settings: Settings) -> ChosenModel | None:
 
 
 async def _local_executor(settings: Settings) -> ChosenModel | None:
-    """The first model of a local Ollama. One that the user set up must answer; else it is only looked for."""
+    """Return the first model of a local Ollama. One that the user set up must answer; else it is only looked for."""
     row = next(row for row in PROVIDERS.values() if not row.key)
     if settings.provider and settings.provider != row.name:
         return None

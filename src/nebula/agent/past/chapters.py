@@ -21,7 +21,7 @@ _RANGE = r"(?i)(?:turns?\s*)?#?([1-9][0-9]{0,6})(?:\s*(?:-|–|to)\s*#?([1-9][0-
 
 
 def outline(turns: Sequence[PastTurn], room: int) -> list[str]:
-    """The turns as ranges, in about so many tokens."""
+    """Return the turns as ranges, in about so many tokens."""
     most = min(MOST_RANGES, room // TOKENS_A_LINE)
     return [_line(turns, first, last, short=True) for first, last in ranges(1, len(turns), most)] if most > 0 else []
 

@@ -51,7 +51,7 @@ class PartTakenBack:
 
 
 def turns_of(workspace: Workspace, path: str, find: Callable[[str], Node | None]) -> list[FileTurn]:
-    """Newest first. Raises UndoRefused where there is no journal."""
+    """Return the turns, newest first. Raises UndoRefused where there is no journal."""
     history = journal_of(workspace)
     name = normal_path(path).text
     ends: dict[str, tuple[str, str | None, str | None]] = {}

@@ -39,7 +39,7 @@ def resumed_turns(turns: Sequence[Sequence[Message]], archive: TurnArchive, sess
 
 
 def _went_straight_on(made: Sequence[SessionNode]) -> bool:
-    """Each node continued the one before."""
+    """Return whether each node continued the one before."""
     if not made or made[0].parents:
         return False
     return all(later.parents == sooner.node_id for sooner, later in pairwise(made))

@@ -92,7 +92,7 @@ class StepPlan:
 
 
 def read_plan(found: Any) -> StepPlan:
-    """The plan in a JSON value. Raises BadPlan."""
+    """Return the plan in a JSON value. Raises BadPlan."""
     tasks = found.get("tasks") if isinstance(found, Mapping) else None
     if not isinstance(tasks, list):
         raise BadPlan('A plan is a JSON object with a list "tasks".')

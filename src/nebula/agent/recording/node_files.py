@@ -62,7 +62,7 @@ def changed_by(workspace: Workspace, turn_id: str) -> list[FileDifference]:
 
 
 def between(workspace: Workspace, one: Node, other: Node) -> list[FileDifference]:
-    """From the files as one turn left them to those of the other."""
+    """Return the differences from the files as one turn left them to those of the other."""
     history = journal_of(workspace)
     changes = history.changes()
     old, new = state_after(changes, one), state_after(changes, other)

@@ -60,7 +60,7 @@ def _round_text(each: Round) -> str:
 
 
 def turn_of(node: Node) -> PastTurn:
-    """The node's messages. A tool text that is not ours (edited, or by another program) is passed over."""
+    """Return the node's messages. A tool text that is not ours (edited, or by another program) is passed over."""
     messages: list[Message] = [attach(UserMessage.new_prompt(node.prompt), node.attachments)]
     said: list[str] = []
     for text in node.texts:

@@ -69,7 +69,7 @@ class TurnArchive:
         return self._open is not None and not self._read_only
 
     def path_to(self, node_ids: Sequence[str], flow: str | None = None) -> list[Node]:
-        """The nodes that lead to these, oldest first, each once: shared ancestors are not repeated."""
+        """Return the nodes that lead to these, oldest first, each once: shared ancestors are not repeated."""
         if self.graph is None:
             return []
         from nebula.graph.flows.path import path_to

@@ -120,7 +120,7 @@ def _is_planned(trace: TaskTrace) -> bool:
 
 
 def differences(recorded: Sequence[dict[str, Any]], seen: Sequence[dict[str, Any]]) -> list[Sentence]:
-    """Tool by tool, then the plan, the files, the end."""
+    """Return the differences tool by tool, then the plan, the files, the end."""
     found = []
     then, now = _results(recorded), _results(seen)
     for number, (before, after) in enumerate(zip(then, now, strict=False), start=1):

@@ -25,7 +25,7 @@ class StoryEntry:
 
 
 def tell(events: Iterable[Event], audit: Sequence[Event] = ()) -> list[StoryEntry]:
-    """The story of one task; `audit` lines stand where their time puts them."""
+    """Return the story of one task; `audit` lines stand where their time puts them."""
     ordered = [*events]
     noticed = {str(event.get("message")) for event in ordered if event.get("type") == "notice"}
     begun = _moment(ordered[0]) if ordered else None

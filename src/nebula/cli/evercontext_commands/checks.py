@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def confirmed_checks(settings: Settings, said: list[Sentence]) -> Settings:
-    """The settings with the project's own checks, where the user lets them run; adds to `said` what is remarked."""
+    """Return the settings with the project's own checks, where the user lets them run; remarks go into `said`."""
     settings = with_found_checks(settings)
     if not settings.checks_need_trust or is_declined(settings):
         return settings

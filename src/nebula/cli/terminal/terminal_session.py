@@ -101,7 +101,7 @@ class TerminalSession:
         mode: str = "agent",
         chosen: ChosenModel | None = None,
     ) -> None:
-        """A new session, or an earlier one by its id; the model is the one the settings name where none is given."""
+        """Open a new session, or an earlier one by its id; without `chosen` the settings name the model."""
         with busy(Sentence("opening the session")):
             self.session = await open_session(
                 self.settings,
@@ -143,7 +143,7 @@ class TerminalSession:
         return f"[{self.session.mode.upper()}] You: "
 
     def switch_mode(self, mode: str | None = None) -> None:
-        """To this one, or to the other one."""
+        """Switch to this one, or to the other one."""
         self.session.switch_mode(mode or ("agent" if self.session.mode == "plan" else "plan"))
         self.plan_offered = False
 

@@ -31,7 +31,7 @@ def remembered(nodes: Iterable[Node], session_id: str) -> list[TurnUsage]:
 
 
 def by_model(usages: Iterable[TurnUsage]) -> dict[str, TurnUsage]:
-    """The sums; one unknown price makes its sum unknown."""
+    """Return the sums; one unknown price makes its sum unknown."""
     sums: dict[str, TurnUsage] = {}
     for each in usages:
         sums[each.model] = _sum(sums[each.model], each) if each.model in sums else each

@@ -69,12 +69,12 @@ def _disconnect(graph: Graph, options: argparse.Namespace) -> None:
 
 
 def _known_flow(graph: Graph, options: argparse.Namespace) -> str:
-    """The id of the flow; `main`, which the first use makes, needs none."""
+    """Return the id of the flow; `main`, which the first use makes, needs none."""
     return DEFAULT_FLOW if options.flow == DEFAULT_FLOW else find_flow(graph, options.flow).id
 
 
 def _end(graph: Graph, name: str) -> str:
-    """An end of a connection; it may be a node that is gone."""
+    """Return an end of a connection; it may be a node that is gone."""
     try:
         return graph.resolve_id(name)
     except AmbiguousId:

@@ -49,7 +49,7 @@ def undoable(graph: Graph, prog: str, argv: Sequence[str]) -> Iterator[None]:
 
 
 def split_list(text: str | None) -> list[str]:
-    """`a,b` as a list; Japanese commas do as well. Raises UsageError where something was said and nothing named."""
+    """Return `a,b` as a list; Japanese commas do as well. Raises UsageError where a text names nothing."""
     named = [part.strip() for part in re.split(r"[,，、]", text or "") if part.strip()]
     if text and not named:
         raise UsageError("{text}: name at least one, with commas between them", text=text)

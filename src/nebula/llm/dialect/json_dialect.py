@@ -150,7 +150,7 @@ class JsonDialect(WrappedModel):
         )
 
     def _translate(self, messages: Sequence[Message], offer: Offer) -> list[Message]:
-        """The history in the dialect. Each message is translated once: the connector remembers it by identity."""
+        """Return the history in the dialect. Each message is translated once: the connector knows it by identity."""
         history: list[Message] = []
         before: Message | None = None
         translated: dict[tuple[int, int], tuple[Message, Message | None, Message]] = {}
@@ -225,7 +225,7 @@ def _any_of(calls: Sequence[Mapping[str, Any]], names: Sequence[str]) -> Mapping
 
 
 def _only(properties: Mapping[str, Any], *required: str) -> dict[str, Any]:
-    """An object with these properties and no others."""
+    """Return an object with these properties and no others."""
     return {
         "type": "object",
         "properties": dict(properties),

@@ -175,12 +175,12 @@ class Reader:
         return result, at
 
     def _enter(self, closer: str, at: int) -> tuple[int, bool]:
-        """Past the opening bracket: where the first member begins, or where the empty value ends."""
+        """Step past the opening bracket: where the first member begins, or where the empty value ends."""
         self._open.append(closer)
         return self._at_member(closer, self.space(at))
 
     def _next_member(self, closer: str, at: int) -> tuple[int, bool]:
-        """Past a member: where the next one begins, or where the value ends."""
+        """Step past a member: where the next one begins, or where the value ends."""
         at = self.space(at)
         if at >= len(self.text):
             raise Cut("closing brackets are missing", self.text, self._closers(at))

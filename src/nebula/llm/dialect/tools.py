@@ -32,7 +32,7 @@ class DialectTool:
         return bool(self.forms[0][0].mode)
 
     def choose(self, args: dict[str, Any]) -> tuple[DialectForm, DeclaredSpec] | None:
-        """The form that these arguments mean, with `mode` taken out of them; without it the first is meant."""
+        """Return the form that these arguments mean, with `mode` taken out of them; without it the first is meant."""
         if not self.by_mode:
             return self.forms[0]
         mode = args.pop(MODE, self.forms[0][0].mode)
@@ -102,7 +102,7 @@ class Offer:
 
 
 def make_offer(tools: Sequence[ToolSpec], *, under_own_names: bool = False) -> Offer:
-    """The dialect's view of `tools`; those without a form are offered as they are."""
+    """Return the dialect's view of `tools`; those without a form are offered as they are."""
     declared = [spec for spec in tools if isinstance(spec, DeclaredSpec) and spec.forms and not under_own_names]
     plain = [spec for spec in tools if spec not in declared]
     found: dict[str, list[tuple[DialectForm, DeclaredSpec]]] = {}

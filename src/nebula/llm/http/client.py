@@ -69,7 +69,7 @@ class HttpResponse:
         return bytes(body)
 
     async def read_piece(self) -> bytes | None:
-        """The next piece of the body as it arrives, None at its end. Raises `UnavailableError` when it is cut.
+        """Return the next piece of the body as it arrives, None at its end. Raises `UnavailableError` when it is cut.
 
         A server sends a chunk for every few letters; all that arrived together are one piece, for each costs its way.
         """
@@ -135,7 +135,7 @@ class HttpClient:
     async def request(
         self, method: str, url: str, *, headers: Headers = (), body: bytes = b"", timeouts: Timeouts | None = None
     ) -> AsyncIterator[HttpResponse]:
-        """The response, its body unread. Leaving the block before the body's end closes the connection."""
+        """Return the response, its body unread. Leaving the block before the body's end closes the connection."""
         target = parse_url(url)
         limits = timeouts or self._timeouts
         proxy = proxy_for(target, self._environ)

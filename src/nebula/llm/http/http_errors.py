@@ -112,7 +112,7 @@ def status_error(service: Service, model: str, status: int, headers: Mapping[str
 def refusal_error(
     service: Service, model: str, status: int, said: str, raw: str = "", retry_after: float | None = None
 ) -> ModelError:
-    """The error for a refusal that only its text explains: an HTTP status, or an error object inside a stream."""
+    """Return the error for a refusal that only its text explains: a status of HTTP, or an error inside a stream."""
     said = service.quote(said)
     text = f"{raw} {said}".lower()
     if status in (400, 413, 422, 429, 500) and any(words in text for words in CONTEXT_WORDS):
@@ -156,7 +156,7 @@ def sizes_in(text: str) -> tuple[int, int]:
 
 
 def server_message(body: bytes) -> str:
-    """The sentence inside an error body, in any of the shapes seen."""
+    """Return the sentence inside an error body, in any of the shapes seen."""
     text = body.decode("utf-8", "replace").strip()
     try:
         value = json.loads(text)

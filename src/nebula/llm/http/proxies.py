@@ -10,7 +10,7 @@ from nebula.llm.http.url import Url, parse_url, percent_decode
 
 
 def proxy_for(url: Url, environ: Mapping[str, str]) -> Url | None:
-    """The proxy to use for `url`. Lower-case names win, as everywhere."""
+    """Return the proxy to use for `url`. Lower-case names win, as everywhere."""
     name = f"{url.scheme}_proxy"
     value = _either(environ, name) or _either(environ, "all_proxy")
     if not value or _is_excepted(url, _either(environ, "no_proxy")):

@@ -25,7 +25,7 @@ class RetryPolicy:
     """A server that asks for a longer pause is not asked again: before its time it would only refuse once more."""
 
     def delay_s(self, failures: int, error: ModelError) -> float:
-        """The pause after so many failures (1, 2, …)."""
+        """Return the pause after so many failures (1, 2, …)."""
         if error.retry_after_s is not None:
             return max(error.retry_after_s, 0.0)
         from random import random  # a cost of start-up that only a failure has to pay

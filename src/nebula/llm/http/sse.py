@@ -44,7 +44,7 @@ class LineSplitter:
         return [line.removesuffix(b"\r") for line in whole.split(b"\n")]
 
     def flush(self) -> list[bytes]:
-        """The unfinished last line, if any."""
+        """Return the unfinished last line, if any."""
         line = bytes(self._rest).removesuffix(b"\r")
         self._rest.clear()
         self._scanned = 0

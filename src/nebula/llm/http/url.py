@@ -27,7 +27,7 @@ class Url:
 
     @property
     def shown(self) -> str:
-        """The address for people: without credentials and query."""
+        """Return the address for people: without credentials and query."""
         return f"{self.scheme}://{self.authority}{self.target.partition('?')[0]}"
 
     @property

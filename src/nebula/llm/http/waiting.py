@@ -52,7 +52,7 @@ class _Source:
         self.task.add_done_callback(self._stir)
 
     async def wait_until(self, moment: float) -> None:
-        """For the next item, the end, or that moment."""
+        """Wait for the next item, the end, or that moment."""
         self._wake = self.loop.create_future()
         timer = self.loop.call_at(moment, self._stir)
         try:

@@ -143,7 +143,7 @@ def _still_loading(server: LocalServer, seconds: float) -> ModelNotice:
 
 
 def model_names(folder: str) -> list[str]:
-    """The models in the folder and below it. A model in several files goes by its first."""
+    """Return the models in the folder and below it. A model in several files goes by its first."""
     found = []
     for place, _, files in os.walk(folder):
         for file in files:

@@ -66,7 +66,7 @@ def joined_sheet(sheets: Mapping[str, str], first: str) -> str:
 
 
 def _body(text: str, path: str, module_of: Callable[[str], str]) -> str:
-    """A module as the inside of a function that returns what it exports."""
+    """Return a module as the inside of a function that returns what it exports."""
     given: list[str] = []
 
     def imported(found: re.Match[str]) -> str:

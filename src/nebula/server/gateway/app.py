@@ -40,7 +40,7 @@ encoding 415."""
 def create_gateway(
     workspace: Workspace, rules: Rules, audit: AuditLog | None = None, *, quick_reads: bool = True
 ) -> App:
-    """The ASGI app. `quick_reads`: reads are short enough (see QUICK_LIMIT) to be done on the event loop."""
+    """Return the ASGI app. `quick_reads`: reads are short enough (see QUICK_LIMIT) to be done on the event loop."""
     threads = ThreadPoolExecutor(THREADS, thread_name_prefix="gateway")
 
     @asynccontextmanager

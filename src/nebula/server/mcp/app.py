@@ -207,7 +207,7 @@ async def serve_stdio(server: Server[Any]) -> None:
 
 
 def create_mcp_app(server: Server[Any], rules: Rules, audit: AuditLog | None = None) -> App:
-    """The streamable HTTP app, behind the gate."""
+    """Return the streamable HTTP app, behind the gate."""
     # The gate in front is stricter about Host and Origin than the SDK's own check.
     open_inside = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     app = server.streamable_http_app(

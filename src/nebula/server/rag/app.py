@@ -58,7 +58,7 @@ class _Worker:
 
 
 def create_rag(open_index: OpenIndex, rules: Rules, audit: AuditLog | None = None) -> App:
-    """The ASGI app. Raises IndexFailed where the index cannot be opened."""
+    """Return the ASGI app. Raises IndexFailed where the index cannot be opened."""
     searching, changing = _Worker(open_index), _Worker(open_index)
     loops: list[asyncio.AbstractEventLoop] = []
     looked = asyncio.Event()

@@ -62,7 +62,7 @@ class CommandChanges:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The paths of all that a yes would write."""
+        """Return the paths of all that a yes would write."""
         beside = (*self.ignored, *self.repository)
         return (*(change.path for change in self.proposed), *(change.path for change in beside))
 
@@ -73,7 +73,7 @@ class CommandChanges:
 
     @property
     def is_ignored(self) -> bool:
-        """Nothing but what git ignores, such as what a compiler made."""
+        """Return whether there is nothing but what git ignores, such as what a compiler made."""
         return bool(self.ignored) and not self.proposed and not self.repository
 
     @property
@@ -185,7 +185,7 @@ _WHY = {"protected_path": "permission", "secret_path": "permission", "extension_
 
 
 def read_command_changes(result: CommandResult, workspace: LocalWorkspace) -> CommandChanges:
-    """Judged path by path, with diffs. The layer stays open as long as somebody uses this."""
+    """Return the changes, judged path by path, with diffs. The layer stays open as long as somebody uses this."""
     found, layer = result.changes, result.layer
     assert layer is not None  # noqa: S101 - it was read back
     split = split_ignored(workspace.root, found.changes, layer)

@@ -151,7 +151,7 @@ class CommandLayers:
 
     @property
     def toolchains(self) -> Toolchains:
-        """The user's own tools in the home, found once."""
+        """Return the user's own tools in the home, found once."""
         if self._toolchains is None:
             from nebula.sandbox.home.toolchains import find_toolchains
 
@@ -207,7 +207,7 @@ class CommandLayers:
 
     @property
     def allowed_secrets(self) -> tuple[str, ...]:
-        """The secret files that the user allowed by name: what a command says may be their content."""
+        """Return the secret files that the user allowed by name: what a command says may be their content."""
         return tuple(path for path in (*self.allowed, *self.permissions.secrets) if names_secret(path))
 
     def close(self) -> None:

@@ -107,7 +107,7 @@ def _print_settings(settings: Settings) -> None:
 
 
 async def _print_servers(settings: Settings) -> None:
-    """Each configured MCP server, started to see what it offers."""
+    """Start each configured MCP server and print what it offers."""
     if not settings.mcp_servers and not settings.overruled.get("mcp_servers"):
         return
     print_line("\n" + translate("MCP servers"))

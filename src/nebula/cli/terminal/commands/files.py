@@ -87,7 +87,7 @@ def _judge(terminal: TerminalSession) -> Judge | None:
 
 
 def _nothing_left_of(terminal: TerminalSession, plan: FilePlan) -> None:
-    """Somebody took it back by hand. It is not marked as undone: /redo would bring back what they removed."""
+    """Say that somebody took it back by hand. It is not marked as undone: /redo would bring back what they removed."""
     terminal.gone_already.add(plan.group)
     terminal.forks.files_are_so_already()
     terminal.screen.line(translate("The files are already as they were before; there is nothing to take back."))
@@ -126,7 +126,7 @@ async def diff(terminal: TerminalSession, argument: str) -> None:
 
 
 async def restore(terminal: TerminalSession, argument: str = "") -> None:
-    """The files as an earlier turn had left them: the one that /fork went back to, or any that is named."""
+    """Put back the files as an earlier turn had left them: the one that /fork went back to, or any that is named."""
     node, shown = terminal.left_behind or (None, None)
     if argument:
         node, shown = terminal.session.archive.find(named_node(terminal, argument)), None

@@ -127,7 +127,7 @@ def command_words() -> frozenset[str]:
 
 
 async def obey(terminal: TerminalSession, text: str) -> None:
-    """One line of the user: a command, a shell line, a word about the plan on the table, or a prompt."""
+    """Carry out one line of the user: a command, a shell line, a word about the plan on the table, or a prompt."""
     try:
         await _obey(terminal, text)
     except NebulaError as problem:  # what cannot be done does not end the session
@@ -217,6 +217,6 @@ def file_commands(settings: Settings) -> dict[str, str]:
 
 
 def slash_words(settings: Settings) -> dict[str, str]:
-    """For completion: every command with what it does."""
+    """Return every command with what it does, for completion."""
     own = {f"/{command.name}": translate(command.help) for command in TABLE}
     return own | {f"/{name}": about for name, about in file_commands(settings).items()}

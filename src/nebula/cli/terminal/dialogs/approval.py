@@ -32,7 +32,7 @@ class Dialog(Protocol):
         """Show what the answer is about, in full, and the ways to answer."""
 
     async def decide(self, answer: str) -> Decision | None:
-        """None: show it first, then ask again."""
+        """Return what was decided; None: show it first, then ask again."""
 
 
 class TerminalApprover:

@@ -104,7 +104,7 @@ class ChangeSetDialog:
             self._show_one(change)
 
     async def decide(self, answer: str) -> Decision | None:
-        """None: look at the differences first."""
+        """Return what was decided; None: look at the differences first."""
         key = unicodedata.normalize("NFKC", answer).strip().lower()
         if key in ("d", "diff") and self._shown.changes:
             return None

@@ -28,7 +28,7 @@ class AttachedSize:
         self._known: dict[Mention, tuple[float, int | None]] = {}
 
     def __call__(self, prompt: str) -> str:
-        """Empty where the prompt attaches nothing."""
+        """Return the size in words; empty where the prompt attaches nothing."""
         costs = self._pastes.tokens(prompt)
         if "@" in prompt:
             found = (self._first(readings) for readings in mentioned_files(prompt))

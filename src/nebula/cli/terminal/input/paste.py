@@ -69,7 +69,7 @@ class Pastes:
         return first + line_break + self.fold(rest) if rest else prompt
 
     def expand(self, prompt: str) -> str:
-        """Every mark replaced by its text, in one pass: what was pasted is never searched for marks itself."""
+        """Return the prompt with each mark replaced by its text, once: what was pasted is not searched for marks."""
         return _replaced(prompt, self._folded)
 
     def expand_small(self, prompt: str) -> str:

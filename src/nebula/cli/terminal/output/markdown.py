@@ -83,7 +83,7 @@ def _keep(token: Token) -> None:
 
 
 def rendered(text: str, columns: int, *, colour: bool = True) -> str:
-    """With styles as escape sequences. Links show their address: nothing is hidden behind a word."""
+    """Return the text with styles as escape sequences. Links show their address: nothing is hidden behind a word."""
     console = Console(
         file=StringIO(),
         width=columns,

@@ -68,7 +68,7 @@ class Screen:
         self.out.flush()
 
     def pieces(self, pieces: Sequence[tuple[str, str]]) -> None:
-        """A verbatim line of several pieces, each with its style."""
+        """Print a verbatim line of several pieces, each with its style."""
         self._write(["".join(self.styled(neutralise(text), style) for text, style in pieces)], "")
 
     def styled(self, text: str, style: str) -> str:
@@ -78,7 +78,7 @@ class Screen:
         return f"\x1b[{';'.join(codes)}m{text}\x1b[0m" if codes and text and self.capable else text
 
     def say(self, text: str) -> None:
-        """The model's words: set as Markdown on a terminal; elsewhere, and where there are too many, as written."""
+        """Show the model's words: set as Markdown on a terminal; as written elsewhere, and where they are too many."""
         self.end_live()
         text = neutralise(text).strip("\n")
         if self.capable and len(text) <= _LONGEST_SET:

@@ -61,7 +61,7 @@ def pad(text: str, columns: int) -> str:
 
 
 def tail(text: str, columns: int) -> str:
-    """The end of the text: what somebody is typing right now."""
+    """Return the end of the text: what somebody is typing right now."""
     if display_width(text) <= columns:
         return text
     kept = list(text[-columns * _LOOK_AHEAD :])

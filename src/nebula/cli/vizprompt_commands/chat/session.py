@@ -75,7 +75,7 @@ class Chat:
         self._unanswered: Asked | None = None
 
     def once(self, prompt: str) -> int:
-        """One turn, in the flow `main` unless told otherwise."""
+        """Take one turn, in the flow `main` unless told otherwise."""
         self._flow = self._flow or DEFAULT_FLOW
         return self._ask(Asked(prompt, self._parents, references=self._references)).exit_code
 
@@ -166,14 +166,14 @@ class Chat:
             )
 
     def _flow_id(self) -> str:
-        """The flow of this conversation; one that nobody chose begins with its first answer."""
+        """Return the flow of this conversation; one that nobody chose begins with its first answer."""
         if self._flow is None:
             name = f"Chat Session {datetime.now().astimezone().isoformat(sep=' ', timespec='milliseconds')}"
             self._flow = self._graph.create_flow(name).id
         return self._flow
 
     def _flow_with(self, parents: Sequence[str]) -> str | None:
-        """The flow of this conversation, where the path runs in it."""
+        """Return the flow of this conversation, where the path runs in it."""
         if self._flow is None or not set(parents) <= set(self._graph.get_flow(self._flow).nodes):
             return None
         return self._flow
@@ -249,7 +249,7 @@ class Chat:
         return tuple(find_flow(self._graph, flow).nodes[-1:])
 
     def _retry(self) -> int:
-        """The same prompt once more, behind the same parents: a sibling, also of a root."""
+        """Ask the same prompt once more, behind the same parents: a sibling, also of a root."""
         asked = self._unanswered or self._previous()
         _remark(translate("Asking again: {prompt}", prompt=asked.prompt[:80]))
         return self._try(asked)

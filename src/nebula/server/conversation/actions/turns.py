@@ -74,7 +74,7 @@ async def list_models(server: ServerContext, _: Client) -> ActionResult:
 
 
 def _last_of(graph: Graph, turns: list[str]) -> list[str]:
-    """The newest of these turns that became a node; one that failed before a word was said did not."""
+    """Return the newest of these turns that became a node; one that failed before a word was said did not."""
     for node_id in reversed(turns):
         try:
             return [graph.get_node(node_id).id]

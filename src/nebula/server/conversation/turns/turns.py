@@ -54,7 +54,7 @@ class Job:
 
     @property
     def known_flow(self) -> str | None:
-        """The flow that the path runs in; a continuation of nothing has no path."""
+        """Return the flow that the path runs in; a continuation of nothing has no path."""
         return self.flow if self.parents else None
 
     @property
@@ -68,7 +68,7 @@ class Runner(Protocol):
     async def run(self, job: Job, hear: Reader, ask: Approver, steering: SteeringQueue) -> None: ...
 
     async def preview(self, job: Job) -> TurnPreview:
-        """The context that `run` would send with this job."""
+        """Return the context that `run` would send with this job."""
         ...
 
     @property

@@ -33,7 +33,7 @@ async def retry(terminal: TerminalSession, _: str = "") -> None:
 
 
 async def edit(terminal: TerminalSession, argument: str = "") -> None:
-    """The last prompt, put in front to be changed; or at once what was typed behind the command."""
+    """Put the last prompt in front to be changed; or at once what was typed behind the command."""
     turn = _last_turn(terminal)
     if turn is None:
         return
