@@ -3,6 +3,7 @@
 import io
 import string
 import time
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -12,15 +13,17 @@ from nebula.agent.context.tokens import TOKENS_PER_IMAGE
 from nebula.cli import nebula as umbrella
 from nebula.cli.terminal.commands.elsewhere import ELSEWHERE
 from nebula.cli.terminal.commands.table import KEYS, TABLE
+from nebula.cli.terminal.dialogs.change_set import CallDialog
 from nebula.cli.terminal.input.paste import FOLD_LINES, Pastes
 from nebula.cli.terminal.input.typed_ahead import TypedAhead
 from nebula.cli.terminal.output.live_line import LiveLine
 from nebula.cli.terminal.output.screen import Screen
 from nebula.cli.terminal.output.width import cut, display_width, first_parts, pad, tail, wrap, wrap_parts
 from nebula.cli.vizprompt_commands.chat.session import COMMANDS
-from nebula.events import Retry
+from nebula.events import Approval, QuestionKind, Retry
 from nebula.graph.tokens import estimate_tokens
 from nebula.language import Sentence, translate_to, use_language
+from nebula.tools.approval import ASKED_AGAIN
 from nebula.workspace.search.file_names import best_matches
 
 WIDE = "星雲はコーディングエージェントです"
@@ -241,3 +244,11 @@ def test_an_image_that_was_pasted_counts_as_an_attachment(tmp_path):
     mark = pastes.fold(str(shot))
     assert mark == "[image a.png]" and pastes.tokens(f"see {mark}") == [TOKENS_PER_IMAGE]
     assert pastes.tokens("see it") == []
+
+
+@pytest.mark.parametrize("kind", ["network", "fetch", "folders", "secrets", "read", "call"])
+def test_a_question_about_a_call_shows_what_there_is_to_know_before_the_answer(kind: QuestionKind) -> None:
+    out = io.StringIO()
+    question = Approval("a1", kind, "notes__add", text="what it names", remarks=(ASKED_AGAIN,))
+    CallDialog(SimpleNamespace(screen=Screen(out)), question).introduce()  # type: ignore[arg-type]
+    assert str(ASKED_AGAIN) in " ".join(out.getvalue().split())
