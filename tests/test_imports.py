@@ -10,7 +10,7 @@ from pathlib import Path
 import nebula
 
 SOURCE = Path(nebula.__file__).parent
-MOST_INSIDE_FUNCTIONS = 151
+MOST_INSIDE_FUNCTIONS = 150
 """CONTRIBUTING names the figure, too: it goes down, not up."""
 INDENTED = re.compile(r"^ +from nebula", re.MULTILINE)
 
