@@ -72,14 +72,21 @@ class FlowFiles:
     def __init__(self, disk: DataFolder) -> None:
         self._disk = disk
         self._folders = NumberedFolders(disk, FOLDER, "yaml")
+        self._paths: list[str] = []
         self._loaded: dict[str, Loaded] = {}
         self._bad: dict[str, tuple[files.Signature, BadFile]] = {}
+        self._found: dict[str, str] = {}
+        """By name or id, where the last ones were: a look at a hundred flows costs as much as the rest of a turn."""
         self._held: dict[str, int] = {}
         self.index_file = IndexFile(disk, INDEX, "yaml")
 
     def paths(self) -> list[str]:
         """Every flow file there is, in order of number."""
-        return self._folders.paths()
+        found = self._folders.paths()
+        if found != self._paths:
+            self._paths = found
+            self._found.clear()
+        return found
 
     def load(self, path: str) -> Loaded:
         """The flow at a path as of now. Raises NotFound or BadFile."""
@@ -125,6 +132,10 @@ class FlowFiles:
     def find(self, flow: str) -> Loaded | None:
         """By id, else by name; of several flows with one id the one changed last, of one name the first made. Raises
         BadFile where it may be in a file that cannot be read: that is not the same as having no such flow."""
+        if flow in self._found:
+            known = self._load_if_good(self._found[flow])
+            if known and flow in (known.flow.id, known.flow.name):
+                return known
         by_id: list[Loaded] = []
         by_name: Loaded | None = None
         for loaded in self._readable():
@@ -138,6 +149,7 @@ class FlowFiles:
         if found is None:
             self._refuse_unreadable(flow)
             return None
+        self._found[flow] = found.path
         return found
 
     def unreadable(self) -> dict[str, BadFile]:
