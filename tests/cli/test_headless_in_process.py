@@ -129,10 +129,10 @@ def test_a_slow_pipe_is_waited_for(bench: Bench, monkeypatch: pytest.MonkeyPatch
         (("sesions",), "did you mean 'sessions'?"),
         (("--mode", "other"), "invalid choice"),
         (("-p", " "), "the prompt is empty"),
+        (("-c", "--resume", "abc", "-p", "x"), "give one of them"),
         (("--output-format", "json"), 'add -p "task"'),
         (("--root", "nowhere"), "nowhere: there is no such directory"),
         (("--allow", "../x"), "--allow ../x: give the path relative to the project"),
-        (("--allow", "./"), "The root itself cannot be allowed; name the files."),
         (("--allow", "./"), "The root itself cannot be allowed; name the files."),
     ],
 )

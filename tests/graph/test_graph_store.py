@@ -144,6 +144,7 @@ def test_6_3_settings_are_read_again_when_edited(graph: Graph) -> None:
     ("text", "remark"),
     [
         ("settings:\n  max_files_per_folder: 0\n  default_model: m\n", "max_files_per_folder must be a whole number"),
+        ("settings: {default_llm_provider: [ollama]}\n", "default_llm_provider must be a word"),
         ("settings: [1]\n", "settings is not a mapping"),
         ("settings: 5\n", "settings is not a mapping"),
         ("- 1\n", "not a mapping"),

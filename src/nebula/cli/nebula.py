@@ -77,6 +77,8 @@ def _options(words: Sequence[str]) -> Namespace:
         raise UsageError("--with-files goes with --from NODE and -p")
     if options.partial and options.output_format != "stream-json":
         raise UsageError("--partial goes with --output-format stream-json")
+    if options.continue_last and options.resume:
+        raise UsageError("-c goes on with the newest session and --resume ID with that one; give one of them")
     if options.prompt is None:
         if options.output_format != "text":
             raise UsageError('--output-format needs a prompt: add -p "task"')

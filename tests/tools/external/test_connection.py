@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from nebula.tools.external import connection as connection_module
 from nebula.tools.external.configured import ExternalServer
 from nebula.tools.external.connection import MAX_PROMPTS, MAX_REASON, MAX_TOOLS, ServerConnection, ServerFailed
 from nebula.tools.external.resources import READ_RESOURCE
@@ -112,6 +113,21 @@ async def test_it_runs_from_open_to_close_and_can_be_opened_again(tmp_path: Path
         await made.close()
         assert not made.is_open and task is not None and task.done()
     await made.close()  # a second time does no harm
+
+
+async def test_the_time_that_our_own_client_takes_to_load_is_not_the_servers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded = threading.Event()
+    monkeypatch.setattr(connection_module, "import_module", lambda _: loaded.wait())
+    made = connection(tmp_path, {}, timeout_s=0.01)
+    opening = asyncio.create_task(made.open())
+    await asyncio.wait([opening], timeout=0.3)
+    failed_early = opening.done()
+    loaded.set()
+    assert not failed_early
+    with pytest.raises(ServerFailed, match=r"no answer within 0\.01 s"):
+        await opening
 
 
 async def test_a_call_reaches_it_with_its_arguments_where_and_as_it_was_configured(tmp_path: Path) -> None:

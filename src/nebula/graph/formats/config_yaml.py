@@ -81,8 +81,8 @@ def parse_settings(data: bytes) -> tuple[GraphSettings, Sentence | None]:
     default = GraphSettings()
     settings = GraphSettings(
         max_files_per_folder=min(_whole(values, "max_files_per_folder", default.max_files_per_folder, odd), 1000),
-        default_llm_provider=values.text("default_llm_provider", default.default_llm_provider),
-        default_model=values.text("default_model", default.default_model),
+        default_llm_provider=_word(values, "default_llm_provider", default.default_llm_provider, odd),
+        default_model=_word(values, "default_model", default.default_model, odd),
         summary_token_limit=_whole(values, "summary_token_limit", default.summary_token_limit, odd),
         auto_summary=values.text("auto_summary").lower() in ("true", "yes", "on"),
         ollama_host=ollama.text("host", default.ollama_host),
@@ -94,6 +94,13 @@ def _is_untouched(text: str) -> bool:
     """True for the file as first written: saves loading YAML on every start."""
     lines = text.split("\n")
     return lines[:1] + lines[3:] == [line for line in TEMPLATE.split("\n") if "{now}" not in line]
+
+
+def _word(values: Branch, key: str, default: str, odd: list[Sentence]) -> str:
+    item = values.get(key)
+    if isinstance(item, type(values)):  # a list or a mapping
+        odd.append(Sentence("settings.{key} must be a word (line {line})", key=key, line=item.line + 1))
+    return values.text(key, default)
 
 
 def _whole(values: Branch, key: str, default: int, odd: list[Sentence]) -> int:

@@ -81,6 +81,7 @@ class ServerConnection:
                     raise
 
     async def _start(self) -> None:
+        await asyncio.to_thread(import_module, "mcp")  # takes seconds on a busy machine, which are not the server's
         self._stop, self._border, self._status = asyncio.Event(), Border(), 0
         ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._task = asyncio.create_task(self._live(ready))
@@ -160,7 +161,6 @@ class ServerConnection:
     async def _live(self, ready: asyncio.Future[None]) -> None:
         with LastWords() as said:
             try:
-                await asyncio.to_thread(import_module, "mcp")  # takes seconds on a busy machine
                 from mcp import Client
 
                 transport = self._border.guard(self._transport(said.file), keep_problems=bool(self.server.url))
