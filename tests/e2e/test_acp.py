@@ -100,6 +100,16 @@ async def test_a_turn_cancelled_while_its_context_is_built_is_answered(bench: Be
     assert not server.turns
 
 
+async def test_an_editor_is_told_what_goes_on_while_the_context_is_built(bench: Bench) -> None:
+    path, _ = slow_git(bench, 2)
+    editor = Editor()
+    with ScriptedModel([Turn("Hello.")]) as server:
+        async with connected(bench, server, editor, PATH=path) as agent:
+            session = await agent.new_session(cwd=str(bench.project), mcp_servers=[])
+            await agent.prompt(session_id=session.session_id, prompt=[text_block("hi")])
+    assert "looking at the project · 1 s" in editor.waits
+
+
 async def test_a_turn_cancelled_in_the_same_breath_is_answered(bench: Bench) -> None:
     with ScriptedModel([Turn("never", fault=Fault.slow(60))]) as server:
         async with connected(bench, server, Editor()) as agent:

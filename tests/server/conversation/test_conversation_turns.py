@@ -10,6 +10,7 @@ import pytest
 from conversation_rig import Failed, serving, talk
 from nebula.graph.graph import Graph
 from scripted_model import Call, Fault, RecordedRequest, ScriptedModel, Turn, refused_url
+from slow_git import slow_git
 
 WRITE = [Turn("I'll write it.", [Call("writeFile", {"path": "a.txt", "content": "one\n"})]), Turn("Written.")]
 SLOW = Turn("late", fault=Fault.slow(30))
@@ -166,6 +167,17 @@ async def test_the_events_carry_what_the_stage_decided(bench):
     answer = next(event["data"] for event in heard if event["event"] == "message")
     assert (answer["act"], answer["show"]) == (2, "Written.")
     assert [event["data"]["seq"] for event in heard] == sorted(event["data"]["seq"] for event in heard)
+
+
+async def test_a_client_is_told_what_goes_on_while_the_context_is_built(bench):
+    path, _ = slow_git(bench, 2)
+    with ScriptedModel([Turn("Hello.")]) as model, serving(bench, "nebula", **model.env(), PATH=path) as server:
+        async with talk(server) as client:
+            await client.ask("send_prompt", prompt="hi")
+            assert (await client.event("activity"))["data"]["message"] == "looking at the project"
+            assert not model.turns
+            heard = await client.turn()
+    assert heard[-1]["data"]["text"] == "Hello."
 
 
 @pytest.mark.parametrize(("decision", "told"), [("no", "did not allow"), ("Use tabs, please.", "Use tabs, please.")])
