@@ -22,6 +22,7 @@ class Between:
     def __init__(self, audience: Reader, *, partial: bool = False) -> None:
         self._audience = audience
         self._partial = partial
+        self._loop = asyncio.get_running_loop()
         self._told = ""
         """What goes on, as it was said last since the last event."""
         self._next: Stamped | None = None
@@ -58,7 +59,7 @@ class Between:
     def _wait(self, stamped: Stamped) -> None:
         self._next = stamped
         if self._clock is None:
-            self._clock = asyncio.get_running_loop().call_later(SILENT_S, self._break_silence)
+            self._clock = self._loop.call_later(SILENT_S, self._break_silence)
 
     def _break_silence(self) -> None:
         self._clock = None
