@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Callable
 
 import pytest
 
 from conftest import Bench
-from in_process import Ran, run_here
+from in_process import Ran, run_here, sit_down_here
 from scripted_model import Call, ScriptedModel, Turn
+from terminal_driver import Person
 
 ASK = "Go ahead? (y/N):"
 COMMIT = "echo hi > new.txt; git add -A && git commit -qm second"
@@ -49,6 +51,54 @@ def test_a_commit_is_asked_about_by_what_it_does(repository: Bench, answer: str,
     assert subjects(repository) == log and (repository.project / "new.txt").exists()
     state = subprocess.run(["git", "fsck"], cwd=repository.project, check=True, capture_output=True, text=True)
     assert "missing" not in state.stdout + state.stderr
+
+
+def meanwhile(bench: Bench, act: Callable[[], None], lang: str = "en") -> tuple[str, str]:
+    """What the screen shows, and what the model is told, where something happens while a commit is asked about."""
+
+    def person(screen: Person) -> None:
+        screen.prompt()
+        screen.line("do it")
+        screen.wait("second")
+        screen.wait("(y/N)")
+        act()
+        screen.send("y")
+        screen.wait("Done.")
+        screen.line("/exit")
+
+    line = "git commit -qam second"
+    with ScriptedModel([Turn("", [Call("runCommand", {"command": line})]), Turn("Done.")]) as server:
+        _, screen = sit_down_here(bench, person, NEBULA_LANG=lang, **server.env())
+        return screen.text, str(server.turns[-1].json["messages"][-1])
+
+
+def test_a_status_in_another_window_does_not_keep_a_commit_from_being_made(repository: Bench) -> None:
+    index = repository.project / ".git/index"
+    repository.write("a.txt", "two\n")
+
+    def look() -> None:
+        before = index.stat().st_mtime_ns
+        repository.write("b.txt", "")
+        subprocess.run(["git", "status"], cwd=repository.project, check=True, capture_output=True)
+        subprocess.run(["git", "update-index", "--force-write-index"], cwd=repository.project, check=True)
+        assert index.stat().st_mtime_ns != before
+
+    shown, told = meanwhile(repository, look)
+    assert subjects(repository) == ["second", "first"]
+    assert "Left out" not in told and "left out" not in shown
+
+
+@pytest.mark.parametrize(("lang", "said"), [("en", "because it changed meanwhile: commit on main"), ("ja", "その間に")])
+def test_a_commit_that_no_longer_fits_is_said_to_be_left_out(repository: Bench, lang: str, said: str) -> None:
+    repository.write("a.txt", "two\n")
+    repository.write("b.txt", "new\n")
+
+    def stage() -> None:
+        subprocess.run(["git", "add", "b.txt"], cwd=repository.project, check=True)
+
+    shown, told = meanwhile(repository, stage, lang)
+    assert subjects(repository) == ["first"] and said in shown
+    assert "Left out, because the repository changed meanwhile: commit on main (second)" in told
 
 
 def test_a_stash_is_not_said_to_change_no_file(repository: Bench) -> None:

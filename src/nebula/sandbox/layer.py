@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from nebula.files.beneath import FILE_FLAGS, FOLDER_FLAGS, best_opener
-from nebula.files.reading import read_all
+from nebula.files.reading import UnreadableFile, read_all, read_below
+from nebula.sandbox.changes.git_index import LARGEST_INDEX, digest_of_entries
 from nebula.sandbox.contract import LayerChange
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ class Layer:
         self.lower = lower
         self.folder: LayerFolder | None = None
         self.descriptors: list[int] = []
+        self._indexes: dict[str, bytes | None] = {}
 
     @property
     def upper(self) -> int:
@@ -69,7 +71,23 @@ class Layer:
 
     def conflicts(self, changes: Iterable[LayerChange]) -> list[str]:
         """Paths of those changes where the project is no longer what it was when the layer was read."""
-        return [change.path for change in changes if change.conflict or self.stamp(change.path) != change.stamp]
+        return [change.path for change in changes if change.conflict or not self._is_as_it_was(change)]
+
+    def remember_indexes(self, paths: Iterable[str]) -> None:
+        """Note what each of the project's git indexes lists: any `git status` in another window writes it anew."""
+        self._indexes = {path: self._listed_in(path) for path in paths}
+
+    def _is_as_it_was(self, change: LayerChange) -> bool:
+        if self.stamp(change.path) == change.stamp:
+            return True
+        listed = self._indexes.get(change.path)
+        return listed is not None and listed == self._listed_in(change.path)
+
+    def _listed_in(self, index: str) -> bytes | None:
+        try:
+            return digest_of_entries(read_below(self.lower, index, LARGEST_INDEX, follow=False) or b"")
+        except UnreadableFile:
+            return None
 
     def stamp(self, path: str) -> Stamp | None:
         """Changes whenever what stands at the path in the project does."""

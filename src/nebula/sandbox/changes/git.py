@@ -8,12 +8,11 @@ from itertools import starmap, zip_longest
 from operator import eq
 
 from nebula.files.reading import UnreadableFile, read_below
-from nebula.sandbox.changes.git_index import NotUnderstood, read_entries
+from nebula.sandbox.changes.git_index import LARGEST_INDEX, NotUnderstood, read_entries
 from nebula.sandbox.changes.git_objects import OBJECT_NAME, NotAnObject, unpack
 from nebula.sandbox.contract import GitChange, LayerChange
 from nebula.sandbox.layer import Layer
 
-_READ_LIMIT = 64 * 2**20
 _SMALL_LIMIT = 2**20
 _MOST_COMMITS = 1000
 _REF_KINDS = {"heads": "branch", "tags": "tag", "remotes": "remote", "stash": "stash"}
@@ -31,7 +30,7 @@ def is_git_path(path: str) -> bool:
 
 def without_refreshed_indexes(layer: Layer, changes: list[LayerChange]) -> list[LayerChange]:
     """Return the changes without each index that only knows newer file times."""
-    return [change for change in changes if not (_is_index(change.path) and _has_same_entries(layer, change))]
+    return [change for change in changes if not (is_index(change.path) and _has_same_entries(layer, change))]
 
 
 def meanings(layer: Layer, changes: list[LayerChange]) -> Iterator[GitChange]:
@@ -160,7 +159,7 @@ def _text(root: int, path: str) -> str | None:
     return None if data is None else data.decode("utf-8", "surrogateescape").strip()
 
 
-def _is_index(path: str) -> bool:
+def is_index(path: str) -> bool:
     return path == ".git/index" or path.endswith("/.git/index")
 
 
@@ -172,7 +171,9 @@ def _has_same_entries(layer: Layer, change: LayerChange) -> bool:
     if change.kind != "changed":
         return False
     try:
-        before, after = (read_below(root, change.path, _READ_LIMIT, follow=False) for root in (layer.lower, layer.view))
+        before, after = (
+            read_below(root, change.path, LARGEST_INDEX, follow=False) for root in (layer.lower, layer.view)
+        )
         return all(starmap(eq, zip_longest(read_entries(before or b""), read_entries(after or b""))))
     except (UnreadableFile, NotUnderstood):
         return False

@@ -12,6 +12,7 @@ _STAT_BYTES = 40  # times, device, inode, mode, owner, size: all but the mode is
 _MODE_AT = 24
 _EXTENDED = 0x4000
 _LONGEST_NAME = 4096
+LARGEST_INDEX = 64 * 2**20
 _MEANT_FLAGS = 0xB000  # assume-valid and the stage; the rest is the length of the name
 
 
@@ -45,6 +46,17 @@ def read_entries(data: bytes) -> Iterator[IndexEntry]:
         yield entry
     if data[at : at + 4] == b"link":  # shares its entries with another file
         raise NotUnderstood
+
+
+def digest_of_entries(data: bytes) -> bytes | None:
+    """Return what two indexes with the same entries have in common; None for one of a form that is not known here."""
+    found = hashlib.sha256()
+    try:
+        for each in read_entries(data):
+            found.update(each.name + b"\0" + each.digest + each.mode.to_bytes(4, "big") + each.flags.to_bytes(4, "big"))
+    except NotUnderstood:
+        return None
+    return found.digest()
 
 
 def _digest_size(data: bytes) -> int:

@@ -51,6 +51,7 @@ def read_changes(
     repositories = [each.taken_back(layer) for each in repositories]
     reader.walk(_Folder(layer.upper, layer.lower, opaque=whole))
     git_files = git.without_refreshed_indexes(layer, reader.git_files)
+    layer.remember_indexes(change.path for change in git_files if git.is_index(change.path))
     return ChangeSet(
         changes=tuple(pair_renames(layer, _in_order(reader.changes))),
         git=tuple(git.meanings(layer, git_files)),

@@ -59,6 +59,8 @@ class CommandChanges:
     """The files behind that, where the user allowed them by name."""
     unkept: tuple[str, ...] = ()
     """Secret files that git would no longer keep as they are: then its changes stay out, whatever was allowed."""
+    moved: bool = False
+    """The user allowed them, and the repository is no longer as the command found it."""
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -100,6 +102,8 @@ class CommandChanges:
             said.append(Sentence("It changes the repository, not restorable by undo: {what}.", what=what))
         elif self.git and self.unkept:
             said.append(self.say_unkept())
+        elif self.moved:
+            said.append(Sentence(REPOSITORY_MOVED, what=join_described(self.git)))
         elif self.git:
             what = join_described(self.git)
             said.append(Sentence("Left out, because it changes the repository: {what}.", what=what))
@@ -169,6 +173,7 @@ _UNKEPT = (
     "Left out, because git would keep secret files as the command saw or wrote them, without having seen what is in "
     "them: {what} ({paths}). Leave these files out of the commit; started with {options}, commands see them."
 )
+REPOSITORY_MOVED = "Left out, because the repository changed meanwhile: {what}. The same command can be run again."
 _LEFT_OUT = {
     "conflict": "Left out, because it changed in the project meanwhile: {paths}.",
     "permission": "Left out, because secret and control files need a permission by name (--allow): {paths}.",
@@ -210,6 +215,7 @@ def read_command_changes(result: CommandResult, workspace: LocalWorkspace) -> Co
     proposed = [
         _proposed(layer, changes, with_diff=number < MAX_DIFFED) for number, changes in enumerate(by_path.values())
     ]
+    repository, moved = ((), False) if found.unkept else _allowed_in_repository(found, layer, workspace)
     return CommandChanges(
         layer=layer,
         proposed=tuple(proposed),
@@ -218,7 +224,8 @@ def read_command_changes(result: CommandResult, workspace: LocalWorkspace) -> Co
         ignored=tuple(allowed),
         left_out=tuple(dict.fromkeys(left_out)),
         git=tuple(describe_repository(found, layer, workspace.root)),
-        repository=() if found.unkept else _allowed_in_repository(found, layer, workspace),
+        repository=repository,
+        moved=moved,
         unkept=found.unkept,
     )
 
@@ -243,13 +250,17 @@ def _refusal(change: LayerChange, workspace: LocalWorkspace, repositories: Repos
     return ""
 
 
-def _allowed_in_repository(found: ChangeSet, layer: Layer, workspace: LocalWorkspace) -> tuple[LayerChange, ...]:
-    """Return all of the files or none: half a commit is a broken repository."""
+def _allowed_in_repository(
+    found: ChangeSet, layer: Layer, workspace: LocalWorkspace
+) -> tuple[tuple[LayerChange, ...], bool]:
+    """Return all of the files or none, since half a commit is a broken repository; and whether none is allowed only
+    because it changed meanwhile."""
     files = found.git_files
     allowed = all(
         workspace.may_change_repository(change.path) and (not change.secret or _is_log(change)) for change in files
     )
-    return files if allowed and not layer.conflicts(files) else ()
+    moved = bool(files) and allowed and bool(layer.conflicts(files))
+    return (files if allowed and not moved else ()), moved
 
 
 def _implied_folders(by_path: Mapping[str, list[LayerChange]]) -> list[LayerChange]:

@@ -61,7 +61,8 @@ class Settling:
         kind = left_out.get("extension")
         if self.approvals.somebody_is_there:
             never_asked = changes.say_unkept() if changes.unkept else kind
-            return replace(outcome, refused=True, problem=never_asked) if never_asked is not None else outcome
+            told = self._say_repository_left_out(changes) if changes.moved else never_asked
+            return replace(outcome, refused=True, problem=told) if told is not None else outcome
         lasting = ".git" in changes.needs_names
         said = ([self._say_repository_left_out(changes)] if lasting else []) + list(left_out.values())
         if not said:
@@ -143,7 +144,7 @@ class Settling:
         names += run_by_git
         possible = await self._read(*names)
         if not possible.repository:
-            return []  # what not even a name allows, or the repository changed meanwhile
+            return names if possible.moved else []  # the rest is what not even a name allows
         remarks = [Sentence(REPOSITORY, what=join_described(changes.git))]
         if run_by_git:
             remarks.append(Sentence(RUN_BY_GIT, paths=", ".join(run_by_git)))
