@@ -43,6 +43,22 @@ def test_undo_and_redo_show_the_diff_before_they_act(bench: Bench) -> None:
     assert "LINE 3" in bench.read("a.txt")
 
 
+def test_at_a_terminal_files_are_named_where_their_lines_would_fill_more_than_the_screen(bench: Bench) -> None:
+    new = [Call("writeFile", {"path": f"{name}.txt", "content": f"{name}\n" * 30}) for name in ("one", "two")]
+
+    def person(screen: Person) -> None:
+        screen.prompt()
+        for typed, seen in (("go", "Done."), ("/undo", "Taken back"), ("/redo", "Done again"), ("/exit", "")):
+            screen.line(typed)
+            screen.wait(seen)
+
+    with ScriptedModel([Turn("", new), Turn("Done.")]) as server:
+        _, screen = sit_down_here(bench, person, "--yes", **server.env())
+    assert "  one.txt (+0 −30)" in screen.text and "  two.txt (+30 −0)" in screen.text
+    assert "-one" not in screen.text and "+two" not in screen.text
+    assert (bench.project / "two.txt").exists()
+
+
 def test_fork_shows_what_restore_would_change_and_the_way_back(bench: Bench) -> None:
     out = worked(bench, "change 3\nchange 5\n/fork 2\n/restore\n/undo\n", *edit(3, "LINE"), *edit(5, "LINE"))
     forked = out.split("The next prompt continues from: change 3")[1]

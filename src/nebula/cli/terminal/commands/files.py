@@ -12,7 +12,7 @@ from nebula.agent.recording.node_files import changed_by, described
 from nebula.cli.terminal.commands.command import SessionCommand
 from nebula.cli.terminal.commands.graph.nodes import named_node
 from nebula.cli.terminal.input.contract import agreed
-from nebula.cli.terminal.output.diff_view import show_diff
+from nebula.cli.terminal.output.diff_view import fits, show_diff
 from nebula.cli.terminal.output.width import cut
 from nebula.language import translate
 from nebula.stage import one_line
@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 
     from nebula.agent.place import Place
     from nebula.cli.terminal.terminal_session import TerminalSession
+    from nebula.workspace.diff import TextDiff
     from nebula.workspace.file_history import FilePlan
+
+LISTED = 50
+"""Files that are named one by one."""
 
 
 async def undo(terminal: TerminalSession, _: str = "") -> None:
@@ -156,7 +160,7 @@ async def preview(terminal: TerminalSession, plan: FilePlan) -> None:
     if plan.conflicts:
         return
     found = await asyncio.to_thread(described, terminal.session.project.workspace, plan)
-    show_preview(terminal, [each.diff.text or f"{each.path}\n" for each in found.files])
+    show_preview(terminal, [(each.path, each.diff) for each in found.files])
     if found.deleted:
         terminal.screen.line(
             translate("Deleted by hand, and brought back: {files}", files=named(found.deleted)), "yellow"
@@ -167,10 +171,20 @@ async def preview(terminal: TerminalSession, plan: FilePlan) -> None:
         )
 
 
-def show_preview(terminal: TerminalSession, diffs: Sequence[str]) -> None:
-    if diffs:
-        terminal.screen.line(translate("What changes:"), "bold")
-        show_diff(terminal.screen, "".join(each if each.endswith("\n") else each + "\n" for each in diffs))
+def show_preview(terminal: TerminalSession, files: Sequence[tuple[str, TextDiff]]) -> None:
+    """Show the lines that change, or the files alone where the lines would fill more than the screen."""
+    if not files:
+        return
+    screen = terminal.screen
+    screen.line(translate("What changes:"), "bold")
+    diffs = [diff.text.rstrip("\n") or path for path, diff in files]
+    if not screen.capable or fits(screen, diffs, screen.rows):
+        show_diff(screen, "\n".join(diffs))
+        return
+    for path, diff in files[:LISTED]:
+        screen.line(f"  {one_line(path)} (+{diff.added} −{diff.removed})")
+    if len(files) > LISTED:
+        screen.line(f"  … +{len(files) - LISTED}")
 
 
 def named(paths: Sequence[str]) -> str:

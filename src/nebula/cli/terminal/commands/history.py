@@ -73,7 +73,7 @@ async def _take_back(terminal: TerminalSession, path: str, turn: FileTurn) -> No
     if not part.diff.text:
         terminal.screen.line(translate("Nothing of it is left in {path}.", path=one_line(path)))
         return
-    show_preview(terminal, [part.diff.text])
+    show_preview(terminal, [(part.path, part.diff)])
     await asyncio.to_thread(take_back, workspace, part, judge_of(terminal.session.settings))
     terminal.session.turn_ids.add(part.group)
     terminal.forks.files_changed()

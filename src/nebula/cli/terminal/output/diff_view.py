@@ -36,6 +36,11 @@ class _Line:
 
 def fits_half(screen: Screen, diffs: Iterable[str]) -> bool:
     """Return whether these can be shown beside a question that is then still in sight."""
+    return fits(screen, diffs, screen.rows // 2)
+
+
+def fits(screen: Screen, diffs: Iterable[str], room: int) -> bool:
+    """Return whether these take no more than so many rows, and are not nothing."""
     rows, columns = 0, screen.columns
     for diff in diffs:
         lines = _lines(diff)
@@ -43,7 +48,7 @@ def fits_half(screen: Screen, diffs: Iterable[str]) -> bool:
         for line in lines:
             width = display_width(line.text.expandtabs()) + (beside if line.number is not None else 0)
             rows += max(1, -(-width // columns))
-            if rows > screen.rows // 2:
+            if rows > room:
                 return False
     return rows > 0
 
