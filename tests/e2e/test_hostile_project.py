@@ -153,7 +153,7 @@ def test_what_the_system_refuses_is_not_called_a_policy(bench):
             locked.chmod(0o700)
     told = server.turns[1].json["messages"][-1]["content"]
     assert told == '{"error":"locked/b.txt: the operating system denies access; check the permissions."}'
-    assert "nebula: A change was refused and not made." in ran.stderr and "policy" not in ran.stderr
+    assert "nebula: Something was refused and not done." in ran.stderr and "policy" not in ran.stderr
 
 
 @pytest.mark.parametrize("mode", ["plan", "agent"])

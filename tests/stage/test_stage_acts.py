@@ -167,7 +167,7 @@ def test_an_error_after_a_tool_is_told_once():
         ("limit", "ja", "上限"),
         ("error", "en", "error"),
         ("error", "ja", "エラー"),
-        ("refused", "en", "refused"),
+        ("refused", "en", "refused and not done"),
         ("refused", "ja", "拒否"),
     ],
 )

@@ -202,7 +202,7 @@ class Error(Event):
 
 _ENDINGS = {
     "error": Sentence("The turn ended with an error; what was said and done so far is kept."),
-    "refused": Sentence("A change was refused and not made."),
+    "refused": Sentence("Something was refused and not done."),
     "interrupted": Sentence("Interrupted; what was said and done so far is kept."),
     "limit": Sentence("The turn reached its limit; what was said and done so far is kept."),
 }

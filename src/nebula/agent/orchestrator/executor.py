@@ -100,7 +100,7 @@ class Executor:
         if work.ending.status == "ok" and step is not None and await self._left_its_files(step, result):
             return StepEnd(EXIT_OK, answer, removed=removed)
         refused = result.refusal
-        problem = (refused and refused.problem) or Sentence("A change was refused and not made.")
+        problem = (refused and refused.problem) or Sentence("Something was refused and not done.")
         return _failed(named(problem, refused.path if refused else ""), final.exit_code)
 
     async def _left_its_files(self, step: PlanStep, result: TurnResult) -> bool:
