@@ -6,6 +6,7 @@ import pytest
 
 from in_process import run_here
 from nebula.graph.graph import Graph
+from scripted_model import ScriptedModel, Turn
 
 pytestmark = pytest.mark.slow
 
@@ -90,6 +91,23 @@ def test_what_both_changed_is_kept_twice_and_shown(shared):
     assert merged.returncode == 0, merged.stdout + merged.stderr
     shown = run_here(bench, "nebula", "graph")
     assert "from a merge" in shown.err
+    with graph_of(bench) as graph:
+        assert graph.get_node(first.id).response == "our answer"
+        assert [node.response for node in graph.list_nodes_outside()] == ["their answer"]
+
+
+@pytest.mark.parametrize("words", [("graph",), ("-p", "go on")])
+def test_what_a_merge_kept_twice_is_parted_for_whoever_gets_its_commit(shared, words):
+    bench, first = shared
+    branch(
+        bench,
+        lambda graph: graph.update_node(first.id, response="our answer"),
+        lambda graph: graph.update_node(first.id, response="their answer"),
+    )
+    (bench.project / ".nebula/graph/.state/merged").unlink()  # a clone has none of it
+    with ScriptedModel([Turn("On it goes.")]) as server:
+        ran = run_here(bench, "nebula", *words, **server.env())
+    assert ran.code == 0, ran.err
     with graph_of(bench) as graph:
         assert graph.get_node(first.id).response == "our answer"
         assert [node.response for node in graph.list_nodes_outside()] == ["their answer"]

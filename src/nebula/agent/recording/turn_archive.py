@@ -53,11 +53,16 @@ class TurnArchive:
         if self._graph is None and self._open is not None:
             self._graph = self._open()
             self._was_there = os.path.isdir(self._graph.data_dir)
-            if os.path.exists(os.path.join(self._graph.data_dir, ".state/merged")) and not self._read_only:
-                from nebula.graph.health.merging import settle_merge
-
-                settle_merge(self._graph)
+            if os.path.exists(os.path.join(self._graph.data_dir, ".state/merged")):
+                self._part_merged(self._graph)
         return self._graph
+
+    def _part_merged(self, graph: Graph) -> None:
+        """Part what a merge, also one of somebody else's, left in one file."""
+        if not self._read_only:
+            from nebula.graph.health.merging import settle_merge
+
+            settle_merge(graph)
 
     def close(self) -> None:
         """Closes the graph if it was opened here; it opens again when it is used."""
@@ -97,6 +102,9 @@ class TurnArchive:
         if self._graph is None or not self._was_there:
             return None
         found = self._graph.unreadable(_LOOK_AT)
+        if found:
+            self._part_merged(self._graph)
+            found = self._graph.unreadable(_LOOK_AT)
         if not found:
             return None
         first = Sentence("{path} ({problem})", path=found[0].path, problem=found[0].what)

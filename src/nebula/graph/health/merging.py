@@ -12,6 +12,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, Protocol
 
+from nebula.files.reading import UnreadableFile, read_below
 from nebula.graph.errors import ChangedSince
 from nebula.graph.flows.change import NodeEdit, apply_edit
 from nebula.graph.flows.topology import without_connections, without_nodes
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
 
 MARKER: Final = ".state/merged"
 """Says that a merge left files with both versions in them."""
+_OURS, _THEIRS = b" ours\n", b" theirs\n"
+_LOOK_AT: Final = 200
+"""Node files, of those that came last, in which two versions are looked for."""
+_LIMIT: Final = 64 << 20
 
 
 def merge_versions(path: str, base: bytes, ours: bytes, theirs: bytes) -> tuple[bytes, bool]:
@@ -54,18 +59,32 @@ class CheckedGraph(Protocol):
     @property
     def data_dir(self) -> str: ...
 
+    def unreadable(self, last: int) -> list[Problem]: ...
+
     def check(self, *, repair: bool = False) -> list[Problem]: ...
 
 
 def settle_merge(graph: CheckedGraph) -> Sequence[Problem]:
-    """Part the versions that a merge left in one file, where there are any; return what was done."""
+    """Part the versions that a merge left in one file, where there are any; return what was done.
+
+    A commit may have them without the marker: that of whoever merged and did not use the graph before it was pushed.
+    """
     marker = os.path.join(graph.data_dir, MARKER)
-    if not os.path.exists(marker):
+    if not os.path.exists(marker) and not any(_holds_both(graph, each.path) for each in graph.unreadable(_LOOK_AT)):
         return ()
     done = graph.check(repair=True)
     with contextlib.suppress(FileNotFoundError):
         os.unlink(marker)
     return [each for each in done if each.kind == "conflict"]
+
+
+def _holds_both(graph: CheckedGraph, path: str) -> bool:
+    """Return whether a file is one in which we kept both versions."""
+    try:
+        data = read_below(graph.data_dir, path, _LIMIT) or b""
+    except UnreadableFile:
+        return False
+    return data.startswith(b"<" * OWN_SIZE + _OURS) and data.endswith(b">" * OWN_SIZE + _THEIRS)
 
 
 def _merge_nodes(path: str, base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
@@ -117,4 +136,4 @@ def _keep_both(ours: bytes, theirs: bytes) -> bytes:
         return text if text.endswith(b"\n") else text + b"\n"
 
     begin, middle, end = (mark * OWN_SIZE for mark in (b"<", b"=", b">"))
-    return b"".join((begin, b" ours\n", whole(ours), middle, b"\n", whole(theirs), end, b" theirs\n"))
+    return b"".join((begin, _OURS, whole(ours), middle, b"\n", whole(theirs), end, _THEIRS))
