@@ -238,3 +238,22 @@ test("a prompt stands there at once, and comes back if the server did not take i
   assert.equal(await failed, false);
   assert.equal(store.state.returned?.prompt, "again");
 });
+
+test("an answer that takes longer than a moment is awaited, however many there are", async (context) => {
+  const { store, asking, last, answer } = scripted(context);
+  const first = asking.ask("first");
+  context.mock.timers.tick(299);
+  await answer(last("first"), {});
+  await first;
+  context.mock.timers.tick(1000);
+  assert.equal(store.state.awaiting, false);
+  const slow = [asking.ask("one"), asking.attempt(() => asking.ask("two"))];
+  context.mock.timers.tick(300);
+  assert.equal(store.state.awaiting, true);
+  store.change("choose_flow", { flowId: "other" });
+  await answer(last("one"), {});
+  assert.equal(store.state.awaiting, true);
+  last("two").reject(Object.assign(new Error("refused"), { code: "bad_request" }));
+  await Promise.all(slow);
+  assert.equal(store.state.awaiting, false);
+});

@@ -14,16 +14,19 @@ const FEWEST_TURNS = 2; // one turn is no graph; one at work counts
 /** @param {Document} document @param {Pick<Asking, "takeUp">} asking @param {Pick<Selectors, "topology" | "live">} selectors @returns {Part} */
 export function createFrame({ body, documentElement: root }, { takeUp }, selectors) {
   const banner = /** @type {HTMLElement} */ (body.querySelector("#banner"));
+  const waits = /** @type {HTMLElement} */ (body.querySelector("#awaiting"));
   /** @type {(selector: string) => NodeListOf<HTMLElement>} */
   const all = (selector) => root.querySelectorAll(selector);
   return {
     draw(state, say) {
-      const { view, status, notice, offer, turns } = state;
+      const { view, status, awaiting, notice, offer, turns } = state;
       root.lang = view.lang;
       root.dataset.theme = view.theme;
       body.dataset.tab = view.tab;
       body.classList.toggle("with-graph", view.graph && countOf(state, selectors) >= FEWEST_TURNS);
       body.classList.toggle("with-backstage", view.drawer);
+      body.classList.toggle("awaiting", awaiting);
+      waits.textContent = awaiting ? say("awaiting") : "";
       for (const each of all("[data-word]")) each.textContent = say(each.dataset.word ?? "");
       for (const each of all("[data-label]")) each.setAttribute("aria-label", say(each.dataset.label ?? ""));
       const text = status === "open" ? notice : say(status);
@@ -33,8 +36,8 @@ export function createFrame({ body, documentElement: root }, { takeUp }, selecto
       banner.hidden = text === "";
       banner.className = status === "open" ? "" : "warning";
       const atWork = [...turns.values()].filter((turn) => !isOver(turn));
-      const waits = atWork.some((turn) => turn.ask);
-      const news = waits ? say("title_waiting") : atWork.length ? say("title_working") : "";
+      const asks = atWork.some((turn) => turn.ask);
+      const news = asks ? say("title_waiting") : atWork.length ? say("title_working") : "";
       root.ownerDocument.title = news ? `${news} · nebula` : "nebula";
     },
   };

@@ -2,6 +2,7 @@
 
 const NOTICE_MS = 6000;
 const OFFER_MS = 20_000;
+const SLOW_MS = 300; // what is answered sooner needs no sign that it is on its way
 
 /** @import { Edit, Offer, State } from "../state/state.js" */
 /** @import { Link, Failure } from "./link.js" */
@@ -15,6 +16,23 @@ const OFFER_MS = 20_000;
  */
 export function createAsking(store, link, say) {
   let notices = 0;
+  let late = 0;
+
+  // Nothing that was asked is silent for longer than a moment: the page shows that an answer is awaited.
+  /** @param {string} action @param {Record<string, any>} data @returns {Promise<any>} */
+  async function ask(action, data = {}) {
+    let isLate = false;
+    const waiting = setTimeout(() => {
+      isLate = true;
+      if (++late === 1) store.change("awaiting", { awaiting: true });
+    }, SLOW_MS);
+    try {
+      return await link.ask(action, data);
+    } finally {
+      clearTimeout(waiting);
+      if (isLate && --late === 0) store.change("awaiting", { awaiting: false });
+    }
+  }
 
   /** @param {string} text @param {Offer | null} offer */
   function notice(text, offer = null) {
@@ -41,8 +59,7 @@ export function createAsking(store, link, say) {
   }
 
   return {
-    /** @param {string} action @param {Record<string, any>} data @returns {Promise<any>} */
-    ask: (action, data = {}) => link.ask(action, data),
+    ask,
     attempt,
     notice,
     tell,
@@ -52,14 +69,14 @@ export function createAsking(store, link, say) {
     /** @param {Edit} edit */
     carryOut: ({ steps, done, undo }) =>
       attempt(async () => {
-        for (const { action, data } of steps) await link.ask(action, data);
+        for (const { action, data } of steps) await ask(action, data);
         notice(say()(done), undo);
       }),
     /** @param {Offer} offer */
     takeUp: ({ steps, done }) =>
       attempt(async () => {
         const answers = [];
-        for (const { action, data } of steps) answers.push(await link.ask(action, data));
+        for (const { action, data } of steps) answers.push(await ask(action, data));
         tell(done, { paths: answers.flatMap((each) => each.paths ?? []).join(", ") });
       }),
   };

@@ -14,6 +14,7 @@ import { atWork, begun, foundAgain, reconciled, stopping } from "./turns.js";
 const CHANGES = {
   events: (state, { events, now }) => heardAll(state, events, now),
   status: (state, { status }) => ({ ...state, status }),
+  awaiting: (state, { awaiting }) => ({ ...state, awaiting }),
   notice: (state, { text, offer = null }) => ({ ...state, notice: text, offer }),
   hello: (state, { modes, project, turns, races = [], resumed, now }) => ({
     ...state,
@@ -176,7 +177,7 @@ function withFlow(state, flow, place) {
 
 /** @param {State} state */
 function kept(state) {
-  const { status, modes, flows, briefs, bodies, turns, sent, steered, returned, building } = state;
+  const { status, awaiting, modes, flows, briefs, bodies, turns, sent, steered, returned, building } = state;
   const { composing, project, commands, models, current, choices, race, tried, view } = state;
   const ours = {
     composing,
@@ -189,7 +190,7 @@ function kept(state) {
     tried,
     view: { ...view, viewport: null },
   };
-  return { status, modes, flows, briefs, bodies, turns, sent, steered, returned, building, ...ours };
+  return { status, awaiting, modes, flows, briefs, bodies, turns, sent, steered, returned, building, ...ours };
 }
 
 /** @param {ReadonlySet<string>} folded @param {string} id @param {boolean} fold */

@@ -30,6 +30,7 @@ import { NO_TURNS } from "./turns.js";
 /**
  * @typedef {object} State
  * @property {string} status
+ * @property {boolean} awaiting Whether an answer of the server takes longer than a moment.
  * @property {string} notice
  * @property {Offer | null} offer What can be done about it with one click.
  * @property {string[]} modes
@@ -110,6 +111,7 @@ import { NO_TURNS } from "./turns.js";
 /** @type {State} */
 export const EMPTY = {
   status: "connecting",
+  awaiting: false,
   notice: "",
   offer: null,
   modes: [],

@@ -22,7 +22,7 @@ export function question(ask, traceId, say, turns) {
   const id = ask.approval_id ?? "";
   const refuse = (/** @type {Event} */ event) => {
     const reason = fieldOf(event, "reason");
-    turns.approve(id, reason || "no");
+    answer(event, turns.approve(id, reason || "no"));
   };
   const count = ask.changes ? ask.changes.length : hunksOf(ask.diff ?? "").length;
   const recount = (/** @type {Event} */ event) => {
@@ -38,7 +38,7 @@ export function question(ask, traceId, say, turns) {
     <div class="answers">
       <span class="split">
         <button type="button" class="primary agree" aria-keyshortcuts="y" @click=${(/** @type {Event} */ event) => agree(event, ask, turns)}><span .textContent=${agreement(ask, count, count, say)}></span><kbd aria-hidden="true">y</kbd></button>
-        ${ask.once ? nothing : always(say, () => turns.approve(id, "all"))}
+        ${ask.once ? nothing : always(say, (event) => answer(event, turns.approve(id, "all")))}
       </span>
       <form class="refuse" @submit=${refuse}>
         <input type="text" name="reason" placeholder=${say("reason")} aria-label=${say("reason")} autocomplete="off">
@@ -50,7 +50,7 @@ export function question(ask, traceId, say, turns) {
 }
 
 // What else a yes can mean.
-/** @param {Say} say @param {() => void} act */
+/** @param {Say} say @param {(event: Event) => void} act */
 function always(say, act) {
   return html`<button type="button" class="more" popovertarget="always" aria-label=${say("more_answers")} data-tip=${say("more_answers")}>${icon("chevron-down")}</button>
     <div class="menu" id="always" popover><button type="button" class="quiet" @click=${act}>${icon("check")}${say("all")}</button></div>`;
@@ -77,9 +77,17 @@ function agree(event, ask, turns) {
   const asked = /** @type {HTMLElement} */ (/** @type {HTMLElement} */ (event.currentTarget).closest(".question"));
   const boxes = asked.querySelectorAll('input[type="checkbox"]').length;
   const chosen = chosenIn(asked);
-  if (chosen.length === boxes) turns.approve(id, "yes");
-  else if (!chosen.length) turns.approve(id, "no");
-  else turns.approve(id, "some", ask.changes ? { paths: chosen } : { hunks: chosen.map(Number) });
+  if (chosen.length === boxes) answer(event, turns.approve(id, "yes"));
+  else if (!chosen.length) answer(event, turns.approve(id, "no"));
+  else answer(event, turns.approve(id, "some", ask.changes ? { paths: chosen } : { hunks: chosen.map(Number) }));
+}
+
+// Once is enough: until it was heard nothing more can be pressed.
+/** @param {Event} event @param {Promise<boolean>} heard */
+async function answer({ currentTarget }, heard) {
+  const asked = /** @type {HTMLElement} */ (/** @type {HTMLElement} */ (currentTarget).closest(".question"));
+  asked.ariaBusy = "true";
+  if (!(await heard)) asked.ariaBusy = null;
 }
 
 /** @param {Cue} ask @param {Say} say */

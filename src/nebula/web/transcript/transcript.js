@@ -107,9 +107,10 @@ export function createTranscript(root, actions, loading, selectors, working) {
     /** @param {string} act To the question before the reader: `agree`, `refuse`, or the number of a change. */
     answer(act) {
       if (performance.now() - view.askedAt < ANSWER_AFTER_MS) return; // the key was meant for something else
-      const ticks = root.querySelectorAll('.question input[type="checkbox"]');
+      const asked = root.querySelector('.question:not([aria-busy="true"])');
       const found = act === "agree" ? ".agree" : act === "refuse" ? ".no" : "";
-      const target = found ? root.querySelector(`.question ${found}`) : ticks[Number(act) - 1];
+      const ticks = asked?.querySelectorAll('input[type="checkbox"]');
+      const target = found ? asked?.querySelector(found) : ticks?.[Number(act) - 1];
       /** @type {HTMLElement | null | undefined} */ (target)?.click();
     },
     focusTags: () => /** @type {HTMLElement | null} */ (root.querySelector(".selected .tags input"))?.focus(),
@@ -244,6 +245,10 @@ function mergeLine(id, merged, titles, say, { edits }) {
   return html`<p class="merged">${icon("git-merge")}<span>${say("merges", { titles: titles.join(", ") })}</span>${merged.map(apart)}</p>`;
 }
 
+// A question that comes right after another has ticks and a field of its own.
+/** @param {{ approval_id?: string }} ask */
+const keyOf = (ask) => ask.approval_id;
+
 /** @param {Turn} turn @param {Say} say @param {Labels} labels @param {ReadingActions} actions @param {HTMLElement} working */
 function live(turn, say, labels, { turns }, working) {
   const waits = html`<div class="meanwhile unheard" role="status"><p class="hint">${say("steer_waits")}</p>${turn.waiting.map((each) => plain(each.text))}</div>`;
@@ -256,7 +261,7 @@ function live(turn, say, labels, { turns }, working) {
     ${turn.waiting.length ? waits : nothing}
     ${turn.remarks.map(remark)} ${turn.status === LOST ? remark(say("turn_lost")) : nothing}
     ${checklist(turn.steps, say)}
-    ${turn.ask ? question(turn.ask, turn.traceId, say, turns) : nothing}
+    ${repeat(turn.ask ? [turn.ask] : [], keyOf, (ask) => question(ask, turn.traceId, say, turns))}
     ${turn.line && (!failed || turn.said.length) ? html`<p class="acts"><span class="facts">${turn.line}</span></p>` : nothing}
     ${isOver(turn) || turn.ask ? nothing : working}
   </article>`;

@@ -329,6 +329,7 @@ export const EN = {
   line_at: "line {line}",
   lines_at: "lines {from}–{to}",
   sending: "Sending …",
+  awaiting: "Waiting for the server",
   preview_hint: "What the model would be sent",
   settings: "Settings",
   look: "Look",

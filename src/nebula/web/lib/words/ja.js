@@ -329,6 +329,7 @@ export const JA = {
   line_at: "{line} 行目",
   lines_at: "{from}〜{to} 行目",
   sending: "送信しています …",
+  awaiting: "サーバーの応答を待っています",
   preview_hint: "モデルに送られるもの",
   settings: "設定",
   look: "見た目",
