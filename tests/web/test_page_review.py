@@ -50,6 +50,34 @@ async def test_a_change_is_reviewed_by_keys_and_the_decision_stays_in_the_turn(b
             await expect(decided.locator(".removed")).to_have_text(["RATE = 5\n", "last = 0\n"])
 
 
+async def test_an_answer_that_was_not_heard_yet_is_seen_to_be_awaited_and_given_once(bench):
+    bench.write("src/limits.py", OLD)
+    with ScriptedModel([*EDIT, Turn("Both are in.")]) as model, serving(bench, "nebula", **model.env()) as server:
+        async with browsing(server, viewport=WIDE) as page:
+            held = []
+
+            def hold(socket):
+                to_server = socket.connect_to_server()
+                answers = lambda said: held.append(lambda: to_server.send(said))  # noqa: E731
+                socket.on_message(lambda said: answers(said) if '"approve"' in said else to_server.send(said))
+
+            await page.route_web_socket("**/ws", hold)
+            await page.reload()
+            await send(page, "Raise it")
+            question = page.locator(".question")
+            await expect(question).to_be_visible()
+            await agree(page)
+            await expect(page.locator("#awaiting")).to_have_text("Waiting for the server")
+            await expect(question).to_have_attribute("aria-busy", "true")
+            await page.wait_for_timeout(700)  # a key that comes with the question was meant for something else
+            await page.locator("#transcript").focus()
+            await page.keyboard.press("y")
+            assert len(held) == 1
+            held.pop()()
+            await answered(page, "Both are in.")
+            await expect(page.locator("#awaiting")).to_have_text("")
+
+
 async def test_what_happens_to_each_file_is_said_in_japanese_too(bench):
     bench.write("old.txt", "x\n")
     command = "echo '# New' > new.md; rm old.txt"
