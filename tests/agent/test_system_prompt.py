@@ -46,9 +46,14 @@ def test_a_project_without_source_makes_the_agent_ask_first(tmp_path):
     assert "folder is empty" in system_prompt("agent", facts_of(tmp_path))
     assert asks in system_prompt("agent", facts_of(tmp_path))
     assert asks not in system_prompt("plan", facts_of(tmp_path))
-    for name in ("README.md", "LICENSE", ".gitignore"):
+    for name in ("README.md", "LICENSE", "Agents.MD", ".gitignore", ".editorconfig"):
         (tmp_path / name).write_text("x", encoding="utf-8")
+    (tmp_path / ".github").mkdir()
     assert asks in system_prompt("agent", facts_of(tmp_path))
+    for name in ("readme", ".config"):
+        (tmp_path / name).mkdir()
+        assert asks not in system_prompt("agent", facts_of(tmp_path))
+        (tmp_path / name).rmdir()
     (tmp_path / "main.py").write_text("", encoding="utf-8")
     assert asks not in system_prompt("agent", facts_of(tmp_path))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from datetime import date
 
@@ -14,10 +13,10 @@ from nebula.workspace.errors import WorkspaceError
 
 MAX_TREE_ENTRIES = 60
 MAX_STATUS_LINES = 20
-_BORN_WITH = (
-    r"(?i)(readme|license|licence|copying|changelog|contributing|agents|claude|gemini)(\.\w+)?"
-    r"|\.git\w+|\.editorconfig|\.(github|vscode|idea)/"
+_BORN_WITH = frozenset(
+    {"readme", "license", "licence", "copying", "changelog", "contributing", "agents", "claude", "gemini"}
 )
+_BORN_HIDDEN = frozenset({".editorconfig", ".github/", ".vscode/", ".idea/"})
 GIT_TIMEOUT_S = 2.0
 """A repository too slow to say its status in this time is described without it."""
 
@@ -45,7 +44,15 @@ class ProjectContext:
     @property
     def without_source(self) -> bool:
         """Empty, or nothing but what a repository is born with."""
-        return not self.more and all(re.fullmatch(_BORN_WITH, name) for name in self.tree)
+        return not self.more and all(map(_is_born_with, self.tree))
+
+
+def _is_born_with(entry: str) -> bool:
+    name = entry.lower()
+    stem, _, ending = name.partition(".")
+    if stem:
+        return stem in _BORN_WITH and (not ending or ending.isalnum())
+    return name in _BORN_HIDDEN or (ending.startswith("git") and ending.isalnum())
 
 
 def gather_project_context(
