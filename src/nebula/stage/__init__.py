@@ -13,11 +13,9 @@ from __future__ import annotations
 from nebula.stage.closing import closing_line
 from nebula.stage.cues import Ask, Backstage, Checklist, Close, Cue, Curtain, DraftText, Heard, Remark, Say
 from nebula.stage.play import Scene, Stage, StageOptions, perform, staged_json
-from nebula.stage.questions import NETWORK_WARNING, head_question
 from nebula.stage.visible import fit_to_decide, neutralise, one_line
 
 __all__ = [
-    "NETWORK_WARNING",
     "Ask",
     "Backstage",
     "Checklist",
@@ -33,7 +31,6 @@ __all__ = [
     "StageOptions",
     "closing_line",
     "fit_to_decide",
-    "head_question",
     "neutralise",
     "one_line",
     "perform",

@@ -15,7 +15,8 @@ from typing import Any
 from nebula.events import Approval, ProposedChange
 from nebula.language import explain, translate
 from nebula.server.acp.tool_calls import cut_title
-from nebula.stage import NETWORK_WARNING, fit_to_decide, head_question, one_line
+from nebula.stage import fit_to_decide, one_line
+from nebula.stage.questions import NETWORK_WARNING, head_question
 
 MOST_TEXT = 4 * 1024 * 1024
 """Characters of whole texts in one question; the differences beyond them go as text."""

@@ -9,7 +9,7 @@ from nebula.cli.terminal.dialogs.one_by_one import choose_one_by_one
 from nebula.cli.terminal.output.diff_view import fits_half, show_diff
 from nebula.events.approval import TAKE
 from nebula.language import Sentence, explain, translate, translate_count
-from nebula.stage import NETWORK_WARNING, head_question
+from nebula.stage.questions import NETWORK_WARNING, head_question
 from nebula.tools.approval import Decision
 
 if TYPE_CHECKING:
