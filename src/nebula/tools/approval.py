@@ -113,6 +113,11 @@ def has_part(question: Approval, decision: Decision) -> bool:
     return all(1 <= number <= question.hunks for number in decision.hunks) and paths.issuperset(decision.paths)
 
 
+def reaches_too_far(question: Approval, decision: Decision) -> bool:
+    """Return whether a yes is meant for longer, to a question that is asked each time."""
+    return question.once and decision.scope != "once"
+
+
 @record
 class Approvals:
     """Asks, and remembers what was answered for longer. One for a session."""

@@ -213,6 +213,21 @@ async def test_all_holds_for_the_conversation_and_no_longer(bench):
             await client.turn()
 
 
+@pytest.mark.parametrize("path", [".env", "AGENTS.md"])
+async def test_all_is_no_answer_where_a_file_is_asked_about_by_name(bench, path):
+    script = [Turn("", [Call("writeFile", {"path": path, "content": "x\n"})]), Turn("Done.")]
+    with ScriptedModel(script) as model, serving(bench, "nebula", **model.env()) as server:
+        async with talk(server) as client:
+            await client.ask("send_prompt", prompt="write")
+            asked = (await client.event("approval"))["data"]
+            assert asked["once"]
+            assert await code_of(client, "approve", approval_id=asked["approval_id"], decision="all") == "bad_request"
+            assert not (bench.project / path).exists()
+            await client.ask("approve", approval_id=asked["approval_id"], decision="yes")
+            await client.turn()
+    assert bench.read(path) == "x\n"
+
+
 async def test_continuing_branching_and_merging(bench):
     with (
         ScriptedModel([Turn("one"), Turn("two"), Turn("two again"), Turn("merged")]) as model,

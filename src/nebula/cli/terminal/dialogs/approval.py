@@ -14,7 +14,7 @@ from nebula.cli.terminal.input.contract import OWN_COMMAND, EndOfInput, Interrup
 from nebula.cli.terminal.output.diff_view import fits_half, show_diff
 from nebula.language import translate
 from nebula.stage import fit_to_decide, one_line
-from nebula.tools.approval import Decision, allow_all
+from nebula.tools.approval import Decision, allow_all, reaches_too_far
 
 if TYPE_CHECKING:
     from nebula.cli.terminal.terminal_session import TerminalSession
@@ -58,7 +58,7 @@ class TerminalApprover:
                 return await self._interrupted()
             if decision is None:
                 dialog.show()
-            elif _is_slip(decision) or (question.once and decision.scope != "once"):
+            elif _is_slip(decision) or reaches_too_far(question, decision):
                 said = translate("{answer} is no answer to this question.", answer=one_line(answer.strip()))
                 self.terminal.screen.line(said, "yellow")
             else:

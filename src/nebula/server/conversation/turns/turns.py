@@ -22,7 +22,7 @@ from nebula.server.conversation.turns.races import Races
 from nebula.server.conversation.turns.steering import SteeringQueue
 from nebula.server.refusals import internal_error
 from nebula.stage import Stage, StageOptions, staged_json
-from nebula.tools.approval import Approver, Decision, has_part
+from nebula.tools.approval import Approver, Decision, has_part, reaches_too_far
 from nebula.value import field, record, value
 from nebula.workspace.contract import Workspace
 from nebula.workspace.search.file_names import FileNames
@@ -117,12 +117,14 @@ class Turns:
         turn.task = asyncio.create_task(self._run(turn))
 
     def approve(self, approval_id: str, decision: Decision) -> None:
-        """Raises ActionError for an unknown id, and for a part that the question does not have: it stays open then."""
+        """Raises ActionError for an unknown id, and for an answer that the question does not have: it stays open then."""
         question, answer = self._questions.get(approval_id, (None, None))
         if question is None or answer is None or answer.done():
             raise ActionError("nobody waits for that approval (any more)", code="not_found")
         if not has_part(question, decision):
             raise ActionError("the question has no such 'hunks' or 'paths'")
+        if reaches_too_far(question, decision):
+            raise ActionError("this is asked each time: answer 'yes', 'no' or why not, and not 'all'")
         answer.set_result(decision)
 
     def cancel(self, trace_id: str | None, sender: object) -> list[str]:
