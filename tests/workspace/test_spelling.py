@@ -108,3 +108,19 @@ def test_tools_prompts_and_blame_find_it(root: Path, there: str, asked: str) -> 
     assert (root / f"{there}.txt").read_text() == "two\n"
     with ProjectBlame(str(root)) as blame:
         assert blame.read(f"{asked}.txt")[0] == f"{there}.txt"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("there", "asked"), BOTH)
+def test_a_search_is_limited_to_the_folder_that_is_meant(root: Path, there: str, asked: str) -> None:
+    for folder in (f"d{there}", "other"):
+        (root / folder).mkdir()
+        (root / folder / "light.py").write_text("def lighthouse():\n    return beacon()\n")
+    call = ScriptedCall("searchCode", {"query": "lighthouse", "path_prefix": f"d{asked}/"})
+
+    async def play() -> str:
+        async with scripted_session([ScriptedReply("", [call]), "Done."], root=root) as scripted:
+            await scripted.turn()
+            return str(scripted.requests[-1].messages[-1])
+
+    assert "light.py" in (found := asyncio.run(play())) and "other" not in found

@@ -75,8 +75,18 @@ class SearchCode:
 
     def _found(self, query: str, limit: int, prefix: str) -> list[dict[str, Any]]:
         """Return chunks that this workspace shows: no secrets, nothing outside the folders of an MCP client."""
-        chunks = self._code.search(query, limit, prefix, self._trace_id)
+        chunks = self._code.search(query, limit, _spelled_as_there(prefix, self._workspace), self._trace_id)
         return [chunk for chunk in chunks if is_shown(chunk, self._workspace)]
+
+
+def _spelled_as_there(prefix: str, workspace: Workspace) -> str:
+    """Return the beginning of paths as the disk spells its accents; one that is no path stays as it is."""
+    if prefix.isascii():
+        return prefix
+    try:
+        return workspace.probe(prefix).path + "/" * prefix.endswith("/")
+    except WorkspaceError:
+        return prefix
 
 
 def is_shown(chunk: Mapping[str, Any], workspace: Workspace) -> bool:

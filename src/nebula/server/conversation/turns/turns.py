@@ -117,7 +117,7 @@ class Turns:
         turn.task = asyncio.create_task(self._run(turn))
 
     def approve(self, approval_id: str, decision: Decision) -> None:
-        """Raises ActionError for an unknown id, and for an answer that the question does not have: it stays open then."""
+        """Raises ActionError for an unknown id, and for an answer that the question does not have: it stays open."""
         question, answer = self._questions.get(approval_id, (None, None))
         if question is None or answer is None or answer.done():
             raise ActionError("nobody waits for that approval (any more)", code="not_found")
