@@ -198,6 +198,17 @@ def test_settings_of_a_bare_repository_that_git_tracks_are_committed_as_they_are
         ("git update-index --no-skip-worktree .env; echo K=2 >> .env; git commit -qam bad", (".env",)),
         ("git update-index --no-skip-worktree .env; git commit -qam bad; git reset -q --soft HEAD~1", (".env",)),
         ("touch .env2; git -c core.excludesFile= add -f new.env", ("new.env",)),
+        ("mv .env x.env; git add -A; git commit -qm bad", ("x.env",)),
+        ("cp .env copy.env; git add copy.env", ("copy.env",)),
+        (
+            "rm .git/index; git add -A; git commit -qm bad; git repack -adq; git read-tree HEAD~1",
+            (".env", "tests/key.pem"),
+        ),
+        (
+            "git clone -q . /tmp/c; (cd /tmp/c; echo K=2 > .env; git commit -qam bad); "
+            "git -c fetch.unpackLimit=1 fetch -q /tmp/c HEAD:refs/heads/other",
+            (".env",),
+        ),
     ],
 )
 def test_what_git_would_keep_wrongly_is_named(project: Path, line: str, unkept: tuple[str, ...]) -> None:
@@ -206,6 +217,17 @@ def test_what_git_would_keep_wrongly_is_named(project: Path, line: str, unkept: 
     with ran(project, MORE + line) as result:
         assert set(result.changes.unkept) - {"new.env"} == set(unkept) - {"new.env"}
         assert set(unkept) <= set(result.changes.unkept)
+
+
+@pytest.mark.parametrize("form", ["sha1", "sha256"])
+def test_what_was_there_before_may_be_packed(tmp_path: Path, form: str) -> None:
+    project = repository(tmp_path / "project", f"--object-format={form}")
+    git(project, "repack", "-adq")
+    (project / ".env").write_text("KEY=two\n")
+    git(project, "commit", "-qam", "two")
+    with ran(project, MORE + "git add -A; git commit -qm second; git repack -adq; git prune-packed") as result:
+        assert result.exit_code == 0 and not result.changes.unkept
+        assert [each for each in result.changes.git_files if each.path.endswith(".idx") and each.after is not None]
 
 
 def test_so_is_what_a_new_repository_would_keep(tmp_path: Path) -> None:

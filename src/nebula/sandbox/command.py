@@ -81,6 +81,7 @@ def run(
             started_ns=launch.ready_ns,
             limit=command.limits.layer_bytes,
             repositories=launch.repositories,
+            is_secret=command.secrets.is_secret,
         )
     except LeftTooMuch:
         layer.close()

@@ -40,7 +40,7 @@ class SecretFinder:
     """Remembers what it saw, for one judge of paths."""
 
     def __init__(self, is_secret: Callable[[str], bool]) -> None:
-        self._is_secret = is_secret
+        self.is_secret = is_secret
         self._known: dict[str, tuple[tuple[int, ...], _Parts]] = {}
         self.repositories = RepositoryViews()
 
@@ -80,7 +80,7 @@ class SecretFinder:
                 continue  # contents under their digests: many, and none that has a name
             if is_of_git and name in _GIT_SETTINGS and not entry.is_dir(follow_symlinks=False):
                 settings.append(path)
-            elif self._is_secret(path):
+            elif self.is_secret(path):
                 masked.append(path)
             elif entry.is_dir(follow_symlinks=False):
                 below.append(f"{path}/")

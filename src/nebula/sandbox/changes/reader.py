@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
 from nebula.files.beneath import FOLDER_FLAGS
+from nebula.files.protected_names import names_secret
 from nebula.sandbox.changes import content, git
 from nebula.sandbox.changes.renames import pair_renames
 from nebula.sandbox.contract import ChangeSet, Entry, LayerChange, Refused
@@ -40,10 +41,11 @@ def read_changes(
     started_ns: int,
     limit: int,
     repositories: Collection[RepositoryView] = (),
+    is_secret: Callable[[str], bool] = names_secret,
     whole: bool = False,
 ) -> ChangeSet:
     """Return what the command changed. `names` are those in each folder when it began, `repositories` those that it
-    saw otherwise than they are. `whole`: the upper side is a
+    saw otherwise than they are. `is_secret` judges paths. `whole`: the upper side is a
     copy of the lower one, so what it does not have is deleted. Raises LeftTooMuch when the files are larger than
     `limit` together."""
     reader = _Reader(masks, names, hidden, started_ns, limit)
@@ -57,7 +59,7 @@ def read_changes(
         git=tuple(git.meanings(layer, git_files)),
         git_files=tuple(_in_order(git_files)),
         refused=tuple(sorted(reader.refused, key=lambda each: each.path)),
-        unkept=find_replaced(layer, git_files, masks, repositories),
+        unkept=find_replaced(layer, git_files, masks, repositories, is_secret),
     )
 
 

@@ -2,18 +2,20 @@
 
 Its marks keep git's hands off them, but a command can have git begin a new index, or a new repository. So what it
 leaves is looked at: in no index and in no commit that it made may a masked file be what the command saw of it, or
-what it wrote without having seen the file.
+what it wrote without having seen the file; and no secret file of another name may be what it saw of a masked one, of
+which it is a copy then.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
+from nebula.git import GitFailed
 from nebula.sandbox.changes.git import is_git_path
 from nebula.sandbox.changes.git_index import NotUnderstood, read_entries
-from nebula.sandbox.changes.git_objects import FOLDER_MODE, NotAnObject, tree_entries, unpack
+from nebula.sandbox.tracked.made_objects import MadeObjects, changed_in_commits, find_made
 from nebula.sandbox.tracked.views import RepositoryView
 from nebula.value import record
 
@@ -21,34 +23,38 @@ if TYPE_CHECKING:
     from nebula.sandbox.contract import LayerChange
     from nebula.sandbox.layer import Layer
 
-_MOST_BYTES: Final = 16 << 20
-_HEAD_BYTES: Final = 64
+_MOST_BYTES: Final = 64 << 20
 _PLAIN_VERSIONS: Final = (b"DIRC\0\0\0\2", b"DIRC\0\0\0\3")
+_DIGEST_BYTES: Final = (20, 32)
 
 
 def find_replaced(
-    layer: Layer, git_files: Iterable[LayerChange], masks: Mapping[str, bytes], views: Collection[RepositoryView]
+    layer: Layer,
+    git_files: Iterable[LayerChange],
+    masks: Mapping[str, bytes],
+    views: Collection[RepositoryView],
+    is_secret: Callable[[str], bool],
 ) -> tuple[str, ...]:
-    """Return the masked files, as paths of the project, that `git_files` would have git keep as the command saw or
+    """Return the secret files, as paths of the project, that `git_files` would have git keep as the command saw or
     wrote them."""
     left = [change.path for change in git_files if change.after is not None and change.after.kind == "file"]
-    if not masks or not left:
-        return ()
-    made: dict[str, dict[str, str]] = {}
-    for path in left:
-        git_dir, found, name = path.partition("/objects/")
-        if found and len(name) > 2 and name[2] == "/":
-            made.setdefault(git_dir, {})[name.replace("/", "")] = path
     masked = {path: shown for path, shown in masks.items() if not is_git_path(path)}
-    look = _Look(layer, masked, {name for each in made.values() for name in each})
-    replaced: set[str] = set()
+    if not masked or not left:
+        return ()
     folders = {view.index.removesuffix("/index"): view for view in views if view.index}
+
+    def view_of(git_dir: str) -> RepositoryView:
+        return folders.get(git_dir) or RepositoryView(git_dir.removesuffix(".git"))
+
+    made = find_made(layer, left)
+    look = _Look(layer, masked, frozenset().union(*(each.names for each in made)), is_secret)
+    replaced: set[str] = set()
     for path in left:
         git_dir = path.removesuffix("/index")
         if git_dir != path and (git_dir in folders or f"/{git_dir}".endswith("/.git")):
-            replaced |= look.in_index(path, folders.get(git_dir) or RepositoryView(git_dir.removesuffix(".git")))
-    for git_dir, objects in made.items():
-        replaced |= look.in_commits(objects, folders.get(git_dir) or RepositoryView(git_dir.removesuffix(".git")))
+            replaced |= look.in_index(path, view_of(git_dir))
+    for each in made:
+        replaced |= look.in_commits(each, view_of(each.git_dir))
     return tuple(sorted(replaced))
 
 
@@ -58,70 +64,56 @@ class _Look:
     masks: Mapping[str, bytes]
     made: Collection[str]
     """Names of the objects that the command made."""
+    is_secret: Callable[[str], bool]
 
     def in_index(self, path: str, view: RepositoryView) -> set[str]:
-        folder, masked = view.folder, self._below(view.folder)
+        masked = self._below(view)
         if not view.known:
-            return {folder + name for name in masked}
-        data = self.layer.read(path, _MOST_BYTES * 4) if masked else b""
-        if not data or (data.startswith(_PLAIN_VERSIONS) and not any(name.encode() in data for name in masked)):
+            return masked
+        data = self.layer.read(path, _MOST_BYTES) if masked else b""
+        if not data or (data.startswith(_PLAIN_VERSIONS) and not self._may_name(data, masked, view)):
             return set()
         try:
-            return {
-                folder + name
-                for name, blob in ((_text(entry.name), entry.digest.hex()) for entry in read_entries(data))
-                if self._is_replaced(view, name, blob)
-            }
+            return self._replaced(view, ((_text(entry.name), entry.digest.hex()) for entry in read_entries(data)))
         except NotUnderstood:
-            return {folder + name for name in masked}
+            return masked
 
-    def in_commits(self, objects: Mapping[str, str], view: RepositoryView) -> set[str]:
-        masked = self._below(view.folder)
-        found: set[str] = set()
-        for path in objects.values() if masked else ():
-            try:
-                unpack(self.layer.read(path, _HEAD_BYTES), "commit", _HEAD_BYTES)  # most are none
-                commit = unpack(self.layer.read(path, _MOST_BYTES), "commit", _MOST_BYTES)
-            except (NotAnObject, OSError):
-                continue
-            tree = commit.removeprefix(b"tree ").partition(b"\n")[0].decode("ascii", "replace")
-            for name, blob in self._files(objects, tree, masked):
-                if self._is_replaced(view, name, blob):
-                    found.add(view.folder + name)
-        return found
-
-    def _files(
-        self, objects: Mapping[str, str], tree: str, masked: Collection[str], above: str = ""
-    ) -> Iterator[tuple[str, str]]:
-        """Yield the masked files of a folder that the command made, and those in the folders in it."""
-        if tree not in objects:
-            return  # as it was
+    def in_commits(self, made: MadeObjects, view: RepositoryView) -> set[str]:
+        masked = self._below(view)
         try:
-            content = unpack(self.layer.read(objects[tree], _MOST_BYTES), "tree", _MOST_BYTES)
-            for mode, name, digest in tree_entries(content, len(tree) // 2):
-                path = above + name
-                if mode != FOLDER_MODE:
-                    yield path, digest
-                elif any(f"{each}/".startswith(f"{path}/") or f"{path}/".startswith(f"{each}/") for each in masked):
-                    yield from self._files(objects, digest, masked, f"{path}/")
-        except (NotAnObject, OSError):
-            return
+            return self._replaced(view, changed_in_commits(self.layer, made)) if masked else set()
+        except GitFailed:
+            return masked
 
-    def _below(self, folder: str) -> tuple[str, ...]:
-        return tuple(path.removeprefix(folder) for path in self.masks if path.startswith(folder))
+    def _below(self, view: RepositoryView) -> set[str]:
+        return {path for path in self.masks if path.startswith(view.folder)}
+
+    def _may_name(self, index: bytes, masked: Iterable[str], view: RepositoryView) -> bool:
+        """Return whether an index may name a masked file, or hold what the command saw of one: most do neither."""
+        seen = {_digest(shown, length) for shown in self.masks.values() for length in _DIGEST_BYTES}
+        return any(path[len(view.folder) :].encode() in index for path in masked) or any(each in index for each in seen)
+
+    def _replaced(self, view: RepositoryView, files: Iterable[tuple[str, str]]) -> set[str]:
+        return {view.folder + name for name, blob in files if self._is_replaced(view, name, blob)}
 
     def _is_replaced(self, view: RepositoryView, name: str, blob: str) -> bool:
-        path, kept = view.folder + name, view.kept
-        shown = self.masks.get(path)
-        if shown is None and not any(path[:at] in self.masks for at, char in enumerate(path) if char == "/"):
+        path = view.folder + name
+        if blob in view.kept.get(name, ()):
             return False
-        is_seen = shown is not None and blob == _blob_name(shown, len(blob))
-        return (is_seen or blob in self.made) and blob not in kept.get(name, ())
+        if path in self.masks:
+            return blob in self.made or _is_of(blob, self.masks[path])
+        if any(path[:at] in self.masks for at, char in enumerate(path) if char == "/"):
+            return blob in self.made
+        return any(_is_of(blob, shown) for shown in set(self.masks.values())) and self.is_secret(path)
 
 
-def _blob_name(content: bytes, length: int) -> str:
-    digest = hashlib.sha1 if length == 40 else hashlib.sha256
-    return digest(b"blob %d\0" % len(content) + content).hexdigest()
+def _is_of(blob: str, content: bytes) -> bool:
+    return blob == _digest(content, len(blob) // 2).hex()
+
+
+def _digest(content: bytes, length: int) -> bytes:
+    digest = hashlib.sha1 if length == _DIGEST_BYTES[0] else hashlib.sha256
+    return digest(b"blob %d\0" % len(content) + content).digest()
 
 
 def _text(name: bytes) -> str:
