@@ -124,3 +124,23 @@ def test_what_one_took_out_stays_out(shared):
     run_here(bench, "nebula", "graph")
     with graph_of(bench) as graph:
         assert [graph.get_node(each).prompt for each in graph.get_flow().nodes] == ["first", "ours"]
+
+
+def test_what_one_side_named_has_that_name(shared):
+    bench, first = shared
+    with graph_of(bench) as graph:
+        _, second = graph.get_flow().nodes
+        side = graph.create_flow("side")
+    commit(bench, "a flow more")
+
+    def name(graph):
+        graph.name_branch(first.id, second, "the way")
+        graph.link_flow(second, side.id)
+        graph.update_flow("main", archived=True)
+
+    merged = branch(bench, lambda graph: graph.create_node("ours", "a", parents=[second]), name)
+    assert merged.returncode == 0, merged.stdout + merged.stderr
+    with graph_of(bench) as graph:
+        flow = graph.get_flow()
+        assert [c.branch for c in flow.connections] == ["the way", None]
+        assert [entry.flow for entry in flow.entries] == ["", side.id, ""] and flow.archived

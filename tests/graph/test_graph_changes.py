@@ -117,6 +117,9 @@ def test_a_node_that_others_work_with_is_not_taken_back(graph: Graph) -> None:
         lambda node: graph.create_node("later", parents=[node]),
         lambda node: graph.update_node(node, response="edited"),
         lambda node: graph.add_node_to_flow(graph.create_flow("other").id, node),
+        lambda node: graph.update_node(node, tags=["theirs"]),
+        lambda node: graph.update_node(node, note="ask again", pinned=True),
+        lambda node: graph.update_node(node, summary="in other words"),
     ):
         node = history.do(lambda: graph.create_node("p", "r")).id
         meddle(node)
@@ -154,6 +157,38 @@ def test_a_name_that_others_gave_stays(graph: Graph) -> None:
     with pytest.raises(ChangedSince):
         history.undo()
     assert (graph.get_flow("c").name, graph.get_flow("c").description) == ("c", "said")
+
+
+def test_a_branch_name_and_an_opened_flow_of_others_stay(graph: Graph) -> None:
+    first, second, _ = chain(graph, 3)
+    one, two = graph.create_flow("one"), graph.create_flow("two")
+    history = EditHistory(graph)
+    for ours, theirs in (
+        (lambda: graph.name_branch(first, second, "a"), lambda: graph.name_branch(first, second, "b")),
+        (lambda: graph.link_flow(first, one.id), lambda: graph.link_flow(first, two.id)),
+    ):
+        history.do(ours)
+        assert history.undo() and history.redo()
+        theirs()
+        before = state(graph)
+        with pytest.raises(ChangedSince):
+            history.undo()
+        assert state(graph) == before
+    assert graph.get_flow().connections[0].branch == "b" and graph.get_flow().entries[0].flow == two.id
+
+
+def test_a_flow_that_comes_back_is_without_the_nodes_that_others_deleted(graph: Graph) -> None:
+    first, second, third = chain(graph, 3)
+    graph.create_flow("line")
+    graph.rebuild_flow("line", [first, second, third])
+    history = EditHistory(graph)
+    history.do(lambda: graph.delete_flow("line"))
+    graph.delete_node(third)
+    assert history.undo()
+    assert graph.get_flow("line").nodes == [first, second]
+    graph.close()
+    assert graph.check() == []
+    assert history.redo()
 
 
 def test_an_update_of_a_flow_is_whole_or_not_at_all(graph: Graph) -> None:
@@ -430,7 +465,7 @@ def test_the_inverse_of_a_turn_costs_little_in_a_long_flow() -> None:
 
     inverse = difference(after, before)
 
-    assert inverse.leave == ("new",) and inverse.disconnect == (Connection("node-7", "new", "other"),)
+    assert inverse.leave == ("new",) and inverse.release == (Connection("node-7", "new", "other"),)
     assert not inverse.add and not inverse.connect
     assert changed(after, inverse) == before
     taken = min(cpu_s(lambda: difference(after, before)) for _ in range(5))

@@ -15,7 +15,9 @@ from nebula.graph.flows.change import (
     apply_edit,
     changed,
     difference,
+    is_edited,
 )
+from nebula.graph.flows.topology import without_nodes
 from nebula.graph.formats.xml_text import refuse_surrogates
 from nebula.graph.ids import now
 from nebula.graph.store import GraphStore
@@ -128,7 +130,7 @@ class Commit:
 
     def _remove_nodes(self) -> None:
         for node in self._change.take_back:
-            if self._store.read(node.id).texts != node.texts:
+            if is_edited(self._store.read(node.id), node):
                 raise ChangedSince("node {node_id} was edited meanwhile; it stays as it is", node_id=node.id)
         for node_id in (*self._change.remove, *(node.id for node in self._change.take_back)):
             paths = self._store.paths_of(node_id)
@@ -151,11 +153,19 @@ class Commit:
                 self._inverse_flows.append(difference(after, before))
 
     def _create_flows(self) -> None:
-        for flow in self._change.create_flows:
-            self._refuse_taken(flow.name)
-            loaded = self._store.flows.draft(flow, self._store.step, [made.path for made in self._made_flows])
+        new = {node.id for node in self._change.create}
+        for made in self._change.create_flows:
+            self._refuse_taken(made.name)
+            flow = without_nodes(made, self._gone(made.nodes, new))
+            loaded = self._store.flows.draft(flow, self._store.step, [each.path for each in self._made_flows])
             self._operations.append(self._store.flows.replacement(loaded, flow))
             self._made_flows.append(loaded)
+
+    def _gone(self, node_ids: list[str], new: set[str]) -> list[str]:
+        """Return those that are no nodes by now: a flow that comes back does so without them."""
+        index = self._store.node_index
+        known = new.union(index.find_all(node_ids))
+        return [node for node in node_ids if node not in known and not index.locate(node)]
 
     def _remove_flows(self) -> None:
         for flow in self._change.remove_flows:

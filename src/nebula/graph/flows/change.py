@@ -43,6 +43,8 @@ class FlowChange:
     """Nodes taken out that have no connections left: ChangedSince where somebody has connected one."""
     connect: tuple[Connection, ...] = ()
     disconnect: tuple[Connection, ...] = ()
+    release: tuple[Connection, ...] = ()
+    """Connections taken away under just this name: ChangedSince where somebody has named one otherwise."""
     name: str | None = None
     description: str | None = None
     old_name: str | None = None
@@ -50,12 +52,14 @@ class FlowChange:
     old_description: str | None = None
     opens: tuple[tuple[str, str], ...] = ()
     """Nodes and the flows that they open; nothing where one opens none any more."""
+    opened: tuple[tuple[str, str], ...] = ()
+    """What some of these opened before: ChangedSince where one opens another flow by now."""
     archived: bool | None = None
     like: Flow | None = None
     """Numbering and order to follow, if in the end the flow holds just what this one holds."""
 
     def only_adds(self) -> bool:
-        return not (self.drop or self.leave or self.disconnect or self.opens or self.like)
+        return not (self.drop or self.leave or self.disconnect or self.release or self.opens or self.like)
 
 
 @value
@@ -71,6 +75,15 @@ class GraphChange:
     create_flows: tuple[Flow, ...] = ()
     remove_flows: tuple[Flow, ...] = ()
     """Flows to delete that are just like this; ChangedSince for any other."""
+
+
+_BUILT = frozenset({"summary", "tags", "updated", "last_built"})
+
+
+def is_edited(node: Node, made: Node) -> bool:
+    """Return whether somebody has edited a node since it was made; that its summary was built is no edit."""
+    passed_over = _BUILT if node.last_built != made.last_built else {"updated"}
+    return any(getattr(node, name) != getattr(made, name) for name in Node.__match_args__ if name not in passed_over)
 
 
 def apply_edit(node: Node, edit: NodeEdit) -> Node:
@@ -115,7 +128,8 @@ def changed(flow: Flow, change: FlowChange, topology: Topology | None = None) ->
     for held, expected in ((flow.name, change.old_name), (flow.description, change.old_description)):
         if expected is not None and held != expected:
             raise ChangedSince("flow {flow} was changed meanwhile; it stays as it is", flow=repr(flow.name))
-    after = without_connections(flow, change.disconnect)
+    _refuse_other_words(flow, change)
+    after = without_connections(flow, (*change.disconnect, *change.release))
     _refuse_connected(after, change.leave)
     after = without_nodes(after, (*change.drop, *change.leave))
     entries, edges = extend(flow.name, topology or Topology(after), change.add, change.connect)
@@ -131,6 +145,15 @@ def changed(flow: Flow, change: FlowChange, topology: Topology | None = None) ->
     if like and _content(after) == _content(like):
         after = replace(after, entries=like.entries, edges=like.edges)
     return after
+
+
+def _refuse_other_words(flow: Flow, change: FlowChange) -> None:
+    """Refuse to replace a branch name, or which flow a node opens, where somebody has given another."""
+    names = {(c.source, c.target): c.branch for c in flow.connections} if change.release else {}
+    opened = {entry.id: entry.flow for entry in flow.entries} if change.opened else {}
+    is_named = any(names.get((c.source, c.target), c.branch) != c.branch for c in change.release)
+    if is_named or any(opened.get(node, before) != before for node, before in change.opened):
+        raise ChangedSince("flow {flow} was changed meanwhile; it stays as it is", flow=repr(flow.name))
 
 
 def _refuse_connected(flow: Flow, leaving: Iterable[str]) -> None:
@@ -156,18 +179,20 @@ def difference(old: Flow, new: Flow) -> FlowChange:
     """Return the change that makes the old flow say what the new one says."""
     nodes_before, had = _apart_from(new, old)
     nodes_after, wanted = _apart_from(old, new)
+    opens = _opened(old, new)
     is_renamed, is_described = new.name != old.name, new.description != old.description
     return FlowChange(
         old.id,
         add=_without(nodes_after, nodes_before),
         leave=_without(nodes_before, nodes_after),
         connect=_without(wanted, had),
-        disconnect=_without(had, wanted),
+        release=_without(had, wanted),
         name=new.name if is_renamed else None,
         description=new.description if is_described else None,
         old_name=old.name if is_renamed else None,
         old_description=old.description if is_described else None,
-        opens=_opened(old, new),
+        opens=opens,
+        opened=_opened_before(old, opens),
         archived=new.archived if new.archived != old.archived else None,
         like=new,
     )
@@ -179,6 +204,11 @@ def _opened(old: Flow, new: Flow) -> tuple[tuple[str, str], ...]:
         return tuple((entry.id, entry.flow) for entry in new.entries[count:] if entry.flow)
     before = {entry.id: entry.flow for entry in old.entries}
     return tuple((entry.id, entry.flow) for entry in new.entries if entry.flow != before.get(entry.id, ""))
+
+
+def _opened_before(old: Flow, opens: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    changing = {node for node, _ in opens}
+    return tuple((entry.id, entry.flow) for entry in old.entries if entry.id in changing) if changing else ()
 
 
 def _apart_from(other: Flow, flow: Flow) -> tuple[list[str], list[Connection]]:

@@ -41,9 +41,10 @@ def _flow_change(*row: Any) -> FlowChange:
     given = dict(zip(FlowChange.__match_args__, row, strict=True))
     for name in ("add", "drop", "leave"):
         given[name] = tuple(given[name])
-    for name in ("connect", "disconnect"):
+    for name in ("connect", "disconnect", "release"):
         given[name] = tuple(Connection(*each) for each in given[name])
-    given["opens"] = tuple((node, opened) for node, opened in given["opens"])
+    for name in ("opens", "opened"):
+        given[name] = tuple((node, flow) for node, flow in given[name])
     given["like"] = _flow(*given["like"]) if given["like"] else None
     return FlowChange(**given)
 

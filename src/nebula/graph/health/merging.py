@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from nebula.files.reading import UnreadableFile, read_below
 from nebula.graph.errors import ChangedSince
@@ -33,6 +33,9 @@ _OURS, _THEIRS = b" ours\n", b" theirs\n"
 _LOOK_AT: Final = 200
 """Node files, of those that came last, in which two versions are looked for."""
 _LIMIT: Final = 64 << 20
+_WORDS: Final = ("name", "description", "archived")
+K = TypeVar("K")
+V = TypeVar("V")
 
 
 def merge_versions(path: str, base: bytes, ours: bytes, theirs: bytes) -> tuple[bytes, bool]:
@@ -123,12 +126,25 @@ def _without_what_went(merged: Flow, base: Flow, ours: Flow, theirs: Flow) -> Fl
     cut = {(each.source, each.target) for each in base.connections} - (kept[0] & kept[1])
     loose = [each for each in merged.connections if (each.source, each.target) in cut]
     merged = without_nodes(without_connections(merged, loose), [node for node in merged.nodes if node in gone])
-    words = {
-        name: getattr(theirs, name)
-        for name in ("name", "description")
-        if getattr(ours, name) == getattr(base, name) != getattr(theirs, name)
-    }
-    return replace(merged, **words)
+    return _with_their_words(merged, base, ours, theirs)
+
+
+def _with_their_words(merged: Flow, base: Flow, ours: Flow, theirs: Flow) -> Flow:
+    """Return the flow with what they alone named otherwise: itself, its branches, and the flows that its nodes open."""
+    before, here, there = ({name: getattr(flow, name) for name in _WORDS} for flow in (base, ours, theirs))
+    words = _changed_there(before, here, there)
+    opened = _changed_there(*({entry.id: entry.flow for entry in flow.entries} for flow in (base, ours, theirs)))
+    entries = tuple(replace(entry, flow=opened.get(entry.id, entry.flow)) for entry in merged.entries)
+    names = _changed_there(
+        *({(c.source, c.target): c.branch for c in flow.connections} for flow in (base, ours, theirs))
+    )
+    pairs = zip(merged.edges, merged.connections, strict=True)
+    edges = tuple(replace(edge, branch=names.get((c.source, c.target), edge.branch)) for edge, c in pairs)
+    return replace(merged, **words, entries=entries, edges=edges)
+
+
+def _changed_there(base: dict[K, V], ours: dict[K, V], theirs: dict[K, V]) -> dict[K, V]:
+    return {key: now for key, now in theirs.items() if key in ours and key in base and ours[key] == base[key] != now}
 
 
 def _keep_both(ours: bytes, theirs: bytes) -> bytes:
