@@ -17,6 +17,7 @@ from nebula.graph.derived import node_cache as node_cache_module
 from nebula.graph.derived import search as search_module
 from nebula.graph.derived.node_cache import NodeCache
 from nebula.graph.derived.search_terms import index_text, match_expression, phrases
+from nebula.graph.errors import NotFound
 from nebula.graph.graph import Graph
 
 
@@ -265,6 +266,17 @@ def test_a_question_that_makes_no_sense_is_an_error_and_costs_nothing(graph: Gra
         cache.ask("SELECT nonsense FROM files")
     assert cache._database.is_kept
     assert not cache._database.was_discarded
+
+
+def test_half_a_surrogate_pair_is_nowhere(graph: Graph) -> None:
+    """A shell hands on bytes that are no UTF-8 like this."""
+    graph.create_node("p", "r")
+    for half in ("\ud800", "\udcff\udcfe"):
+        assert graph.search_nodes(text=half) == graph.search_nodes(tags=[half]) == []
+        assert graph.get_nodes([half]) == {} and graph.find_files([half]) == []
+        for ask in (graph.resolve_id, graph.get_node, graph.delete_node):
+            with pytest.raises(NotFound):
+                ask(half)
 
 
 def test_signs_are_found_where_they_are_said_and_nowhere_else(graph: Graph) -> None:

@@ -52,7 +52,11 @@ class DisposableDatabase:
                 with self._opening:
                     if self._reader is None:
                         self._reader = self._open()
-                return self._reader.connection.execute(query, values).fetchall()
+                connection = self._reader.connection
+                try:
+                    return connection.execute(query, values).fetchall()
+                except UnicodeEncodeError:
+                    return connection.execute(query, tuple(map(_whole, values))).fetchall()
 
         return self.guard(rows)
 
@@ -121,6 +125,11 @@ def _open_database(path: str | None) -> NodeDatabase:
     from nebula.graph.derived.database import NodeDatabase
 
     return NodeDatabase(path)
+
+
+def _whole(value: object) -> object:
+    """Return text without halves of surrogate pairs, which stand in no file: what somebody looked for is not there."""
+    return value.encode("utf-8", "surrogatepass").decode("utf-8", "replace") if isinstance(value, str) else value
 
 
 def _code_of(error: Exception) -> int:

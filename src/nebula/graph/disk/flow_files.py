@@ -180,7 +180,7 @@ class FlowFiles:
 
     def with_node(self, node_id: str) -> list[Loaded]:
         """The flows a node is in, in order of number. Files are searched for the id before they are read."""
-        wanted = re.compile(re.escape(node_id.encode("utf-8")))
+        wanted = re.compile(re.escape(node_id.encode("utf-8", "replace")))
         found = []
         for path in self.paths():
             known = self._loaded.get(path)
