@@ -81,9 +81,9 @@ def project_of(*lines: str) -> MarkedProject:
     return project
 
 
-def turn(project: MarkedProject, **files: list[str] | None) -> Author:
-    """Let a turn leave files (`a` is a.py) with these lines; None removes one."""
-    author = project.new_turn()
+def turn(project: MarkedProject, by: Author | None = None, **files: list[str] | None) -> Author:
+    """Let a new turn, or one that is not over yet, leave files (`a` is a.py) with these lines; None removes one."""
+    author = by or project.new_turn()
     before = project.snapshot()
     write(project, **files)
     project.record(before, author.of)
@@ -201,6 +201,22 @@ def test_a_file_renamed_by_a_turn_keeps_its_authors() -> None:
     one = turn(project, a=["first line", "second line", "third line"])
     turn(project, a=None, z=["first line", "second line", "third line"])
     assert authors(project, "z.py") == [BEFORE, BEFORE, one]
+
+
+def test_what_another_turn_wrote_meanwhile_stays_its_own_where_a_turn_moves_it() -> None:
+    project = project_of("first line")
+    one = turn(project, a=["first line", "by the first turn"], b=["of another file"])
+    two = turn(project, a=["first line", "by the first turn", "by the second turn"])
+    turn(project, one, a=["first line", "by the first turn"], b=["of another file", "by the second turn"])
+    assert authors(project, "b.py") == [one, two]
+
+
+def test_what_another_turn_wrote_meanwhile_stays_its_own_where_a_turn_renames_the_file() -> None:
+    project = project_of("first line")
+    one = turn(project, a=["first line", "by the first turn"])
+    two = turn(project, a=["first line", "by the first turn", "}"])
+    turn(project, one, a=None, z=["first line", "by the first turn", "}"])
+    assert authors(project, "z.py") == [BEFORE, one, two]
 
 
 def test_a_file_that_no_turn_changed_is_older() -> None:

@@ -166,11 +166,12 @@ class Fold:
     def _carried_whole(self, path: str, course: Course, change: RecordedChange, content: bytes) -> FileAuthors | None:
         """Return the state of a file that the turn only gave another path, as short as its lines may be."""
         others = self._others_of_turn(path, change)
-        ends = {other: (own[0].before, own[-1].after) for other, own in others.items()}
+        last = {other: list(_stretches(own))[-1] for other, own in others.items()}
+        ends = {other: (first.before, end.after) for other, (first, end) in last.items()}
         old = find_renames({**ends, path: (None, change.after)}).get(path)
         if old is None:
             return None
-        first = others[old][0]
+        first = last[old][0]
         past = self._fold(old, first.seq)
         found = self._state_found(old, past, first)
         if found is None:
@@ -190,10 +191,11 @@ class Fold:
 
     def _lost_in_turn(self, path: str, change: RecordedChange) -> Iterator[Lost[Author]]:
         """Yield the lines that the turn of a change took out of other files."""
-        for other, own in self._others_of_turn(path, change).items():
-            after = file_of(own[-1].after)
+        others = self._others_of_turn(path, change)
+        for other, first, last in ((other, *ends) for other, own in others.items() for ends in _stretches(own)):
+            after = file_of(last.after)
             left = self._history.content(after) if after is not None else b""
-            found = self._state_found(other, self._fold(other, own[0].seq), own[0])
+            found = self._state_found(other, self._fold(other, first.seq), first)
             if found is not None and left is not None:
                 yield from inherit(self._content(found), found.owners(), left).lost
 
@@ -283,3 +285,12 @@ class Fold:
             if following is None:
                 return left
         return None
+
+
+def _stretches(changes: Sequence[RecordedChange]) -> Iterator[tuple[RecordedChange, RecordedChange]]:
+    """Yield the first and the last of those changes that follow one another with nobody else's between them."""
+    first = 0
+    for place in range(1, len(changes) + 1):
+        if place == len(changes) or changes[place].before != changes[place - 1].after:
+            yield changes[first], changes[place - 1]
+            first = place
