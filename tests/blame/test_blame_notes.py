@@ -12,6 +12,8 @@ from conftest import Bench
 from in_process import run_here
 
 pytestmark = pytest.mark.slow
+NAME = 'a "b".py'
+"""Quoted for its blank, and else as it is: git-ai's readers take the quotes away and undo no escapes."""
 
 
 def note(bench: Bench) -> str:
@@ -24,17 +26,17 @@ def note(bench: Bench) -> str:
 def test_a_commit_gets_a_note_of_the_turns_lines_in_it(bench: Bench) -> None:
     repository(bench)
     assert run_here(bench, "evercontext", "hook", "install", "--notes").code == 0
-    bench.write("a b.py", "first line\n")
-    git(bench.project, "add", "a b.py")
+    bench.write(NAME, "first line\n")
+    git(bench.project, "add", NAME)
     git(bench.project, "commit", "-qm", "by hand")
     assert note(bench) == "", "no turn wrote anything in it"
-    node = turn(bench, "one", *edit("a b.py", "first line", "by one", "also by one"), write("c.py", "of c"))
-    bench.write("a b.py", "first line\nby one\nby hand\nalso by one\n")
+    node = turn(bench, "one", *edit(NAME, "first line", "by one", "also by one"), write("c.py", "of c"))
+    bench.write(NAME, "first line\nby one\nby hand\nalso by one\n")
     git(bench.project, "commit", "-qam", "of the turn")
     blocks, _, metadata = note(bench).partition("---\n")
     told = json.loads(metadata)
     (session,) = told["prompts"]
-    assert blocks == f'"a b.py"\n  {session} 2,4\n', "only what the commit contains"
+    assert blocks == f'"{NAME}"\n  {session} 2,4\n', "only what the commit contains"
     assert told["schema_version"] == "authorship/3.0.0"
     assert told["base_commit_sha"] == git(bench.project, "rev-parse", "HEAD")
     counts = {"total_additions", "total_deletions", "accepted_lines", "overriden_lines"}

@@ -68,8 +68,15 @@ def test_a_note_and_a_record_hold_for_a_name_that_git_writes_otherwise(committed
     write_record(committed, files=files)
     assert kinds(committed, name) == ["before", "before", "other", "other"]
     write_record(committed, files=[])
-    add_note(committed, write_note(path=json.dumps(name, ensure_ascii=False)))
+    add_note(committed, write_note(path=f'"{name}"'))
     assert kinds(committed, name) == ["before", "before", "other", "other"]
+
+
+def test_what_an_agent_calls_itself_is_one_line(committed: Bench) -> None:
+    named = {"abc": {"agent_id": {"tool": "other\nagent", "id": "1", "model": "big\nmodel"}}}
+    add_note(committed, write_note(prompts=named))
+    _, theirs = blame(committed, "a b.py")
+    assert (theirs["tool"], theirs["model"]) == ("other", "big")
 
 
 def test_lines_that_came_from_two_files_of_one_commit_are_told_apart(bench: Bench) -> None:

@@ -47,7 +47,7 @@ def write_note(commit: str, files: Mapping[str, TurnLines], models: Mapping[str,
     blocks: list[str] = []
     counts: dict[str, int] = {}
     for path, turns in files.items():
-        blocks.append(json.dumps(path, ensure_ascii=False) if _BLANK.search(path) else path)
+        blocks.append(f'"{path}"' if _BLANK.search(path) else path)  # as it is: git-ai's readers undo no escapes
         for node_id, lines in turns.items():
             blocks.append(f"  {_session(node_id)} {_write_ranges(lines)}")
             counts[node_id] = counts.get(node_id, 0) + len(lines)
@@ -84,9 +84,11 @@ def _write_ranges(lines: Iterable[int]) -> str:
 
 
 def _changed(root: str, commit: str) -> list[str]:
-    """Return the paths that a commit changed, from the top of the repository; of a merge none."""
+    """Return the paths that a commit changed, from the top of the repository, as far as a note can name them; of a
+    merge none."""
     told = safe_git(root, "diff-tree", "-r", "-z", "--root", "--no-commit-id", "--name-only", "--diff-filter=d", commit)
-    return [os.fsdecode(path) for path in told.stdout.split(b"\0") if path]
+    paths = (os.fsdecode(path) for path in told.stdout.split(b"\0") if path)
+    return [path for path in paths if "\n" not in path]
 
 
 def _turn_lines(blame: ProjectBlame, root: str, commit: str, path: str) -> dict[str, list[int]]:

@@ -6,7 +6,6 @@ says that it came from. What makes no sense is passed over: both come with the r
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -131,7 +130,7 @@ def read_note(note: str) -> list[tuple[str, _Ranges, OtherAgent]]:
     path = ""
     for line in blocks.split("\n"):
         if not line.startswith("  "):
-            path = _unquote(line)
+            path = line[1:-1] if line.startswith('"') and line.endswith('"') else line
             continue
         session, _, ranges = line.strip().partition(" ")
         agent = agents.get(session.partition("::")[0])
@@ -174,15 +173,6 @@ def _read_agents(metadata: str) -> dict[str, OtherAgent]:
     return found
 
 
-def _unquote(path: str) -> str:
-    if not path.startswith('"'):
-        return path
-    try:
-        return str(json.loads(path))
-    except ValueError:
-        return ""
-
-
 def _table(found: Any) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
@@ -192,4 +182,4 @@ def _tables(found: Any) -> list[dict[str, Any]]:
 
 
 def _name(found: Any) -> str:
-    return found[:_MOST_OF_NAME] if isinstance(found, str) else ""
+    return found.partition("\n")[0][:_MOST_OF_NAME] if isinstance(found, str) else ""
