@@ -57,6 +57,7 @@ NOTHING = {"input_tokens": 0, "output_tokens": 0, "cached_input_tokens": 0}
             {"input_tokens": 9, "output_tokens": 2, "cached_input_tokens": 4, "cache_write_tokens": 3},
         ),
         (CheckRun("ruff", True, "fine"), {"name": "ruff", "passed": True, "summary": "fine"}),
+        (CheckRun("ruff", False, "1", 2), {"name": "ruff", "passed": False, "summary": "1", "exit_code": 2}),
         (
             StepOutcome("1", "failed", "Look", WHY, 1.5, 2),
             {"id": "1", "state": "failed", "title": "Look", "remark": "It took 3 s.", "duration_s": 1.5, "attempts": 2},

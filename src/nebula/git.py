@@ -278,11 +278,12 @@ def git_setting(root: str, key: str) -> str | None:
 
 
 def git_user(root: str) -> tuple[str, str]:
-    """Return the name and address of whoever commits here, as the user's own git says; empty where it does not.
-    Raises GitFailed."""
+    """Return the name and address of whoever commits here, as the user's git would take them: from the environment,
+    else from its settings; empty where neither says. Raises GitFailed."""
     told = _read_settings(root, "--get-regexp", r"^user\.(name|email)$").stdout.decode(errors="replace")
     said = dict(line.partition("\n")[::2] for line in told.split("\0"))  # of several the last holds
-    return said.get("user.name", ""), said.get("user.email", "")
+    name, address = (os.environ.get(f"GIT_AUTHOR_{each}", "") for each in ("NAME", "EMAIL"))
+    return name or said.get("user.name", ""), address or said.get("user.email", "")
 
 
 def _read_settings(root: str, *how: str) -> ProgramResult:

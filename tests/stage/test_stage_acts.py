@@ -304,7 +304,7 @@ CHANGES = (Diff("src/a.py", "", 3, 1), Diff("b\n.md", "", 1200, 0))
         (
             final(files_changed=CHANGES[:1], checks=(CheckRun("pytest -q", False), CheckRun("ruff", True))),
             "en",
-            "1 file changed: src/a.py +3 −1 · unverified: pytest -q failed · 0.0 s",
+            "1 file changed: src/a.py +3 −1 · unverified · 0.0 s",
         ),
         (final(checks=(CheckRun("pytest -q", True),)), "en", "0.0 s"),
         (

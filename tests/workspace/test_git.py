@@ -423,6 +423,8 @@ def test_who_commits_here(repository: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert git_user(str(repository)) == ("Ann", "ann@example.org")
     add_to_config(repository, '[User]\n\tNAME = "Ann\\nof here"\n')
     assert git_user(str(repository)) == ("Ann\nof here", "ann@example.org"), "the repository's own is nearer"
+    monkeypatch.setenv("GIT_AUTHOR_EMAIL", "ann@work.example")
+    assert git_user(str(repository)) == ("Ann\nof here", "ann@work.example"), "what the environment says goes first"
 
 
 @pytest.mark.slow

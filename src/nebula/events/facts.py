@@ -53,6 +53,11 @@ class CheckRun(Facts):
     name: str
     passed: bool
     summary: str = ""
+    exit_code: int | None = None
+    """None where a limit stopped it."""
+
+    def to_json(self) -> dict[str, Any]:
+        return without_none(Facts.to_json(self))
 
 
 @value

@@ -9,7 +9,7 @@ from nebula.language import translate_to
 from nebula.stage.visible import one_line
 
 if TYPE_CHECKING:
-    from nebula.events import CommandRun, Diff, Final
+    from nebula.events import CheckRun, CommandRun, Diff, Final
 
 _FILES_NAMED = 5
 
@@ -34,11 +34,11 @@ def closing_line(final: Final, lang: str = "en") -> str:
 
 
 def list_failures(final: Final, lang: str = "en") -> tuple[str, ...]:
-    """Return a line for each command and check that failed; checks of changed files stand in the closing line."""
+    """Return a line for each command and check that failed."""
     failed = {each.command: _say_how_it_ended(each, lang) for each in final.commands or () if each.failed}
-    for check in final.checks if not final.files_changed else ():
+    for check in final.checks:
         if not check.passed:
-            failed.setdefault(check.name, translate_to(lang, "failed"))
+            failed.setdefault(check.name, _say_how_it_failed(check, lang))
     return tuple(f"✗ {one_line(command)} · {ended}" for command, ended in failed.items())
 
 
@@ -46,6 +46,12 @@ def _say_how_it_ended(command: CommandRun, lang: str) -> str:
     if command.stopped is not None:
         return translate_to(lang, "stopped ({limit})", limit=one_line(command.stopped))
     return translate_to(lang, "exit {code}", code=command.exit_code)
+
+
+def _say_how_it_failed(check: CheckRun, lang: str) -> str:
+    if check.exit_code is None:
+        return translate_to(lang, "failed")
+    return translate_to(lang, "exit {code}", code=check.exit_code)
 
 
 def _name_files(changes: Sequence[Diff], lang: str) -> str:
@@ -65,11 +71,10 @@ def _count_failed(count: int, lang: str) -> str:
 
 
 def _say_whether_checked(final: Final, lang: str) -> str:
-    failed = [check for check in final.checks if not check.passed]
-    names = translate_to(lang, ", ").join(one_line(check.name) for check in failed or final.checks)
-    if failed:
-        return translate_to(lang, "unverified: {names} failed", names=names)
-    return translate_to(lang, "verified by {names}", names=names) if final.checks else translate_to(lang, "unverified")
+    if not final.checks or not all(check.passed for check in final.checks):
+        return translate_to(lang, "unverified")
+    names = translate_to(lang, ", ").join(one_line(check.name) for check in final.checks)
+    return translate_to(lang, "verified by {names}", names=names)
 
 
 def _format_seconds(duration_s: float, lang: str) -> str:

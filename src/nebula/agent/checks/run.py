@@ -52,7 +52,7 @@ async def run_checks(
         if not result.passed and (await run_check(name, checks, layers)).passed:
             result, flaky = CheckResult(name, 0, result.output), True
         seconds = round(time.monotonic() - started, 3)
-        emit(Checked(CheckRun(name, result.passed, last_line(result)), number, flaky, seconds))
+        emit(Checked(CheckRun(name, result.passed, last_line(result), result.code), number, flaky, seconds))
         if not result.passed:
             failing.append(result)
     return failing

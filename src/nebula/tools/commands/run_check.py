@@ -44,7 +44,7 @@ class RunCheck:
             raise ToolFailure(f"There is no check '{name}'. The configured ones: {', '.join(self._checks.commands)}.")
         call.emit(Output(call.use.id, program=program_of(name)))
         result = await run_check_asking(name, self._checks, self._layers, self._approvals, call)
-        check = CheckRun(name, result.passed, last_line(result))
+        check = CheckRun(name, result.passed, last_line(result), result.code)
         report: dict[str, Any] = {"passed": result.passed, "exit_code": result.code, "output": result.output}
         if result.read_empty:
             report["remark"] = describe_for_model(result.read_empty)
