@@ -81,3 +81,18 @@ def test_only_settings_for_this_kind_of_project_are_read_and_only_such_as_are_te
     assert (path, text) == (str(home / ".cargo/config.toml"), PLACE)
     (home / ".cargo/config.toml").write_text(PLACE + "#" * 100_000)
     assert not list(cleaned_tool_settings(str(project), str(home)))
+
+
+def test_every_script_that_gradle_runs_at_its_start_is_handed_on(tmp_path: Path) -> None:
+    home, project = tmp_path / "home", tmp_path / "project"
+    scripts = home / ".gradle/init.d"
+    scripts.mkdir(parents=True)
+    project.mkdir()
+    mirror = "allprojects { repositories { maven { url 'https://mirror.example' } } }\n"
+    for name in ("own.gradle", "more.gradle.kts", "notes.txt"):
+        (scripts / name).write_text(mirror)
+    (scripts / "publish.gradle").write_text("def token = 'canary'\n")
+    assert not list(cleaned_tool_settings(str(project), str(home)))
+    (project / "build.gradle").touch()
+    shown = dict(cleaned_tool_settings(str(project), str(home)))
+    assert shown == {str(scripts / name): mirror for name in ("more.gradle.kts", "own.gradle")}

@@ -22,6 +22,8 @@ _FILES = (
         for name in GRADLE
     ),
 )
+_SCRIPTS_OF_GRADLE = ".gradle/init.d"
+_MOST_SCRIPTS = 32
 _MOST_BYTES = 1 << 16
 _CREDENTIALS_IN_ADDRESS = re.compile(r"(?<!\w)(\w++://)[^/@\s\"'<>]++@")
 _NAMES_SECRET = re.compile(r"pass|pwd|token|secret|credential|auth|user|login|key", re.IGNORECASE)
@@ -38,7 +40,8 @@ def cleaned_tool_settings(root: str, home: str) -> Iterator[tuple[str, str]]:
     wanted = dict.fromkeys(
         name for manifest, names in _FILES if os.path.isfile(os.path.join(root, manifest)) for name in names
     )
-    for name in wanted:
+    scripts = _scripts_of_gradle(home) if ".gradle/init.gradle" in wanted else []
+    for name in (*wanted, *scripts):
         path = os.path.join(home, name)
         try:
             with open(path, encoding="utf-8") as file:
@@ -47,6 +50,16 @@ def cleaned_tool_settings(root: str, home: str) -> Iterator[tuple[str, str]]:
             continue
         if len(text) <= _MOST_BYTES and (cleaned := clean(name, text)):
             yield path, cleaned
+
+
+def _scripts_of_gradle(home: str) -> list[str]:
+    """Return the names in the `home` of what Gradle runs beside its one script."""
+    try:
+        names = os.listdir(os.path.join(home, _SCRIPTS_OF_GRADLE))
+    except OSError:
+        return []
+    scripts = sorted(name for name in names if name.endswith((".gradle", ".gradle.kts")))
+    return [f"{_SCRIPTS_OF_GRADLE}/{name}" for name in scripts[:_MOST_SCRIPTS]]
 
 
 def clean(name: str, text: str) -> str:
