@@ -11,7 +11,7 @@ import pytest
 
 from conftest import Bench
 from in_process import run_here
-from scripted_model import ScriptedModel, Turn
+from scripted_model import Fault, ScriptedModel, Turn
 from slow_git import slow_git
 from terminal_driver import CTRL_D, Terminal
 
@@ -104,6 +104,18 @@ def test_one_task_says_that_it_waits_for_a_hook_at_its_end(bench: Bench) -> None
         screen.wait("finishing · ")
         assert "Done." in screen.text
         assert screen.ended() == 0 and "finishing" not in screen.text
+
+
+def test_the_line_is_there_again_after_a_remark(bench: Bench) -> None:
+    config = bench.home / ".nebula/config.json"
+    config.parent.mkdir(exist_ok=True)
+    config.write_text(json.dumps({"mcp_servers": {"lost": {"command": "no-such-program"}}}))
+    server, argv = ScriptedModel([Turn("Done.", fault=Fault.slow(2))]), ("-p", "x", "--output-format", "json")
+    with server, at_terminal(bench, *argv, **server.env()) as screen:
+        screen.wait("The MCP server lost cannot be used")
+        screen.wait("working · ")
+        screen.wait('"final"')
+        assert screen.ended() == 0 and "working" not in screen.text
 
 
 def test_no_word_of_it_reaches_a_pipe(bench: Bench, slow_server: SlowServer) -> None:

@@ -28,13 +28,17 @@ class Busy:
         self.doing = doing
         """May become another one meanwhile; it is translated as it is drawn."""
         self._began = time.monotonic()
+        self._out = sys.stderr
+        self.begin()
+
+    def begin(self) -> None:
+        """Show the line once nothing was said for long enough; so again after an end, and the clock runs on."""
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._draw, name="busy", daemon=True)
-        self._out = sys.stderr
         self._thread.start()
 
     def end(self) -> None:
-        """Take the line away for good."""
+        """Take the line away."""
         self._over.set()
         self._thread.join()
 
@@ -61,6 +65,7 @@ class Busy:
 
 
 WORKING = Sentence("working")
+_lines: list[Busy] = []
 
 
 @contextmanager
@@ -72,8 +77,15 @@ def busy(doing: Sentence | str = WORKING) -> Iterator[Busy | None]:
     printing.make_room()
     line = Busy(doing)
     printing.in_the_way.append(line.end)
+    _lines.append(line)
     try:
         yield line
     finally:
         printing.in_the_way.pop()
-        line.end()
+        _lines.pop().end()
+
+
+def come_back() -> None:
+    """Show the line again that something printed has taken away: the work goes on."""
+    if _lines:
+        _lines[-1].begin()

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from nebula.cli.busy import come_back
 from nebula.cli.printing import make_room, print_json, print_remark
 from nebula.events import Approval, Final, Notice, Stamped, Step, Task, ToolResult
 from nebula.language import Sentence, explain
@@ -70,6 +71,8 @@ class JsonFace:
         if str(said) not in self._remarks:
             self._remarks.add(str(said))
             print_remark(f"{self._program}: {explain(said)}")
+            if not self._every:
+                come_back()
 
     @cached_property
     def _findings(self) -> Findings:
