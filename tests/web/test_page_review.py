@@ -8,7 +8,7 @@ import pytest
 from playwright.async_api import expect
 
 from conversation_rig import serving, talk
-from page_rig import WIDE, agree, answered, browsing, make, send
+from page_rig import WIDE, agree, answered, browsing, make, row, send
 from scripted_model import Call, ScriptedModel, Turn
 
 pytestmark = pytest.mark.slow
@@ -48,6 +48,27 @@ async def test_a_change_is_reviewed_by_keys_and_the_decision_stays_in_the_turn(b
             await expect(decided.locator(".diff")).to_be_hidden()
             await decided.locator("summary").click()
             await expect(decided.locator(".removed")).to_have_text(["RATE = 5\n", "last = 0\n"])
+
+
+async def test_an_answer_that_was_begun_waits_for_who_looks_something_up(bench):
+    """Ticks and words that were not sent yet: whoever comes back from another turn finds them as they were."""
+    bench.write("src/limits.py", OLD)
+    with ScriptedModel([*EDIT, Turn("One is in.")]) as model, serving(bench, "nebula", **model.env()) as server:
+        async with talk(server) as client, browsing(server, viewport=WIDE) as page:
+            await make(client, "what the rate is")
+            await send(page, "Raise it")
+            question = page.locator(".question")
+            await question.get_by_label("Change 2 of 2").first.uncheck()
+            await question.get_by_label("Tell it what to change").fill("keep the last")
+            await (await row(page, "what the rate is")).click()
+            await expect(question).to_have_count(0)
+            await page.locator("#stage button").click()
+            await expect(question.get_by_label("Tell it what to change")).to_have_value("keep the last")
+            await expect(question.get_by_label("Change 2 of 2").first).not_to_be_checked()
+            await expect(question.locator(".agree span")).to_have_text("Apply 1 of 2 changes")
+            await agree(page)
+            await answered(page, "One is in.")
+            assert bench.read("src/limits.py") == OLD.replace("RATE = 5", "RATE = 10")
 
 
 async def test_an_answer_that_was_not_heard_yet_is_seen_to_be_awaited_and_given_once(bench):

@@ -17,6 +17,14 @@ import { pathOf } from "../lib/path.js";
 
 const MOST_KEYS = 9;
 
+/** @typedef {{ off: Set<string>, reason: string }} Draft What is not ticked, and the words that were not sent yet. */
+// An answer that was begun stays until it is given, wherever the reader goes meanwhile.
+/** @type {Map<string, Draft>} */
+const drafts = new Map();
+
+/** @param {string} id @returns {Draft} */
+const draftOf = (id) => drafts.get(id) ?? { off: new Set(), reason: "" };
+
 /** @param {Cue} ask @param {string} traceId @param {Say} say @param {Answering} turns */
 export function question(ask, traceId, say, turns) {
   const id = ask.approval_id ?? "";
@@ -25,23 +33,27 @@ export function question(ask, traceId, say, turns) {
     answer(event, turns.approve(id, reason || "no"));
   };
   const count = ask.changes ? ask.changes.length : hunksOf(ask.diff ?? "").length;
-  const recount = (/** @type {Event} */ event) => {
+  const draft = draftOf(id);
+  const keep = (/** @type {Event} */ event) => {
     const asked = /** @type {HTMLElement} */ (event.currentTarget);
+    const reason = /** @type {HTMLInputElement | null} */ (asked.querySelector(".refuse input"));
+    const off = boxesIn(asked).filter((box) => !box.checked);
+    drafts.set(id, { off: new Set(off.map((box) => box.value)), reason: reason?.value ?? "" });
     const label = asked.querySelector(".agree span");
-    if (label) label.textContent = agreement(ask, chosenIn(asked).length, count, say);
+    if (label) label.textContent = agreement(ask, count - off.length, count, say);
   };
   return guard(
     [ask, say],
-    () => html`<div class="question" role="group" aria-labelledby="question" @change=${recount}>
+    () => html`<div class="question" role="group" aria-labelledby="question" @input=${keep}>
     <div class="head"><h2 tabindex="-1" id="question">${heading(ask, say)}</h2>${iconButton("square", say("stop"), () => turns.stop(traceId), { kind: "stop" })}</div>
-    <div class="subject">${subject(ask, say)}</div>
+    <div class="subject">${subject(ask, draft, say)}</div>
     <div class="answers">
       <span class="split">
-        <button type="button" class="primary agree" aria-keyshortcuts="y" @click=${(/** @type {Event} */ event) => agree(event, ask, turns)}><span .textContent=${agreement(ask, count, count, say)}></span><kbd aria-hidden="true">y</kbd></button>
+        <button type="button" class="primary agree" aria-keyshortcuts="y" @click=${(/** @type {Event} */ event) => agree(event, ask, turns)}><span .textContent=${agreement(ask, count - draft.off.size, count, say)}></span><kbd aria-hidden="true">y</kbd></button>
         ${ask.once ? nothing : always(say, (event) => answer(event, turns.approve(id, "all")))}
       </span>
       <form class="refuse" @submit=${refuse}>
-        <input type="text" name="reason" placeholder=${say("reason")} aria-label=${say("reason")} autocomplete="off">
+        <input type="text" name="reason" placeholder=${say("reason")} aria-label=${say("reason")} autocomplete="off" .value=${draft.reason}>
         <button type="submit" class="no" aria-keyshortcuts="n">${say("no")}<kbd aria-hidden="true">n</kbd></button>
       </form>
     </div>
@@ -64,10 +76,8 @@ function agreement(ask, chosen, count, say) {
 }
 
 /** @param {HTMLElement} asked */
-function chosenIn(asked) {
-  /** @type {HTMLInputElement[]} */
-  const boxes = [...asked.querySelectorAll("input")].filter((box) => box.type === "checkbox");
-  return boxes.filter((box) => box.checked).map((box) => box.value);
+function boxesIn(asked) {
+  return [...asked.querySelectorAll("input")].filter((box) => box.type === "checkbox");
 }
 
 // Yes to what is ticked: all of it, some files or hunks, or after all nothing.
@@ -75,9 +85,9 @@ function chosenIn(asked) {
 function agree(event, ask, turns) {
   const id = ask.approval_id ?? "";
   const asked = /** @type {HTMLElement} */ (/** @type {HTMLElement} */ (event.currentTarget).closest(".question"));
-  const boxes = asked.querySelectorAll('input[type="checkbox"]').length;
-  const chosen = chosenIn(asked);
-  if (chosen.length === boxes) answer(event, turns.approve(id, "yes"));
+  const boxes = boxesIn(asked);
+  const chosen = boxes.filter((box) => box.checked).map((box) => box.value);
+  if (chosen.length === boxes.length) answer(event, turns.approve(id, "yes"));
   else if (!chosen.length) answer(event, turns.approve(id, "no"));
   else answer(event, turns.approve(id, "some", ask.changes ? { paths: chosen } : { hunks: chosen.map(Number) }));
 }
@@ -111,31 +121,32 @@ function heading(ask, say) {
 }
 
 // The command that asks, what the answer is about, and what has to be known besides.
-/** @param {Cue} ask @param {Say} say */
-function subject(ask, say) {
+/** @param {Cue} ask @param {Draft} draft @param {Say} say */
+function subject(ask, draft, say) {
   const command = ask.command ? quoted(ask.command, say("diff")) : nothing;
   const remark = (/** @type {string} */ text) => html`<p class="known">${icon("circle-alert")}${text}</p>`;
-  return [command, about(ask, say), ...(ask.remarks ?? []).map(remark)];
+  return [command, about(ask, draft, say), ...(ask.remarks ?? []).map(remark)];
 }
 
 // What the answer is about: one diff, a set of them to choose from, or the command that asks for the network.
-/** @param {Cue} ask @param {Say} say */
-function about(ask, say) {
+/** @param {Cue} ask @param {Draft} draft @param {Say} say */
+function about(ask, { off }, say) {
   const words = ask.network ?? ask.fetch ?? ask.folders ?? ask.secrets ?? ask.call;
   if (words) return quoted(words, say("diff"));
   if (ask.read) return nothing;
-  if (ask.changes) return ask.changes.map((change, place, { length }) => file(change, place, length, say));
+  if (ask.changes)
+    return ask.changes.map((change, place, { length }) => file(change, place, length, !off.has(change.path), say));
   const hunks = hunksOf(ask.diff ?? "");
   if (hunks.length < 2) return diffOf(ask.diff ?? "", say, { path: ask.path });
-  return hunks.map((hunk, place) => part(hunk, place, hunks.length, ask.path ?? "", say));
+  return hunks.map((hunk, place) => part(hunk, place, hunks.length, !off.has(String(place + 1)), ask.path ?? "", say));
 }
 
-/** @param {Change} change @param {number} place @param {number} count @param {Say} say */
-function file(change, place, count, say) {
+/** @param {Change} change @param {number} place @param {number} count @param {boolean} ticked @param {Say} say */
+function file(change, place, count, ticked, say) {
   const { path, kind, renamed_from: before, diff } = change;
   const sign = kind === "created" ? "file-plus" : kind === "deleted" ? "file-minus" : "file-diff";
   return html`<div class="part">
-    <input type="checkbox" name="path" value=${path} checked aria-label=${say("take", { path })}>
+    <input type="checkbox" name="path" value=${path} .checked=${ticked} aria-label=${say("take", { path })}>
     <details ?open=${count < 4}>
       <summary>${key(place)}${icon(sign)}<span class="kind">${say(`kind_${kind}`)}</span> ${before ? html`${pathOf(before)} → ` : nothing}${pathOf(path)}${counts(change)}</summary>
       ${diff ? diffOf(diff, say, { path }) : nothing}
@@ -144,11 +155,11 @@ function file(change, place, count, say) {
 }
 
 // A change in several places is taken place by place.
-/** @param {Hunk} hunk @param {number} place @param {number} count @param {string} path @param {Say} say */
-function part(hunk, place, count, path, say) {
+/** @param {Hunk} hunk @param {number} place @param {number} count @param {boolean} ticked @param {string} path @param {Say} say */
+function part(hunk, place, count, ticked, path, say) {
   const label = say("take_hunk", { place: place + 1, count });
   return html`<div class="hunk">
-    <label><input type="checkbox" name="hunk" value=${place + 1} checked aria-label=${label}>${key(place)}<span>${placeOf(hunk, say)}</span>${counts(countsOf([hunk]))}</label>
+    <label><input type="checkbox" name="hunk" value=${place + 1} .checked=${ticked} aria-label=${label}>${key(place)}<span>${placeOf(hunk, say)}</span>${counts(countsOf([hunk]))}</label>
     ${hunkOf(hunk, path, label)}
   </div>`;
 }
