@@ -45,9 +45,13 @@ async def test_a_change_is_reviewed_by_keys_and_the_decision_stays_in_the_turn(b
             await expect(page.locator("#prompt")).to_be_focused()
             decided = page.locator(".selected .decided")
             await expect(decided.locator("summary")).to_have_text("You applied 1 of 2 changes to src/limits.py")
-            await expect(decided.locator(".diff")).to_be_hidden()
+            await expect(decided.locator(".diff").first).to_be_hidden()
             await decided.locator("summary").click()
-            await expect(decided.locator(".removed")).to_have_text(["RATE = 5\n", "last = 0\n"])
+            left, proposed = decided.locator(".diff").nth(0), decided.locator(".diff").nth(1)
+            await expect(decided.locator("h3")).to_have_text(["Left out", "Proposed"])
+            await expect(left.locator(".place")).to_have_text("line 1")
+            await expect(left.locator(".removed")).to_have_text(["RATE = 5\n"])
+            await expect(proposed.locator(".removed")).to_have_text(["RATE = 5\n", "last = 0\n"])
 
 
 async def test_an_answer_that_was_begun_waits_for_who_looks_something_up(bench):

@@ -20,7 +20,7 @@ export function meanwhile(texts) {
     .filter((said) => typeof said === "string" && said);
 }
 
-/** @typedef {{ about: string, answer: string, refused?: boolean, taken?: number, of?: number, proposed?: string }} Decision `proposed`: the change, as a diff. */
+/** @typedef {{ about: string, answer: string, refused?: boolean, taken?: number, of?: number, proposed?: string, left?: string }} Decision `proposed`: the change, as a diff; `left`: what of it was left out. */
 
 // What the reader decided otherwise than by a plain yes: a part of a change, or a refusal with its words.
 /** @param {{ role: string, text: string }[]} texts @returns {Decision[]} */
@@ -29,9 +29,15 @@ export function decided(texts) {
     const uses = listed(round.message.ToolUse.tool_uses);
     const ours = (/** @type {any} */ each) =>
       typeof each?.about === "string" && typeof each.answer === "string" && (each.refused || each.of);
+    const of = (/** @type {any[]} */ all, /** @type {string} */ name, /** @type {any} */ each) =>
+      all.find((found) => found[name] === each.tool_use_id);
     return listed(round.decisions)
       .filter(ours)
-      .map((each) => ({ ...each, proposed: proposalOf(uses.find((use) => use.id === each.tool_use_id)?.args) }));
+      .map((each) => ({
+        ...each,
+        proposed: proposalOf(of(uses, "id", each)?.args),
+        left: each.of ? leftOut(of(listed(round.results), "tool_use_id", each)) : "",
+      }));
   });
 }
 
@@ -51,6 +57,13 @@ function proposalOf(args) {
   const pairs = edits.length ? edits.map((each) => [each?.old_text, each?.new_text]) : [["", whole]];
   const sides = pairs.filter(([old, now]) => typeof old === "string" && typeof now === "string");
   return sides.map(([old, now]) => `@@ -1 +1 @@\n${signed(old, "-")}${signed(now, "+")}`).join("");
+}
+
+// The model is told of what was left out: words, and then a diff.
+/** @param {any} result */
+function leftOut(result) {
+  const remark = listed(result?.content)[0]?.Json?.remark;
+  return typeof remark === "string" && remark.includes("\n@@ ") ? remark : "";
 }
 
 /** @param {string} text @param {string} sign */

@@ -2,7 +2,7 @@
 
 import { diffOf } from "../lib/diff.js";
 import { icon } from "../lib/icon.js";
-import { html } from "../lib/lit.js";
+import { html, nothing } from "../lib/lit.js";
 
 /** @import { Decision } from "../backstage/tool_log.js" */
 /** @import { Say } from "../lib/words.js" */
@@ -10,9 +10,12 @@ import { html } from "../lib/lit.js";
 /** @param {Decision} decision @param {Say} say */
 export function decisionLine(decision, say) {
   const line = html`${icon(decision.refused ? "hand" : "check")}<span>${decisionWords(decision, say)}</span>`;
-  const { proposed, about } = decision;
+  const { proposed, left, about } = decision;
   if (!proposed) return html`<p class="decided">${line}</p>`;
-  return html`<details class="decided"><summary>${line}</summary>${diffOf(proposed, say, { path: about, placed: false })}</details>`;
+  const part = left
+    ? html`<h3>${say("part_left_out")}</h3>${diffOf(left, say, { path: about })}<h3>${say("was_proposed")}</h3>`
+    : nothing;
+  return html`<details class="decided"><summary>${line}</summary>${part}${diffOf(proposed, say, { path: about, placed: false })}</details>`;
 }
 
 /** @param {Decision} decision @param {Say} say */

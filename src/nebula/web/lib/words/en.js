@@ -49,6 +49,8 @@ export const EN = {
   prompt_steer: "Say something into the turn at work",
   steer_waits: "Heard before the next step:",
   decided_part: "You applied {taken} of {of} changes to {about}",
+  part_left_out: "Left out",
+  was_proposed: "Proposed",
   decided_no: "You refused: {about}",
   decided_why: "You refused {about}: {answer}",
   said_meanwhile: "Said meanwhile:",

@@ -49,6 +49,8 @@ export const JA = {
   prompt_steer: "実行中のターンに伝える",
   steer_waits: "次の段階の前に読まれます：",
   decided_part: "{about} の変更 {of} 件のうち {taken} 件を適用しました",
+  part_left_out: "適用しなかった部分",
+  was_proposed: "提案された変更",
   decided_no: "断りました：{about}",
   decided_why: "{about} を断りました：{answer}",
   said_meanwhile: "途中で伝えたこと：",
