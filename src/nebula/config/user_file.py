@@ -14,6 +14,7 @@ from nebula.config.brought_along import extensions_fingerprint
 from nebula.config.errors import ConfigError
 from nebula.config.parsing import MAX_CONFIG_BYTES, parse_object, printable
 from nebula.config.settings import DECLINED, Settings
+from nebula.files.descriptors import closed_after
 from nebula.files.digest import digest
 from nebula.files.home import make_private
 from nebula.files.reading import UnreadableFile, read_limited
@@ -64,13 +65,10 @@ def _change(path: str, edit: Callable[[dict[str, Any]], dict[str, Any]]) -> None
     """Read, edit and write the file while no other process does."""
     folder = os.path.dirname(path)
     make_private(folder)
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
+    with closed_after(os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)) as handle:
         fcntl.flock(handle, fcntl.LOCK_EX)
         kept = {key: each for key, each in edit(read_user_file(path)).items() if each is not None}
         _write(path, json.dumps(kept, ensure_ascii=False, indent=2) + "\n")
-    finally:
-        os.close(handle)
 
 
 def is_trusted(settings: Settings) -> bool:

@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, Literal
 
+from nebula.files.descriptors import closed_after
 from nebula.files.reading import UnreadableFile, open_below, read_below
 from nebula.value import value
 
@@ -72,15 +73,10 @@ def _existing(places: list[ExtensionPlace]) -> list[ExtensionPlace]:
 def list_names(place: ExtensionPlace, below: str = "") -> list[str]:
     """Return the names in a folder, in order; none where it cannot be opened."""
     try:
-        handle = open_below(place.base, _parts(place, below), follow=True)
+        with closed_after(open_below(place.base, _parts(place, below), follow=True)) as handle:
+            return sorted(os.listdir(handle))[:MOST_ENTRIES]
     except OSError:
         return []
-    try:
-        return sorted(os.listdir(handle))[:MOST_ENTRIES]
-    except OSError:
-        return []
-    finally:
-        os.close(handle)
 
 
 def read_text(place: ExtensionPlace, path: str) -> str | None:

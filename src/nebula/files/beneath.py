@@ -15,6 +15,8 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 
+from nebula.files.descriptors import closed_after
+
 OpenBeneath = Callable[[int, Sequence[str], int], int]
 """(directory descriptor, names, flags) -> descriptor. OSError with ELOOP or ENOTDIR where a name is a link."""
 
@@ -105,15 +107,10 @@ def without_links(opener: OpenBeneath, root_fd: int, parts: Sequence[str], root:
 
 def link_target(opener: OpenBeneath, root_fd: int, parents: Sequence[str], name: str) -> str | None:
     try:
-        here = opener(root_fd, parents, FOLDER_FLAGS)
+        with closed_after(opener(root_fd, parents, FOLDER_FLAGS)) as here:
+            return os.readlink(name, dir_fd=here)
     except OSError:
         return None  # missing or changed: the open that follows says so
-    try:
-        return os.readlink(name, dir_fd=here)
-    except OSError:
-        return None
-    finally:
-        os.close(here)
 
 
 _chosen: OpenBeneath | None = None

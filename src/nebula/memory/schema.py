@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from nebula.memory.errors import MemoryFileError
@@ -142,8 +142,7 @@ def _look(path: str, mode: str) -> None:
     import sqlite3
 
     quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
-    connection = sqlite3.connect(f"file:{quoted}?mode={mode}", uri=True, timeout=BUSY_TIMEOUT_S)
-    try:
+    with closing(sqlite3.connect(f"file:{quoted}?mode={mode}", uri=True, timeout=BUSY_TIMEOUT_S)) as connection:
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if version > VERSION:
             raise MemoryFileError(
@@ -165,8 +164,6 @@ def _look(path: str, mode: str) -> None:
                     path=path,
                     table=table,
                 )
-    finally:
-        connection.close()
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:

@@ -16,6 +16,7 @@ from functools import cache
 from typing import Final
 
 from nebula.files.beneath import FOLDER_FLAGS
+from nebula.files.descriptors import closed_after
 from nebula.files.folder import Folder
 from nebula.files.home import forget_projects_below, project_id
 from nebula.sandbox.errors import SandboxError, Unavailable
@@ -126,31 +127,24 @@ def remove_folder(parent: int, name: str) -> None:
 
     Folders are moved up before they are emptied: two descriptors are enough, and no path gets too long. Nobody else can
     reach it any more, so nothing is swapped meanwhile."""
-    top = os.open(name, FOLDER_FLAGS, dir_fd=parent)
     moved = f"{os.urandom(4).hex()}-"
     number = 0
-    try:
+    with closed_after(os.open(name, FOLDER_FLAGS, dir_fd=parent)) as top:
         while names := os.listdir(top):
             for each in names:
                 number = _empty_folder(top, each, moved, number)
-    finally:
-        os.close(top)
     os.rmdir(name, dir_fd=parent)
 
 
 def _empty_folder(top: int, name: str, moved: str, number: int) -> int:
     os.chmod(name, _PRIVATE, dir_fd=top)
-    here = os.open(name, FOLDER_FLAGS, dir_fd=top)
-    try:
-        with os.scandir(here) as entries:
-            for entry in entries:
-                if entry.is_dir(follow_symlinks=False):
-                    os.chmod(entry.name, _PRIVATE, dir_fd=here)  # to move a folder is to write to it
-                    os.rename(entry.name, f"{moved}{number}", src_dir_fd=here, dst_dir_fd=top)
-                    number += 1
-                else:
-                    os.unlink(entry.name, dir_fd=here)
-    finally:
-        os.close(here)
+    with closed_after(os.open(name, FOLDER_FLAGS, dir_fd=top)) as here, os.scandir(here) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                os.chmod(entry.name, _PRIVATE, dir_fd=here)  # to move a folder is to write to it
+                os.rename(entry.name, f"{moved}{number}", src_dir_fd=here, dst_dir_fd=top)
+                number += 1
+            else:
+                os.unlink(entry.name, dir_fd=here)
     os.rmdir(name, dir_fd=top)
     return number

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from nebula.files.beneath import FILE_FLAGS, FOLDER_FLAGS, best_opener
+from nebula.files.descriptors import closed_after
 from nebula.files.reading import UnreadableFile, read_all, read_below
 from nebula.sandbox.changes.git_index import LARGEST_INDEX, digest_of_entries
 from nebula.sandbox.contract import LayerChange
@@ -53,11 +54,8 @@ class Layer:
         return self._read(self.lower, path, limit)
 
     def _read(self, side: int, path: str, limit: int | None) -> bytes:
-        handle = best_opener()(side, path.split("/"), FILE_FLAGS)
-        try:
+        with closed_after(best_opener()(side, path.split("/"), FILE_FLAGS)) as handle:
             return read_all(handle, os.fstat(handle).st_size if limit is None else limit)
-        finally:
-            os.close(handle)
 
     def read_since(self, masked: Iterable[str]) -> tuple[str, ...]:
         """Return the masked files that the command opened and read: a mask has the times of its file until then."""
@@ -109,15 +107,10 @@ def _look_at(side: int, path: str) -> os.stat_result | None:
     """Return what stands at a path of one side; None where nothing does, or no way leads to it."""
     *above, name = path.split("/")
     try:
-        folder = best_opener()(side, above, FOLDER_FLAGS)
+        with closed_after(best_opener()(side, above, FOLDER_FLAGS)) as folder:
+            return os.stat(name, dir_fd=folder, follow_symlinks=False)
     except OSError:
         return None
-    try:
-        return os.stat(name, dir_fd=folder, follow_symlinks=False)
-    except OSError:
-        return None
-    finally:
-        os.close(folder)
 
 
 def stamp_of(found: os.stat_result) -> Stamp:

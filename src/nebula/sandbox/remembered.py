@@ -11,6 +11,7 @@ import contextlib
 import os
 import sys
 
+from nebula.files.descriptors import closed_after
 from nebula.programs import own_program
 
 AVAILABLE = "available"
@@ -40,11 +41,10 @@ def recall(cache_folder: str) -> tuple[str, int] | None:
 def remember(cache_folder: str, step: str, number: int) -> None:
     with contextlib.suppress(OSError):  # then it is found out again
         os.makedirs(cache_folder, 0o700, exist_ok=True)
-        fd = os.open(_note(cache_folder), os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        try:
+        with closed_after(
+            os.open(_note(cache_folder), os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        ) as fd:
             os.write(fd, f"{step}\t{number}".encode("ascii", "replace"))
-        finally:
-            os.close(fd)
 
 
 def begin_trial(home: str) -> None:

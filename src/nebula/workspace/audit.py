@@ -13,7 +13,7 @@ import os
 import stat
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any, Final
 
 from nebula.files.descriptors import closed_after
@@ -54,11 +54,8 @@ class AuditLog:
         """`.nebula/audit.jsonl`; a link there is not followed, for a stranger may have made it."""
 
         def open_folder() -> int:
-            jail = Jail(root)
-            try:
+            with closing(Jail(root)) as jail:
                 return open_state_dir(jail.fd)
-            finally:
-                jail.close()
 
         log = cls.__new__(cls)
         log._start(open_folder, AUDIT_FILE, _FLAGS | os.O_NOFOLLOW, secrets)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from nebula.agent.batch.outcome import TaskOutcome
 from nebula.agent.batch.packing import unpack
 from nebula.agent.batch.task_file import LOCK_FILE, RESULTS_FILE, WORK_FOLDER, BadTaskFile, BatchTask
+from nebula.files.descriptors import closed_after
 from nebula.files.syscalls import REAL
 from nebula.files.untrusted_json import parse_json
 
@@ -75,14 +76,11 @@ class Results:
         self._append(json.dumps(returned.outcome.to_json(), ensure_ascii=False))
 
     def _append(self, line: str) -> None:
-        handle = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        try:
+        with closed_after(os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)) as handle:
             size = os.fstat(handle).st_size
             torn = size and os.pread(handle, 1, size - 1) != b"\n"
             os.write(handle, (b"\n" if torn else b"") + line.encode() + b"\n")
             REAL.fsync(handle)
-        finally:
-            os.close(handle)
 
 
 def read_outcomes(path: str) -> list[TaskOutcome]:

@@ -19,6 +19,7 @@ from typing import Final
 
 from nebula.agent.places.wire import HeldStill, PlaceFailed, PlaceOrder, receive_now, send
 from nebula.files.beneath import FOLDER_FLAGS
+from nebula.files.descriptors import closed_after
 from nebula.files.home import derived_folder, make_private
 from nebula.files.system.machine import end_with_parent
 from nebula.sandbox.errors import SandboxError
@@ -69,8 +70,7 @@ def _make_places(root: str, order: PlaceOrder) -> Places:
     settings = order.settings
     layers = CommandLayers(settings, order.allow)
     found = layers.secret_finder.find(root, order.hidden)
-    project = os.open(root, FOLDER_FLAGS)
-    try:
+    with closed_after(os.open(root, FOLDER_FLAGS)) as project:
         os.chdir(project)
         shown = dict.fromkeys(found.masked, b"") | settings_of_copies(project, found.settings)
         for repository in layers.secret_finder.repositories.find(root, found.masked, found.names):
@@ -81,8 +81,6 @@ def _make_places(root: str, order: PlaceOrder) -> Places:
             graph_at = _folder_for_graph(root, settings.home) if order.shows_graph else ""
             return Overlays(root, shown, project, order.hidden, covered, graph_at)
         return Copies(root, shown, project, settings.home, order.hidden)
-    finally:
-        os.close(project)
 
 
 def _derived_from_projects(home: str) -> str:

@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 
 from nebula.agent.plan.kept_plans import NoSuchPlan, PlanInProgress, find_plan
 from nebula.errors import NebulaError
+from nebula.files.descriptors import closed_after
 from nebula.files.syscalls import REAL
 from nebula.files.untrusted_json import parse_json
 from nebula.language import Sentence, sentence_of
@@ -32,15 +33,12 @@ def noted_rollback(folder: str, trace_id: str, done: Mapping[str, str]) -> Itera
     `done` are the steps that were done before the task began, which stay done."""
     os.makedirs(os.path.join(folder, NOTES), mode=0o700, exist_ok=True)
     path = os.path.join(folder, NOTES, trace_id)
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
+    with closed_after(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)) as handle:
         fcntl.flock(handle, fcntl.LOCK_EX)
         os.write(handle, json.dumps(dict(done)).encode())
         REAL.fsync(handle)
         yield
         os.unlink(path)
-    finally:
-        os.close(handle)
 
 
 def finish_rollbacks(folder: str, files: Workspace) -> list[Sentence]:

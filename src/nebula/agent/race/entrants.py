@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import aclosing, suppress
 
 from nebula.agent.race.race import FEWEST, MOST
 from nebula.config import Settings
@@ -40,12 +40,10 @@ async def check_model(settings: Settings, name: str) -> None:
     except ModelError as problem:
         said = sentence_of(problem)
         raise BadRace(said.sentence, **said.values) from problem
-    try:
+    async with aclosing(chosen.connector):
         listed = []
         if name and known_model(chosen.name) is None:
             with suppress(ModelError):  # a server that lists nothing may have it all the same
                 listed = [each.name for each in await chosen.connector.list_models()]
         if listed and not {chosen.name, f"{chosen.name}:latest"} & set(listed):
             raise BadRace("{provider} does not list the model '{model}'.", provider=chosen.provider, model=chosen.name)
-    finally:
-        await chosen.connector.aclose()

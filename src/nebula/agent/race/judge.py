@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import aclosing
 
 from nebula.agent.model_call import ask_once
 from nebula.agent.race.outcome import TryOutcome
@@ -49,10 +50,8 @@ async def ask_opinion(
 ) -> str:
     """Return what the model of this name thinks of the tries. Raises ModelError."""
     chosen = await choose_model(settings, name)
-    try:
+    async with aclosing(chosen.connector):
         return await ask_judge(chosen, prompt, tries, workspace.history, Redactor(settings.secrets))
-    finally:
-        await chosen.connector.aclose()
 
 
 def _differences(each: TryOutcome, history: FileHistory) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -117,13 +118,11 @@ def _record(wanted: Sequence[Wanted], done: TakenSet, workspace: LocalWorkspace,
     log = open_audit_log(settings, prepare_state_folder(settings.root))
     if log is None:
         return
-    try:
+    with closing(log):
         for applied in done.applied:
             log.record(owner[applied.path], TAKE, applied.path, None, HTTP_OK)
         for path in done.conflicts:
             log.record(owner[path], TAKE, path, None, HTTP_CONFLICT)
-    finally:
-        log.close()
 
 
 def _find_owners(wanted: Sequence[Wanted]) -> dict[str, str]:

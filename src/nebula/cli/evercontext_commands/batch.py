@@ -8,6 +8,7 @@ import os
 import signal
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -54,11 +55,8 @@ def main(argv: Sequence[str]) -> int:
     tasks = read_task_file(options.tasks, root, models)
     if not options.on:  # the machines of a cluster reach models of their own
         asyncio.run(_check_models(tasks, settings))
-    results = Results(options.out or os.path.splitext(options.tasks)[0] + ".results")
-    try:
+    with closing(Results(options.out or os.path.splitext(options.tasks)[0] + ".results")) as results:
         return asyncio.run(_run(tasks, results, said, options))
-    finally:
-        results.close()
 
 
 async def _check_models(tasks: Sequence[BatchTask], settings: Settings) -> None:

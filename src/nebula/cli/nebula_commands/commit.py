@@ -6,6 +6,7 @@ import asyncio
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import aclosing, closing
 from typing import TYPE_CHECKING
 
 from nebula.agent.assembly import graph_opener
@@ -58,18 +59,13 @@ def main(argv: Sequence[str]) -> int:
 
 
 async def _propose(settings: Settings, files: Sequence[StagedFile]) -> str:
-    archive = TurnArchive(graph_opener(settings), read_only=True)
-    try:
+    with closing(TurnArchive(graph_opener(settings), read_only=True)) as archive:
         nodes = map(archive.find, turns_behind(settings.root, files))
         prompts = [node.prompt for node in nodes if node is not None]
-    finally:
-        archive.close()
     chosen = await choose_model(settings)
-    try:
+    async with aclosing(chosen.connector):
         diff = staged_diff(settings.root, files)
         return await propose_message(chosen, files, diff, prompts, Redactor(settings.secrets))
-    finally:
-        await chosen.connector.aclose()
 
 
 def _ask(root: str, message: str, files: int) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from nebula.graph.errors import GraphError
@@ -175,10 +175,8 @@ async def _writer(graph: SummarisedGraph, model: ChosenModel | str | None) -> As
             raise
         yield None
         return
-    try:
+    async with aclosing(writer.connector):
         yield writer
-    finally:
-        await writer.connector.aclose()
 
 
 def _finished(work: Coroutine[Any, Any, T]) -> T:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Sequence
+from contextlib import aclosing
 from typing import Any, ClassVar
 
 from nebula.index.constants import EMBED_TEXT_LETTERS, EMBED_TIMEOUT_S, QUESTION_TIMEOUT_S
@@ -42,15 +43,12 @@ class HttpEmbedder:
         return vectors
 
     async def _post(self, body: bytes, limit_s: float) -> Any:
-        client = HttpClient(timeouts=Timeouts(min(limit_s, 15.0), limit_s, limit_s))
-        try:
+        async with aclosing(HttpClient(timeouts=Timeouts(min(limit_s, 15.0), limit_s, limit_s))) as client:
             headers = (("Content-Type", "application/json"), *self._headers())
             async with client.request("POST", self._url(), headers=headers, body=body) as response:
                 data = await response.read()
                 if response.status != 200:
                     raise status_error(self._service, self._model, response.status, response.headers, data)
-        finally:
-            await client.aclose()
         try:
             return json.loads(data)
         except ValueError:

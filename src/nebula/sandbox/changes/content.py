@@ -7,6 +7,7 @@ import os
 import stat
 
 from nebula.files.beneath import FILE_FLAGS
+from nebula.files.descriptors import closed_after
 from nebula.sandbox.contract import Entry
 
 _CHUNK = 1 << 20
@@ -33,13 +34,11 @@ def _digest(folder: int, name: str, found: os.stat_result, repair: bool) -> str 
             return None
         make_readable(folder, name, found)
         handle = os.open(name, FILE_FLAGS, dir_fd=folder)
-    try:
+    with closed_after(handle):
         digest = hashlib.sha256()
         while data := os.read(handle, _CHUNK):
             digest.update(data)
         return digest.hexdigest()
-    finally:
-        os.close(handle)
 
 
 def has_content(folder: int, name: str, found: os.stat_result, wanted: bytes) -> bool:

@@ -6,6 +6,7 @@ import os
 from collections import defaultdict
 
 from nebula.files.beneath import FOLDER_FLAGS, best_opener
+from nebula.files.descriptors import closed_after
 from nebula.sandbox.changes import content
 from nebula.sandbox.contract import LayerChange
 from nebula.sandbox.layer import Layer
@@ -43,14 +44,8 @@ def _is_new_file(change: LayerChange) -> bool:
 def _digest_below(root: int, path: str) -> str | None:
     *parents, name = path.split("/")
     try:
-        folder = best_opener()(root, parents, FOLDER_FLAGS)
+        with closed_after(best_opener()(root, parents, FOLDER_FLAGS)) as folder:
+            found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+            return content.describe(folder, name, found, with_digest=True).digest
     except OSError:
         return None  # it has changed since
-    try:
-        return content.describe(
-            folder, name, os.stat(name, dir_fd=folder, follow_symlinks=False), with_digest=True
-        ).digest
-    except OSError:
-        return None
-    finally:
-        os.close(folder)

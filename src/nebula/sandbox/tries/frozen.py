@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping
 from typing import Final
 
 from nebula.files.beneath import FOLDER_FLAGS
+from nebula.files.descriptors import closed_after
 from nebula.files.system.machine import copy_bytes
 from nebula.sandbox.errors import SandboxError
 
@@ -73,45 +74,33 @@ class FrozenCopy:
         elif entry.is_symlink():
             os.symlink(os.readlink(name, dir_fd=source), name, dir_fd=target)
         elif entry.is_dir(follow_symlinks=False):
-            here = os.open(name, FOLDER_FLAGS, dir_fd=source)
-            try:
+            with closed_after(os.open(name, FOLDER_FLAGS, dir_fd=source)) as here:
                 self._copy_below(here, target, name, path)
-            finally:
-                os.close(here)
 
     def _copy_below(self, here: int, target: int, name: str, path: str) -> None:
         os.mkdir(name, 0o700, dir_fd=target)
-        below = os.open(name, FOLDER_FLAGS, dir_fd=target)
-        try:
+        with closed_after(os.open(name, FOLDER_FLAGS, dir_fd=target)) as below:
             if path in self._shown:
                 status = os.fstat(here)
                 os.fchmod(below, stat.S_IMODE(status.st_mode))
                 self._copy_attributes(below, status)
             else:
                 self._copy_folder(here, below, f"{path}/")
-        finally:
-            os.close(below)
 
     def _copy_file(self, source: int, target: int, name: str, instead: bytes | None) -> None:
-        handle = os.open(name, _OLD_FILE, dir_fd=source)
-        try:
+        with closed_after(os.open(name, _OLD_FILE, dir_fd=source)) as handle:
             found = os.fstat(handle)
             if not stat.S_ISREG(found.st_mode):
                 return  # something else by now
             self._room -= max(found.st_blocks * 512, _PAGE) if instead is None else _PAGE
             if self._room < 0:
                 raise TooLargeToFreeze("The project is too large to be held still for several tries.")
-            copy = os.open(name, _NEW_FILE, stat.S_IMODE(found.st_mode), dir_fd=target)
-            try:
+            with closed_after(os.open(name, _NEW_FILE, stat.S_IMODE(found.st_mode), dir_fd=target)) as copy:
                 if instead is not None:
                     os.write(copy, instead)
                 elif not self._clone(handle, copy):
                     _copy_content(handle, copy, found.st_size)
                 self._copy_attributes(copy, found)
-            finally:
-                os.close(copy)
-        finally:
-            os.close(handle)
 
     def _copy_attributes(self, target: int, found: os.stat_result) -> None:
         if (found.st_uid, found.st_gid) != self._owner:

@@ -14,6 +14,7 @@ from contextlib import suppress
 from typing import Final, Protocol
 
 from nebula.files.beneath import FOLDER_FLAGS
+from nebula.files.descriptors import closed_after
 from nebula.files.folder import Folder
 from nebula.files.home import forget_projects_below
 from nebula.files.system.machine import free_memory
@@ -182,11 +183,8 @@ class Copies:
         self._folder = folder = make_layer_folder(home, root)
         self._lower = f"{folder.path}/lower"
         os.mkdir(self._lower, 0o700)
-        lower = os.open(self._lower, FOLDER_FLAGS)
-        try:
+        with closed_after(os.open(self._lower, FOLDER_FLAGS)) as lower:
             FrozenCopy(lower, shown, hidden, _free_disk(lower)).take(project)
-        finally:
-            os.close(lower)
 
     def enter(self, number: int) -> TryPlace:
         name = os.path.basename(self._root)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
 from nebula.errors import NebulaError
@@ -48,12 +48,9 @@ def open_index(settings: Settings) -> Index:
 
 def _note_renames(settings: Settings, asked: int, held: int) -> None:
     """Note it in the audit log, where the figures are taken from; an index must not fail for want of it."""
-    with suppress(WorkspaceError):
-        audit = AuditLog.wanted(settings.audit_log, settings.root, settings.secrets)
-        try:
-            audit.record(new_trace_id(), "rename", "", None, 200, (asked, held))
-        finally:
-            audit.close()
+    wanted = settings.audit_log, settings.root, settings.secrets
+    with suppress(WorkspaceError), closing(AuditLog.wanted(*wanted)) as audit:
+        audit.record(new_trace_id(), "rename", "", None, 200, (asked, held))
 
 
 class CodeSearch(Protocol):

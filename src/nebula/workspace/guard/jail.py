@@ -17,6 +17,7 @@ import stat
 from collections.abc import Callable
 
 from nebula.files.beneath import FILE_FLAGS, FOLDER_FLAGS, OpenBeneath, link_target, open_beneath, without_links
+from nebula.files.descriptors import closed_after
 from nebula.files.syscalls import REAL, Syscalls
 from nebula.workspace.errors import (
     AlreadyExists,
@@ -121,10 +122,8 @@ class Jail:
             if error.errno in _NOTHING_THERE:
                 return None
             raise translate(error, path.text) from None
-        try:
+        with closed_after(parent):
             return status_at(parent, path.name)
-        finally:
-            os.close(parent)
 
     def exists(self, path: str) -> bool:
         """Return whether anything stands at a path below the root, of any kind; links above it are not followed."""
@@ -133,10 +132,8 @@ class Jail:
             parent = self._open(self.fd, above, FOLDER_FLAGS)
         except OSError:
             return False
-        try:
+        with closed_after(parent):
             return status_at(parent, name) is not None
-        finally:
-            os.close(parent)
 
     def place(self, path: object) -> NormalPath:
         """Return a path in normal form, as its names are spelled here. Raises what `normal_path` does."""

@@ -11,6 +11,7 @@ import os
 from typing import TYPE_CHECKING
 
 from nebula.files.beneath import FOLDER_FLAGS, OpenBeneath, open_beneath
+from nebula.files.descriptors import closed_after
 from nebula.workspace.errors import WorkspaceError
 from nebula.workspace.guard.paths import NormalPath, normal_path
 
@@ -39,11 +40,8 @@ def spelled_in(root: str, paths: Iterable[str]) -> tuple[str, ...]:
     paths = tuple(paths)
     if all(map(str.isascii, paths)):
         return paths
-    handle = os.open(root, FOLDER_FLAGS & ~os.O_NOFOLLOW)
-    try:
+    with closed_after(os.open(root, FOLDER_FLAGS & ~os.O_NOFOLLOW)) as handle:
         return tuple(_spelled(handle, path) for path in paths)
-    finally:
-        os.close(handle)
 
 
 def _spelled(root_fd: int, path: str) -> str:
@@ -54,16 +52,13 @@ def _spelled(root_fd: int, path: str) -> str:
 
 
 def _name_there(opener: OpenBeneath, root_fd: int, above: list[str], name: str) -> str:
-    folder = opener(root_fd, above, FOLDER_FLAGS)
-    try:
+    with closed_after(opener(root_fd, above, FOLDER_FLAGS)) as folder:
         try:
             os.stat(name, dir_fd=folder, follow_symlinks=False)
         except FileNotFoundError:
             twins = _in_other_spelling(os.listdir(folder), name)
             return twins[0] if len(twins) == 1 else name
         return name
-    finally:
-        os.close(folder)
 
 
 def _in_other_spelling(names: Iterable[str], name: str) -> list[str]:

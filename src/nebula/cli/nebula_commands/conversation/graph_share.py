@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from nebula.cli.arguments import Parser
@@ -11,6 +12,7 @@ from nebula.cli.asking import agreed
 from nebula.cli.nebula_commands.conversation.graph_merge import install_driver
 from nebula.cli.printing import print_line, print_remark
 from nebula.errors import EXIT_FAILED, EXIT_OK, EXIT_POLICY
+from nebula.files.descriptors import closed_after
 from nebula.git import find_repository
 from nebula.graph.graph import Graph
 from nebula.language import translate
@@ -49,15 +51,8 @@ def main(root: str, argv: Sequence[str]) -> int:
     if not (options.yes or agreed(translate("Let git keep the prompts and answers of this project? (y/N): "))):
         print_remark(translate("Nothing was shared."))
         return EXIT_POLICY
-    jail = Jail(root)
-    try:
-        state_fd = open_state_dir(jail.fd)
-        try:
-            share(root, state_fd)
-        finally:
-            os.close(state_fd)
-    finally:
-        jail.close()
+    with closing(Jail(root)) as jail, closed_after(open_state_dir(jail.fd)) as state_fd:
+        share(root, state_fd)
     install_driver(root)
     print_line(translate("Shared: git add .nebula takes the conversation from now on."))
     return EXIT_OK

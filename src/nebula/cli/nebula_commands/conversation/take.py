@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 
 from nebula.agent.assembly import graph_opener
 from nebula.agent.judging import judged
@@ -32,15 +33,12 @@ def main(argv: Sequence[str]) -> int:
     options = parser.parse_args(argv)
     check_allowed(options.allow)
     settings = open_project("nebula", options)
-    archive = TurnArchive(graph_opener(settings), read_only=True)
-    try:
+    with closing(TurnArchive(graph_opener(settings), read_only=True)) as archive:
         wanted = find_wanted(archive, options.nodes)
         if not options.yes and not sys.stdin.isatty():
             print_remark(f"nebula: {translate('Nobody is there to ask: add --yes to take it.')}")
             return EXIT_POLICY
         done = asyncio.run(_take(settings, wanted, options.allow, yes=options.yes))
-    finally:
-        archive.close()
     report_taken(done)
     if options.output_format == "json":
         print_json(taken_json(done))
@@ -72,11 +70,8 @@ def find_wanted(archive: TurnArchive, words: Sequence[str]) -> list[Wanted]:
 
 
 async def _take(settings: Settings, wanted: Sequence[Wanted], allow: Sequence[str], *, yes: bool) -> TakenSet:
-    workspace = open_workspace(settings.root, Policy(max_bytes=settings.max_bytes, allowed=frozenset(allow)))
-    try:
+    with open_workspace(settings.root, Policy(max_bytes=settings.max_bytes, allowed=frozenset(allow))) as workspace:
         return await take_tries(wanted, workspace, judged(allow_all if yes else ask_at_terminal, settings), settings)
-    finally:
-        workspace.close()
 
 
 def taken_json(done: TakenSet) -> dict[str, object]:

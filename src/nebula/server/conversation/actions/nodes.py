@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import aclosing
 from typing import Any, Final
 
 from nebula.graph.ids import sort_key
@@ -212,10 +213,8 @@ async def build(
         chosen = await choose_model(server.settings, suggested=wish)
     except ModelError:
         return _built(await build_summaries(server.graph, all=all_, node_ids=wanted))
-    try:
+    async with aclosing(chosen.connector):
         return _built(await build_summaries(server.graph, all=all_, node_ids=wanted, model=chosen))
-    finally:
-        await chosen.connector.aclose()
 
 
 def _built(report: BuildReport) -> ActionResult:
