@@ -13,7 +13,7 @@ import os
 import stat
 
 from nebula.files.beneath import FILE_FLAGS, FOLDER_FLAGS, best_opener
-from nebula.files.descriptors import closed_after
+from nebula.files.descriptors import ClosedByBlock, closed_after
 from nebula.files.reading import UnreadableFile, read_limited
 from nebula.files.syscalls import REAL
 from nebula.language import Sentence
@@ -25,7 +25,7 @@ _KEPT_OPEN = 8
 _names = itertools.count()
 
 
-class Folder:
+class Folder(ClosedByBlock):
     """Raises OSError with ELOOP or ENOTDIR where a part of a path is a link."""
 
     def __init__(self, fd: int, path: str) -> None:
@@ -45,12 +45,6 @@ class Folder:
         fd, self.fd = self.fd, -1
         if fd >= 0:
             os.close(fd)
-
-    def __enter__(self) -> Folder:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def __del__(self) -> None:
         if getattr(self, "fd", -1) >= 0:

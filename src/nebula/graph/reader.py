@@ -6,9 +6,9 @@ import contextlib
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
-from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from nebula.files.descriptors import ClosedByBlock
 from nebula.graph import events
 from nebula.graph.derived.beginnings import read_beginnings
 from nebula.graph.derived.file_problems import problems
@@ -24,14 +24,10 @@ from nebula.graph.ids import shortest_unique
 from nebula.graph.store import GraphStore
 from nebula.graph.values import DEFAULT_FLOW, Beginning, Flow, Node, Problem, several
 
-if TYPE_CHECKING:
-    from typing import Self
-
-
 DEFAULT_DIR = os.path.join(".nebula", "graph")
 
 
-class GraphReader:
+class GraphReader(ClosedByBlock):
     """A data folder in the seed's layout, as far as it is read. Opening one reads nothing."""
 
     def __init__(self, data_dir: str | os.PathLike[str] = DEFAULT_DIR) -> None:
@@ -46,14 +42,6 @@ class GraphReader:
         """`config.yaml` as it stands now; what makes no sense in it is among `problems`."""
         with self._store.reading():
             return self._store.settings.read()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Brings everything to rest, derived files included. The graph opens again when it is used after that."""

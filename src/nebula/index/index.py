@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
+from nebula.files.descriptors import ClosedByBlock
 from nebula.files.home import derived_folder, project_id
 from nebula.index.chunks.lines import Lines
 from nebula.index.constants import FRESH_ROUNDS, OUTLINE_FILES, PART_WEIGHTS
@@ -39,7 +40,7 @@ def hides_nothing(_: str) -> bool:
     return False
 
 
-class Index:
+class Index(ClosedByBlock):
     """Searches the files of a project, and keeps itself in step with them.
 
     Used by one thread at a time; several processes may have the same index open.
@@ -95,12 +96,6 @@ class Index:
     def close(self) -> None:
         self.store.close()
         self.root.close()
-
-    def __enter__(self) -> Index:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     @cached_property
     def _follower(self) -> Follower:

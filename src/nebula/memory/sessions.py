@@ -6,9 +6,9 @@ import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
+from nebula.files.descriptors import ClosedByBlock
 from nebula.memory.errors import UnknownSession, UnreadableRow
 from nebula.memory.rows import (
     FAILED,
@@ -79,7 +79,7 @@ class SessionInfo:
         return self.ending or "completed"
 
 
-class Sessions:
+class Sessions(ClosedByBlock):
     """One memory file. Safe to share between threads; any number of processes may have it open."""
 
     def __init__(self, path: str) -> None:
@@ -90,14 +90,6 @@ class Sessions:
     def close(self) -> None:
         with self._lock:
             self._connection.close()
-
-    def __enter__(self) -> Sessions:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     # The life of a session
 

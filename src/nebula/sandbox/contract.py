@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from nebula.files.descriptors import ClosedByBlock
 from nebula.sandbox.secrets import SecretFinder
 from nebula.value import field, value
 
@@ -148,7 +149,7 @@ class Capability:
 
 
 @value
-class CommandResult:
+class CommandResult(ClosedByBlock):
     exit_code: int | None
     """None when a limit stopped the command; 128 + n when signal n ended it."""
     stopped: str | None
@@ -162,12 +163,6 @@ class CommandResult:
     """What it tried to reach, though `hosts` does not list it."""
     read_empty: tuple[str, ...] = ()
     """Of a command that failed: the secret files that it read, which were empty for it."""
-
-    def __enter__(self) -> CommandResult:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         if self.layer is not None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Self
 
-from nebula.files.descriptors import closed_after
+from nebula.files.descriptors import ClosedByBlock, closed_after
 from nebula.files.digest import digest
 from nebula.files.reading import read_all
 from nebula.workspace.contract import (
@@ -33,7 +33,7 @@ from nebula.workspace.search.explore import Explorer
 MAX_KEYWORD = 10_000
 
 
-class ReadingWorkspace:
+class ReadingWorkspace(ClosedByBlock):
     """List, read, search. Writing is refused."""
 
     def __init__(self, jail: Jail, judge: Judge, *, turn: str = "") -> None:
@@ -52,12 +52,6 @@ class ReadingWorkspace:
 
     def close(self) -> None:
         self._jail.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def read_file(self, path: str) -> FileText:
         place = self._jail.place(path)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import Final, Self
+from typing import Final
 
 from nebula.files.beneath import FILE_FLAGS, FOLDER_FLAGS, open_by_walking
-from nebula.files.descriptors import closed_after
+from nebula.files.descriptors import ClosedByBlock, closed_after
 from nebula.files.digest import digest
 from nebula.files.reading import read_all
 from nebula.workspace.journal.changes import (
@@ -30,7 +30,7 @@ def name_turn(group: str) -> str:
     return f"\0{group}"
 
 
-class JournalReader:
+class JournalReader(ClosedByBlock):
     """The journal of the project at `root`; an empty one where there is none that was made there."""
 
     def __init__(self, root: str) -> None:
@@ -48,12 +48,6 @@ class JournalReader:
                 self._objects_fd = os.open("objects", FOLDER_FLAGS, dir_fd=folder_fd)
             else:
                 self.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         for fd in (self._changes_fd, self._objects_fd):
