@@ -55,10 +55,6 @@ _CUT_SHORT = {
 }
 
 
-def _as_it_is(history: Sequence[Said]) -> Sequence[Said]:
-    return history
-
-
 class Tools(Protocol):
     """A tool set, or a wrapper around one."""
 
@@ -93,7 +89,7 @@ class Turn:
     """The node that the turn becomes, where a recorder makes it one."""
     steering: Callable[[], str] = str
     """What the user has said since the last round; empty: nothing."""
-    fit: Callable[[Sequence[Said]], Sequence[Said]] = _as_it_is
+    fit: Callable[[Sequence[Said]], Sequence[Said]] = lambda history: history
     """What of the history is sent: repaired, and cut to the model's context."""
     result: TurnResult = field(default_factory=TurnResult)
     rounds: int = 0

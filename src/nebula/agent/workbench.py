@@ -79,10 +79,6 @@ class ProjectAccess:
                     closing.callback(close)
 
 
-def _find_nothing(_: str) -> list[str]:
-    return []
-
-
 async def _takes_images() -> bool:
     return True
 
@@ -97,7 +93,7 @@ class Workbench:
     ledger: ReadLedger = field(default_factory=ReadLedger)
     find_node: Callable[[str], Node | None] | None = None
     """Returns an earlier turn by its id; None where there are none to be read."""
-    look_up: Callable[[str], list[str]] = _find_nothing
+    look_up: Callable[[str], list[str]] = lambda _: []
     """Lists earlier turns by their numbers, or by words in them."""
     takes_images: Callable[[], Awaitable[bool]] = _takes_images
     """Asks whether the model at hand takes images."""

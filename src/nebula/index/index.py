@@ -77,9 +77,9 @@ class Index(ClosedByBlock):
         store: Store
         renew = None
         if url:
-            from nebula.index.stores.postgres import open_postgres
+            from nebula.index.stores.postgres import PostgresDatabase, PostgresStore
 
-            store = open_postgres(url, project_id(root))
+            store = PostgresStore(PostgresDatabase(url, project_id(root)))
         else:
             path = os.path.join(derived_folder(root, home), DATABASE_NAME)
             store, renew = open_sqlite(path), partial(renewed_sqlite, path)

@@ -72,7 +72,7 @@ class LearntContext(WrappedModel):
         if not error.context_tokens:
             return None
         self.learnt[request.model] = error.context_tokens
-        size = _request_bytes(request)
+        size = _fixed_bytes(request) + sum(map(_message_bytes, request.messages))
         per_token = size / error.prompt_tokens if error.prompt_tokens else BYTES_PER_TOKEN
         self._bytes[request.model] = room = int(error.context_tokens * SHARE_FOR_REQUEST * per_token)
         return shrink_request(request, min(room, size - 1))
@@ -125,10 +125,6 @@ def _without_results(message: UserMessage) -> UserMessage:
 
 def _with_results(message: UserMessage, results: Sequence[ToolUseResult]) -> UserMessage:
     return replace(message, content=replace(message.content, tool_use_results=tuple(results)))
-
-
-def _request_bytes(request: ModelRequest) -> int:
-    return _fixed_bytes(request) + sum(_message_bytes(each) for each in request.messages)
 
 
 def _fixed_bytes(request: ModelRequest) -> int:

@@ -32,15 +32,11 @@ Render = Callable[[Message, Message | None], Iterable[object]]
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
-def _read_no_constant(_: str) -> None:
-    return None
-
-
 def _refuse_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
 
 
-_decode_event = json.JSONDecoder(parse_constant=_read_no_constant).decode
+_decode_event = json.JSONDecoder(parse_constant=lambda _: None).decode
 _decode = json.JSONDecoder(parse_constant=_refuse_constant).decode
 
 

@@ -65,13 +65,11 @@ class AppendingReader(ABC):
                 REAL.write(descriptor, self._after_torn_entry(descriptor) + entry)
         except OSError as problem:
             self._tail_checked = False  # a part of it may be there
-            raise self._unwritable(problem) from problem
+            said = "{path} cannot be written ({problem})"
+            raise MemoryFileError(said, path=self.path, problem=problem.strerror) from problem
         finally:
             if isinstance(stamped.event, Final):
                 self._file = None
-
-    def _unwritable(self, problem: OSError) -> MemoryFileError:
-        return MemoryFileError("{path} cannot be written ({problem})", path=self.path, problem=problem.strerror)
 
     def _named_file(self) -> _OpenFile:
         file = self._file

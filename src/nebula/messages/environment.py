@@ -44,11 +44,8 @@ class UserEnvContext(JsonObject):
     @classmethod
     def generate_new(cls) -> UserEnvContext:
         """The state of this process, now."""
-        return cls(EnvState(_operating_system(), _working_directory()))
-
-
-def _operating_system() -> str:
-    return _SYSTEM_NAMES.get(sys.platform) or sys.platform.rstrip("0123456789")
+        system = _SYSTEM_NAMES.get(sys.platform) or sys.platform.rstrip("0123456789")
+        return cls(EnvState(system, _working_directory()))
 
 
 def _working_directory() -> str | None:

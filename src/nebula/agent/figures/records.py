@@ -36,12 +36,8 @@ class LineCount:
     damaged: int = 0
 
 
-def _all_read(_: str, __: str, ___: bytes) -> bool:
-    return False
-
-
 def read_records(
-    root: str, name: str, count: LineCount | None = None, unread: Unread = _all_read
+    root: str, name: str, count: LineCount | None = None, unread: Unread = lambda *_: False
 ) -> Iterator[dict[str, Any]]:
     """Return the objects in `.nebula/NAME` of a project, in order; none where there is no such file. An absolute name
     is one that the user chose, wherever it is."""

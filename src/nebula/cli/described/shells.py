@@ -31,7 +31,7 @@ def zsh(programs: Programs) -> str:
 
 
 def fish(programs: Programs) -> str:
-    lines = [_FISH.format(paths=_fish_pattern(_longer_paths(programs)))]
+    lines = [_FISH.format(paths=" ".join(f'"{path}"' for path in _longer_paths(programs)))]
     for each in _walk(programs):
         program, at = each.path[0], f"-n '__nebula_is_at \"{_of(each)}\"'"
         lines.append(f"complete -c {program} {at} {'-F' if _takes_files(each) else '-f'}")
@@ -125,10 +125,6 @@ def _fish_option(option: Option) -> str:
         extra = {"choices": f"-xa {_fish_quote(' '.join(option.choices))}", "file": "-rF", "text": "-x"}
         words.append(extra.get(option.kind, "-xa '(__fish_complete_directories)'"))
     return " ".join(words) + _fish_about(option.about)
-
-
-def _fish_pattern(paths: Sequence[str]) -> str:
-    return " ".join(f'"{path}"' for path in paths)
 
 
 _BASH_VALUES = {

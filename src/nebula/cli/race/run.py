@@ -74,7 +74,7 @@ async def run_race(options: argparse.Namespace, settings: Settings, wish: RaceWi
     with busy(Sentence("copying the project")):
         race = await prepare_race(settings, wish, output.hear, output.remark, host=host)
     try:
-        with interruptible(settings, _ignore), output.shown(race):
+        with interruptible(settings, lambda _: None), output.shown(race):
             task = asyncio.current_task()
             tries = await race.run()
             interrupted = task is not None and task.cancelling() > 0
@@ -101,10 +101,6 @@ async def run_race(options: argparse.Namespace, settings: Settings, wish: RaceWi
 
 def _somebody_may_take(tries: list[TryOutcome]) -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty() and any(each.files for each in tries)
-
-
-def _ignore(_: Stamped) -> None:
-    pass
 
 
 def _print_results(race: Race, tries: list[TryOutcome]) -> None:

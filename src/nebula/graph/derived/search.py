@@ -170,7 +170,7 @@ def _add_signs(plan: _Plan, signs: list[str]) -> None:
     first in the row as it is stored, which is many times faster and finds a little too much."""
     if signs:
         body = "EXISTS (SELECT 1 FROM bodies WHERE bodies.doc = files.doc AND {})".format
-        plan.conditions.append((body("instr(body, ?)"), _as_in_body(max(signs, key=len))))
+        plan.conditions.append((body("instr(body, ?)"), json.dumps(max(signs, key=len), ensure_ascii=False)[1:-1]))
         plan.conditions.append((body("holds_all(body, ?)"), json.dumps(signs)))
 
 
@@ -197,10 +197,6 @@ def _add_match(plan: _Plan, table: str, expression: str) -> None:
     else:
         sql = f"files.doc IN (SELECT rowid FROM {table} WHERE {table} MATCH ?)"  # noqa: S608
         plan.conditions.append((sql, expression))
-
-
-def _as_in_body(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)[1:-1]
 
 
 def _ranked(cache: NodeCache, plan: _Plan, found: list[Any]) -> list[Any]:

@@ -178,10 +178,6 @@ class PostgresStore(Store):
         return [Candidate._make(row) for row in rows.fetchall()]
 
 
-def open_postgres(url: str, project: str) -> PostgresStore:
-    return PostgresStore(PostgresDatabase(url, project))
-
-
 def schema_name(project: str) -> str:
     """A name that needs no quotes and is different for each project."""
     plain = re.sub(r"[^a-z0-9]+", "_", project.lower()).strip("_")[:32]

@@ -33,7 +33,8 @@ def read_entries(data: bytes) -> Iterator[IndexEntry]:
     version, count = int.from_bytes(data[4:8], "big"), int.from_bytes(data[8:12], "big")
     if data[:4] != b"DIRC" or version not in {2, 3, 4}:
         raise NotUnderstood
-    digest_size = _digest_size(data)
+    # The digests of its entries are of the same kind as the one that it ends with.
+    digest_size = 32 if hashlib.sha256(data[:-32]).digest() == data[-32:] else 20
     at, previous = 12, b""
     for _ in range(count):
         try:
@@ -57,11 +58,6 @@ def digest_of_entries(data: bytes) -> bytes | None:
     except NotUnderstood:
         return None
     return found.digest()
-
-
-def _digest_size(data: bytes) -> int:
-    """Return the size of the digest that the index ends with: those of its entries are of the same kind."""
-    return 32 if hashlib.sha256(data[:-32]).digest() == data[-32:] else 20
 
 
 def _read_entry(data: bytes, start: int, version: int, digest_size: int, previous: bytes) -> tuple[IndexEntry, int]:

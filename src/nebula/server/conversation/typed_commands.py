@@ -56,7 +56,8 @@ class TypedCommands:
         first, *rest = text.split(None, 1)
         word = first[1:]
         if word.lower() in self._words():
-            raise _for_the_terminal(word)
+            of_terminal = "/{word} is a command of the terminal; here Ctrl+K lists what can be done."
+            raise ActionError(of_terminal, code="not_found", word=word)
         expanded = await asyncio.to_thread(expand_typed, self._settings, text)
         if expanded is not None:
             return expanded
@@ -120,12 +121,6 @@ class TypedCommands:
             code="not_found",
             word=word,
         )
-
-
-def _for_the_terminal(word: str) -> ActionError:
-    return ActionError(
-        "/{word} is a command of the terminal; here Ctrl+K lists what can be done.", code="not_found", word=word
-    )
 
 
 def _failed(problem: Sentence) -> ActionError:

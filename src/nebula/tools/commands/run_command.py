@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from nebula.errors import NebulaError
 from nebula.events import Approval, Output, new_trace_id
-from nebula.language import Sentence, sentence_of
+from nebula.language import sentence_of
 from nebula.messages import DeclaredSpec, DialectForm
 from nebula.tools.approval import Approvals
 from nebula.tools.commands.empty_files import ask_to_read, describe_for_model
@@ -150,12 +150,9 @@ class RunCommand:
             said.append(NOT_REACHED.format(hosts=", ".join(result.refused_hosts)))
         if result.read_empty:
             said.append(describe_for_model(result.read_empty))
-        if (unseen := self._unseen(result)) is not None:
-            said.append(str(unseen))
+        if result.exit_code in NOT_STARTED and self._layers.unseen is not None:
+            said.append(str(self._layers.unseen))
         return report | ({"remark": " ".join(said)} if said else {})
-
-    def _unseen(self, result: CommandResult) -> Sentence | None:
-        return self._layers.unseen if result.exit_code in NOT_STARTED else None
 
 
 def _build(kit: ToolKit) -> RunCommand | None:

@@ -61,7 +61,8 @@ def make_outcome(blocks: Iterable[Block], *, is_error: bool, room: int, most_ima
         if isinstance(block, ImageBlock):
             is_shown = len(images) < most_images
             images += [block] if is_shown else []
-            texts.append(_name_image(block, "shown below the results" if is_shown else f"not shown, {why_none}"))
+            what = "shown below the results" if is_shown else f"not shown, {why_none}"
+            texts.append(Text(f"({block.media_type}, {len(block.data):,} bytes: {what})"))
         else:
             texts.append(block)
     texts = _cut(texts, room)
@@ -69,10 +70,6 @@ def make_outcome(blocks: Iterable[Block], *, is_error: bool, room: int, most_ima
         said = " ".join(block.as_text() for block in texts) or "The tool failed without a word."
         return Outcome((Json({"error": said}),), ToolResultStatus.Error, code=502, images=tuple(images))
     return Outcome(tuple(texts) or (Text("(no output)"),), images=tuple(images))
-
-
-def _name_image(image: ImageBlock, what: str) -> Text:
-    return Text(f"({image.media_type}, {len(image.data):,} bytes: {what})")
 
 
 def _cut(blocks: list[Text | Json], room: int) -> list[Text | Json]:

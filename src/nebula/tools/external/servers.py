@@ -18,10 +18,6 @@ from nebula.tools.external.tool import MAX_NAME, ExternalTool, offered_name, tak
 MOST_NAMED = 10
 
 
-def _show_nobody(_: Activity) -> None:
-    return
-
-
 class ExternalServers:
     def __init__(self, servers: Sequence[ExternalServer]) -> None:
         self.connections = [ServerConnection(server) for server in servers]
@@ -30,7 +26,7 @@ class ExternalServers:
     def secrets(self) -> tuple[str, ...]:
         return tuple(each for connection in self.connections for each in connection.server.secrets)
 
-    async def open(self, show: Callable[[Activity], None] = _show_nobody) -> list[Sentence]:
+    async def open(self, show: Callable[[Activity], None] = lambda _: None) -> list[Sentence]:
         """Start those that do not run, all at once; return what there is to say of it.
 
         `show` is told which are still starting.

@@ -102,9 +102,8 @@ async def tools(terminal: TerminalSession, _: str = "") -> None:
     terminal.screen.line(translate("Tools of {mode} mode:", mode=session.mode))
     offered = await asyncio.to_thread(session.bench.tools, "shown", session.mode)
     for spec in offered.specs:
-        terminal.screen.line(
-            cut(f"  {pad(spec.name, 18)} {translate(_first_sentence(spec.description))}", terminal.screen.columns - 1)
-        )
+        about = translate(" ".join(spec.description.split()).split(". ")[0])
+        terminal.screen.line(cut(f"  {pad(spec.name, 18)} {about}", terminal.screen.columns - 1))
 
 
 async def compact(terminal: TerminalSession, argument: str = "") -> None:
@@ -123,10 +122,6 @@ async def compact(terminal: TerminalSession, argument: str = "") -> None:
 
 def _money(dollars: float | None) -> str:
     return translate("price unknown") if dollars is None else f"${dollars:.4f}"
-
-
-def _first_sentence(text: str) -> str:
-    return " ".join(text.split()).split(". ")[0]
 
 
 COMMANDS = (

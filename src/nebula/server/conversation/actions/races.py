@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 
 from nebula.agent.judging import judged
 from nebula.agent.race.begin import RaceWish, command_line, prepare_race
 from nebula.agent.race.compare import compare_tries as compare
 from nebula.agent.race.judge import ask_opinion
-from nebula.agent.race.outcome import TryOutcome
 from nebula.agent.race.race import FEWEST, MOST
 from nebula.agent.race.take import Wanted, take_tries
 from nebula.agent.recording.turn_archive import TurnArchive
@@ -20,7 +18,6 @@ from nebula.server.conversation.actions.declared import Numbers, Texts
 from nebula.server.conversation.context import Client, ServerContext, in_thread
 from nebula.server.conversation.protocol import ActionError, ActionResult
 from nebula.tools.approval import allow_all
-from nebula.workspace.local import LocalWorkspace
 
 
 async def race(
@@ -53,7 +50,7 @@ async def race(
     begun.flow = flow
     for each in (trace_id, *begun.order.trace_ids):
         client.subscriber.subscribe(trace_id=each)
-    opinion = partial(_ask_judge, server, judge, prompt, files) if judge else None
+    opinion = partial(ask_opinion, server.settings, judge, prompt, workspace=files) if judge else None
     hub.start(begun, trace_id, client, opinion)
     return ActionResult({"trace_id": trace_id, "trace_ids": list(begun.order.trace_ids)})
 
@@ -93,9 +90,3 @@ async def take(
     return ActionResult(
         {"node_id": node.id, "paths": changed, "changed": changed, "conflicts": list(done.conflicts)} | told
     )
-
-
-async def _ask_judge(
-    server: ServerContext, judge: str, prompt: str, files: LocalWorkspace, tries: Sequence[TryOutcome]
-) -> str:
-    return await ask_opinion(server.settings, judge, prompt, tries, files)
