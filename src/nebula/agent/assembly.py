@@ -23,6 +23,7 @@ from nebula.agent.recording.turn_archive import TurnArchive
 from nebula.agent.session import CHAT, Session
 from nebula.agent.telemetry import telemetry_readers, telemetry_remarks
 from nebula.agent.workbench import ChatBench, ProjectAccess, Workbench
+from nebula.attachments import Attachment
 from nebula.config import Settings
 from nebula.events import Reader
 from nebula.files.home import derived_folder
@@ -39,22 +40,21 @@ from nebula.tools.approval import Approvals, Approver, allow_all
 from nebula.tools.code.code_index import code_search
 from nebula.tools.commands.layers import CommandLayers
 from nebula.tools.declaration import Checks
+from nebula.tools.delegate import Delegated, Errand, Runner
 from nebula.tools.permissions import NETWORK
 from nebula.workspace import Policy, open_workspace
 from nebula.workspace.audit import AuditLog
+from nebula.workspace.contract import Workspace
 from nebula.workspace.guard.spelling import spelled_in
 from nebula.workspace.local import LocalWorkspace
 from nebula.workspace.state_folder import StateFolder, is_half_applied, prepare_state_folder
 
 if TYPE_CHECKING:
     from nebula.agent.hooks import Hooks
-    from nebula.attachments import Attachment
     from nebula.extensions.skills import FoundSkills
     from nebula.graph.context.preview import ContextPreview
     from nebula.graph.graph import Graph
-    from nebula.tools.delegate import Delegated, Errand, Runner
     from nebula.tools.external.servers import ExternalServers
-    from nebula.workspace.contract import Workspace
 
 
 async def open_session(

@@ -18,18 +18,17 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
+from nebula.config import Settings
 from nebula.config.hooks import NOTIFY, OUTSIDE
 from nebula.errors import NebulaError
-from nebula.events import Approval, Notice, Stamped, Task
+from nebula.events import Approval, Diff, Notice, Stamped, Task
 from nebula.events import Final as TurnFinal
+from nebula.events.approval import ProposedChange
 from nebula.language import Sentence, translate
 from nebula.sandbox.errors import SandboxError
 from nebula.tools.commands.layers import CommandLayers
 
 if TYPE_CHECKING:
-    from nebula.config import Settings
-    from nebula.events import Diff
-    from nebula.events.approval import ProposedChange
     from nebula.tools.contract import Call
 
 LIMIT_S: Final = 10.0

@@ -10,13 +10,13 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from nebula.events import Approval, ProposedChange
 from nebula.tools.approval import Approver, Decision
+from nebula.workspace.contract import Workspace
 from nebula.workspace.errors import RefusedByHook
 
 if TYPE_CHECKING:
     from nebula.config import Settings
-    from nebula.events import Approval, ProposedChange
-    from nebula.workspace.contract import Workspace
 
 Judge = Callable[[str, Sequence["ProposedChange"]], None]
 """(what writes, changes): raises RefusedByHook. It blocks: call it in a thread."""

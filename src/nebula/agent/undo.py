@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING
 from nebula.errors import NebulaError
 from nebula.events import ProposedChange, new_trace_id
 from nebula.value import replace
+from nebula.workspace.contract import Workspace
 from nebula.workspace.diff import TextDiff, diff_texts
 from nebula.workspace.errors import NotKept, WorkspaceError
 from nebula.workspace.file_history import FileHistory, FilePlan, is_among, states_after
+from nebula.workspace.journal.changes import RecordedChange
 from nebula.workspace.journal.states import parse_state
 from nebula.workspace.local import LocalWorkspace
 from nebula.workspace.records import moment
@@ -22,8 +24,6 @@ from nebula.workspace.records import moment
 if TYPE_CHECKING:
     from nebula.agent.judging import Judge
     from nebula.graph.values import Node
-    from nebula.workspace.contract import Workspace
-    from nebula.workspace.journal.changes import RecordedChange
 
 
 class UndoRefused(NebulaError):

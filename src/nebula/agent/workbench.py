@@ -21,23 +21,23 @@ from nebula.events import Activity, Diff
 from nebula.language import Sentence
 from nebula.messages.redaction import Redactor
 from nebula.tools.approval import Approvals
+from nebula.tools.code.code_index import CodeSearch
 from nebula.tools.contract import Call, Tool
 from nebula.tools.declaration import Checks, ToolKit
+from nebula.tools.delegate import Runner
 from nebula.tools.ledger import ReadLedger
 from nebula.tools.registry import agent_tools, chat_tools, plan_tools
 from nebula.tools.toolset import CallAudit, ToolSet
 from nebula.value import field, record, replace
+from nebula.workspace.audit import AuditLog
 from nebula.workspace.contract import Workspace
 
 if TYPE_CHECKING:
     from nebula.agent.hooks import Hooks
     from nebula.extensions.skills import FoundSkills
     from nebula.graph.values import Node
-    from nebula.tools.code.code_index import CodeSearch
     from nebula.tools.commands.layers import CommandLayers
-    from nebula.tools.delegate import Runner
     from nebula.tools.external.servers import ExternalServers
-    from nebula.workspace.audit import AuditLog
 
 RECENT_FILES = 10
 """Files read last, which weigh in the outline of the project."""

@@ -13,6 +13,7 @@ from nebula.agent.checks.run import never_started, run_checks, why_missing
 from nebula.agent.turn_result import TurnLimit
 from nebula.events import Event, Notice, Repair
 from nebula.language import Sentence
+from nebula.tools.approval import Approvals
 from nebula.tools.commands.plain import CheckResult
 from nebula.tools.declaration import Checks
 from nebula.value import record
@@ -20,7 +21,6 @@ from nebula.workspace.contract import Workspace
 from nebula.workspace.errors import WorkspaceError
 
 if TYPE_CHECKING:
-    from nebula.tools.approval import Approvals
     from nebula.tools.commands.layers import CommandLayers
 
 REPORT = (

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nebula.agent.figures.gather import is_since
 from nebula.blame.line_record import count_written
 from nebula.blame.project import ProjectBlame
 from nebula.errors import NebulaError
+from nebula.graph.values import Node
 from nebula.value import value
-
-if TYPE_CHECKING:
-    from nebula.graph.values import Node
 
 
 @value

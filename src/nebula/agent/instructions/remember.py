@@ -8,13 +8,13 @@ from nebula.agent.instructions.standing import NAMES
 from nebula.agent.undo import NoJournalHere
 from nebula.events import new_trace_id
 from nebula.value import value
+from nebula.workspace.contract import Workspace, WriteMode
 from nebula.workspace.diff import diff_texts
 from nebula.workspace.local import LocalWorkspace
 from nebula.workspace.proposing import propose_text
 
 if TYPE_CHECKING:
     from nebula.agent.judging import Judge
-    from nebula.workspace.contract import Workspace, WriteMode
 
 PATH = NAMES[0]
 

@@ -14,6 +14,8 @@ from nebula.agent.recording.secret_states import find_sealed
 from nebula.agent.undo import UndoRefused, journal_of
 from nebula.attachments import Attachment
 from nebula.workspace.errors import WorkspaceError
+from nebula.workspace.file_history import FileHistory
+from nebula.workspace.journal.changes import RecordedChange
 from nebula.workspace.journal.states import same_state
 from nebula.workspace.records import moment
 from nebula.workspace.state_folder import STATE_DIR
@@ -21,8 +23,6 @@ from nebula.workspace.state_folder import STATE_DIR
 if TYPE_CHECKING:
     from nebula.agent.workbench import ProjectAccess
     from nebula.graph.values import Node
-    from nebula.workspace.file_history import FileHistory
-    from nebula.workspace.journal.changes import RecordedChange
 
 MOST_FILES = 200
 """Files of the last turn that are compared with what the turn left."""

@@ -6,19 +6,17 @@ stands and which content it was taken from goes into the trace with the plan.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nebula.agent.context.system_prompt import instructions_part
 from nebula.agent.instructions.standing import gather_instructions
 from nebula.errors import NebulaError
 from nebula.events import Evidence
 from nebula.messages import strip_hidden_characters, truncate_safe
+from nebula.tools.code.code_index import CodeSearch
 from nebula.tools.code.search_code import evidence_of, is_shown
 from nebula.value import value
 from nebula.workspace.contract import Workspace
-
-if TYPE_CHECKING:
-    from nebula.tools.code.code_index import CodeSearch
 
 MOST_FILES = 300
 MOST_CHUNKS = 8

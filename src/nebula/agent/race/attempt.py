@@ -21,6 +21,7 @@ from nebula.graph.graph import Graph
 from nebula.graph.values import FileState
 from nebula.llm.choose import choose_model
 from nebula.sandbox.contract import Entry, LayerChange
+from nebula.sandbox.layer import Layer
 from nebula.tools.approval import Approvals, allow_all
 from nebula.tools.commands.ignored import split_ignored
 from nebula.value import replace
@@ -30,7 +31,6 @@ from nebula.workspace.journal.states import EntryState
 from nebula.workspace.state_folder import prepare_state_folder
 
 if TYPE_CHECKING:
-    from nebula.sandbox.layer import Layer
     from nebula.sandbox.tries.places import TryPlace
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
 
 from nebula.agent.race.begin import command_line
 from nebula.agent.race.entrants import BadRace, check_model
@@ -11,13 +10,11 @@ from nebula.agent.race.outcome import TryOutcome
 from nebula.agent.race.race import Race
 from nebula.agent.race.take import Wanted, take
 from nebula.agent.race.wire import RaceOrder
+from nebula.agent.session import Session
 from nebula.events import Approval, Reader, new_trace_id
 from nebula.tools.approval import Decision
 from nebula.tools.delegate import Delegated, Errand, Proposed
 from nebula.workspace.local import LocalWorkspace
-
-if TYPE_CHECKING:
-    from nebula.agent.session import Session
 
 
 async def run_delegate(

@@ -10,7 +10,6 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import closing
 from functools import partial
-from typing import TYPE_CHECKING
 
 from nebula.agent.assembly import open_audit_log, take_back_half_applied
 from nebula.agent.race.taken_lines import keep_taken_lines
@@ -21,6 +20,7 @@ from nebula.errors import EXIT_USAGE, NebulaError
 from nebula.events import Approval, Diff, ProposedChange, new_trace_id
 from nebula.events.approval import TAKE
 from nebula.files.digest import digest
+from nebula.graph.values import FileState
 from nebula.language import Sentence
 from nebula.tools.approval import Approver, Decision
 from nebula.tools.commands.change_set import report_applied
@@ -28,13 +28,10 @@ from nebula.value import replace, value
 from nebula.workspace.contract import PathChange
 from nebula.workspace.diff import apply_hunks, diff_texts
 from nebula.workspace.errors import AlreadyExists, Stale, WorkspaceError
+from nebula.workspace.file_history import FileHistory
 from nebula.workspace.journal.states import parse_state, same_state
 from nebula.workspace.local import LocalWorkspace
 from nebula.workspace.state_folder import prepare_state_folder
-
-if TYPE_CHECKING:
-    from nebula.graph.values import FileState
-    from nebula.workspace.file_history import FileHistory
 
 HTTP_OK, HTTP_CONFLICT = 200, 409
 """How the audit log says that something was done, or was in the way."""

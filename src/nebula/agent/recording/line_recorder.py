@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from nebula.blame.line_record import record_lines
 from nebula.events import Diff
 from nebula.graph.values import FileState
 from nebula.messages.redaction import Redactor
 from nebula.value import replace
+from nebula.workspace.contract import Workspace
 from nebula.workspace.errors import WorkspaceError
 from nebula.workspace.guard.paths import normal_path
 from nebula.workspace.journal.states import parse_state
 from nebula.workspace.local import LocalWorkspace
-
-if TYPE_CHECKING:
-    from nebula.workspace.contract import Workspace
 
 
 def file_states(

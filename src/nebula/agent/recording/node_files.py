@@ -19,16 +19,16 @@ from nebula.agent.undo import (
     whole_texts,
 )
 from nebula.files.digest import digest
+from nebula.language import Sentence
 from nebula.value import value
+from nebula.workspace.contract import Workspace
+from nebula.workspace.diff import TextDiff
 from nebula.workspace.file_history import FileHistory, FilePlan, ends
+from nebula.workspace.journal.changes import RecordedChange
 
 if TYPE_CHECKING:
     from nebula.agent.judging import Judge
     from nebula.graph.values import Node
-    from nebula.language import Sentence
-    from nebula.workspace.contract import Workspace
-    from nebula.workspace.diff import TextDiff
-    from nebula.workspace.journal.changes import RecordedChange
 
 
 @value

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from nebula.files.protected_names import names_secret
 from nebula.value import replace
+from nebula.workspace.contract import Workspace
 from nebula.workspace.errors import WorkspaceError
 from nebula.workspace.journal.objects import seal_with
 from nebula.workspace.journal.states import rename_content
@@ -21,7 +22,6 @@ from nebula.workspace.local import LocalWorkspace
 
 if TYPE_CHECKING:
     from nebula.graph.values import FileState
-    from nebula.workspace.contract import Workspace
     from nebula.workspace.file_history import FileHistory
 
 

@@ -14,11 +14,11 @@ from nebula.graph.errors import AmbiguousId, GraphError, NotFound
 from nebula.language import Sentence
 from nebula.messages.redaction import Redactor
 from nebula.value import field, record, replace
+from nebula.workspace.contract import Workspace
 
 if TYPE_CHECKING:
     from nebula.graph.graph import Graph
     from nebula.graph.values import FileState, Node
-    from nebula.workspace.contract import Workspace
 
 
 SHORTEST_BEGINNING = 4

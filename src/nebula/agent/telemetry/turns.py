@@ -13,8 +13,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from opentelemetry.context import Context
+from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
-from opentelemetry.trace import SpanKind, StatusCode, set_span_in_context
+from opentelemetry.trace import Span, SpanKind, StatusCode, set_span_in_context
 
 from nebula import __version__
 from nebula.events import Error, Event, Final, Message, PlanReply, Retry, Stamped, Step, Task, ToolResult, Usage
@@ -23,8 +24,6 @@ from nebula.value import field, record
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.metrics import MeterProvider
-    from opentelemetry.sdk.trace import TracerProvider
-    from opentelemetry.trace import Span
 
 AGENT = "nebula"
 _SECONDS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92)
