@@ -5,17 +5,15 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from nebula import __version__
 from nebula.blame.authors import AuthorKind
 from nebula.blame.line_record import ranges_of
 from nebula.blame.runs import LineRun
 from nebula.git import GitFailed, place_in_repository, safe_git
+from nebula.graph.values import Node
 from nebula.llm.catalog import known_provider
-
-if TYPE_CHECKING:
-    from nebula.graph.values import Node
 
 VERSION: Final = "0.1.0"
 _CONTRIBUTORS: Final[Mapping[AuthorKind, str]] = {"turn": "ai", "other": "ai", "you": "human", "before": "unknown"}
