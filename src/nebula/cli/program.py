@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from nebula import __version__
-from nebula.cli.arguments import UsageError
+from nebula.cli.arguments import Parser, UsageError
 from nebula.cli.printing import print_line
 from nebula.errors import EXIT_OK
 from nebula.language import translate
 from nebula.value import value
-
-if TYPE_CHECKING:
-    from nebula.cli.arguments import Parser
 
 Run = Callable[..., int | None]
 """Carries a command out; where it returns nothing, all went well."""

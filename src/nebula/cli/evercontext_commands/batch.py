@@ -10,14 +10,15 @@ import time
 from collections.abc import Sequence
 from contextlib import closing
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from nebula.agent.batch.outcome import TaskOutcome
 from nebula.agent.batch.places import TaskPlaces
 from nebula.agent.batch.ray_engine import RayEngine
 from nebula.agent.batch.reports import format_junit, format_predictions, score_models, with_one_name
 from nebula.agent.batch.results import Results
-from nebula.agent.batch.run import LocalEngine, run_batch
-from nebula.agent.batch.task_file import BadTaskFile, read_task_file
+from nebula.agent.batch.run import Engine, LocalEngine, run_batch
+from nebula.agent.batch.task_file import BadTaskFile, BatchTask, read_task_file
 from nebula.agent.orchestrator.limits import TaskLimits
 from nebula.agent.orchestrator.models import GEMINI_COMMAND
 from nebula.agent.race.entrants import BadRace, check_model
@@ -26,14 +27,9 @@ from nebula.cli.evercontext_commands.batch_compare import compare_results
 from nebula.cli.evercontext_commands.batch_view import BatchView, print_scores, print_table
 from nebula.cli.printing import print_json, print_remark
 from nebula.cli.settings import open_settings
+from nebula.config import Settings
 from nebula.errors import EXIT_FAILED, EXIT_INTERRUPTED
 from nebula.language import translate
-
-if TYPE_CHECKING:
-    from nebula.agent.batch.outcome import TaskOutcome
-    from nebula.agent.batch.run import Engine
-    from nebula.agent.batch.task_file import BatchTask
-    from nebula.config import Settings
 
 MOST_PARALLEL = 1_000
 _FORM = '{"task": "…", "root"?: "…", "id"?: "…", "planner"?: "…", "executor"?: "…", "plan"?: {…}}'

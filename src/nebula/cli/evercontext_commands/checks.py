@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
 from nebula.agent.checks.find import with_found_checks
 from nebula.cli.printing import print_remark
-from nebula.config import is_declined, remember_trust
+from nebula.config import Settings, is_declined, remember_trust
 from nebula.language import Sentence, explain, translate
 from nebula.stage import one_line
 from nebula.tools.approval import agrees
-
-if TYPE_CHECKING:
-    from nebula.config import Settings
 
 
 def confirmed_checks(settings: Settings, said: list[Sentence]) -> Settings:

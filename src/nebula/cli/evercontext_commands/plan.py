@@ -6,10 +6,9 @@ import argparse
 import asyncio
 import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from nebula.agent.orchestrator.run import run_task
-from nebula.agent.orchestrator.task import TaskRequest
+from nebula.agent.orchestrator.task import TaskRequest, TaskResult
 from nebula.cli.arguments import Parser, UsageError, number_up_to
 from nebula.cli.evercontext_commands.plan_file import plan_text
 from nebula.cli.evercontext_commands.run import given_task, task_options
@@ -17,12 +16,9 @@ from nebula.cli.evercontext_commands.task_view import TaskView, plan_lines
 from nebula.cli.headless.run import interruptible
 from nebula.cli.printing import print_json, print_line, print_remark
 from nebula.cli.settings import open_project
+from nebula.config import Settings
 from nebula.events import Error, Stamped
 from nebula.language import explain_to, translate
-
-if TYPE_CHECKING:
-    from nebula.agent.orchestrator.task import TaskResult
-    from nebula.config import Settings
 
 MOST_REPEATS = 100
 

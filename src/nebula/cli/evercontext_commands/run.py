@@ -7,7 +7,6 @@ import asyncio
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
-from typing import TYPE_CHECKING
 
 from nebula.agent.orchestrator.limits import TaskLimits
 from nebula.agent.orchestrator.run import run_task
@@ -23,14 +22,12 @@ from nebula.cli.headless.faces import chosen_face
 from nebula.cli.headless.run import interruptible
 from nebula.cli.nebula import exit_codes
 from nebula.cli.settings import open_project, remark_on_trust, said_of_settings
+from nebula.config import Settings
 from nebula.events import Final, Reader
 from nebula.files.home import derived_folder
 from nebula.language import Sentence
 from nebula.llm.dialect.answer_schema import read_schema
 from nebula.value import replace
-
-if TYPE_CHECKING:
-    from nebula.config import Settings
 
 MOST_PARALLEL = 8
 

@@ -8,11 +8,11 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from nebula.agent.assembly import open_session
 from nebula.agent.loop import end_before_session
 from nebula.agent.recording.redactors import redactor_of
+from nebula.agent.session import Session
 from nebula.attachments import Attachment
 from nebula.cli.arguments import checked_root, write_last_message
 from nebula.cli.busy import busy
@@ -31,9 +31,6 @@ from nebula.memory.trace import TraceReader
 from nebula.tools.approval import Decision, allow_all
 from nebula.value import replace
 from nebula.workspace.state_folder import prepare_state_folder
-
-if TYPE_CHECKING:
-    from nebula.agent.session import Session
 
 NOT_ALLOWED = "Nobody is there to ask, and the program was started without --yes: writes are refused in this run."
 """What the model is told."""

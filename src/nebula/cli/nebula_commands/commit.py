@@ -7,25 +7,21 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from contextlib import aclosing, closing
-from typing import TYPE_CHECKING
 
 from nebula.agent.assembly import graph_opener
 from nebula.agent.commits.message import propose_message
-from nebula.agent.commits.staged import staged_diff, staged_files, turns_behind
+from nebula.agent.commits.staged import StagedFile, staged_diff, staged_files, turns_behind
 from nebula.agent.recording.turn_archive import TurnArchive
 from nebula.cli.arguments import Parser
 from nebula.cli.printing import print_line, print_remark, print_words
 from nebula.cli.settings import open_project
+from nebula.config import Settings
 from nebula.errors import EXIT_FAILED, EXIT_OK
 from nebula.language import translate, translate_count
 from nebula.llm.choose import choose_model
 from nebula.messages.redaction import Redactor
 from nebula.stage import one_line
 from nebula.tools.approval import agrees
-
-if TYPE_CHECKING:
-    from nebula.agent.commits.staged import StagedFile
-    from nebula.config import Settings
 
 EDIT = ("e", "edit", "編集")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from nebula.cli.arguments import Parser, number_up_to
 from nebula.cli.busy import Busy, busy
@@ -13,13 +12,11 @@ from nebula.cli.printing import print_json, print_line, print_remark
 from nebula.cli.settings import open_project
 from nebula.index.errors import IndexFailed
 from nebula.index.in_step.watch import watch
+from nebula.index.index import Index
+from nebula.index.values import Hit, Report, Skipped
 from nebula.language import Sentence, explain, translate
 from nebula.llm.errors import ModelError
 from nebula.tools.code.code_index import open_index
-
-if TYPE_CHECKING:
-    from nebula.index.index import Index
-    from nebula.index.values import Hit, Report, Skipped
 
 QUIET_S = 1.0
 """What takes longer says how far it is."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from nebula.agent.judging import judged
 from nebula.agent.race.begin import RaceWish, command_line, prepare_race
+from nebula.agent.race.race import Race
 from nebula.agent.race.take import take_tries
 from nebula.cli.race.comparison import show_comparison
 from nebula.cli.race.keys import stop_named
@@ -20,7 +21,6 @@ from nebula.stage import one_line
 from nebula.workspace.local import LocalWorkspace
 
 if TYPE_CHECKING:
-    from nebula.agent.race.race import Race
     from nebula.cli.terminal.terminal_session import TerminalSession
 
 USAGE = "/race 3 TASK, or /race --models A,B TASK"

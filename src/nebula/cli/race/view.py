@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from nebula.agent.race.outcome import TryOutcome
 from nebula.cli.figures.tables import NOT_MEASURED, table
+from nebula.graph.graph import Graph
 from nebula.language import explain, translate
 from nebula.stage import one_line
-
-if TYPE_CHECKING:
-    from nebula.graph.graph import Graph
 
 
 def result_table(tries: Sequence[TryOutcome], graph: Graph | None = None) -> list[str]:

@@ -4,37 +4,34 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nebula.agent.assembly import open_session
+from nebula.agent.session import Session
+from nebula.attachments import Attachment
 from nebula.cli.busy import busy
 from nebula.cli.terminal.dialogs.approval import TerminalApprover
 from nebula.cli.terminal.forks import Forks
-from nebula.cli.terminal.input.contract import Watch
+from nebula.cli.terminal.input.contract import TerminalInput, Watch
 from nebula.cli.terminal.input.paste import Pastes
 from nebula.cli.terminal.input.typed_ahead import TypedAhead
 from nebula.cli.terminal.output.screen import Screen
 from nebula.cli.terminal.usage_report import TurnUsage, remembered
 from nebula.config import Settings
 from nebula.errors import NebulaError
+from nebula.events import Final, Reader, Usage
 from nebula.language import Sentence, explain, translate
 from nebula.llm.catalog import short_name
+from nebula.llm.choose import ChosenModel
 from nebula.stage import StageOptions, one_line
 from nebula.tools.permissions import EVERY_FILE, NETWORK, YES_TO_ALL, Permission
 from nebula.value import replace
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
-
     from nebula.agent.race.outcome import TryOutcome
-    from nebula.agent.session import Session
-    from nebula.attachments import Attachment
-    from nebula.cli.terminal.input.contract import TerminalInput
     from nebula.cli.terminal.output.turn_view import TurnView
-    from nebula.events import Final, Reader, Usage
     from nebula.graph.values import Node
-    from nebula.llm.choose import ChosenModel
     from nebula.workspace.file_history import FilePlan
 
     TakeTurn = Callable[[str, Sequence[Attachment]], Awaitable[Final]]

@@ -6,22 +6,17 @@ import argparse
 import asyncio
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from nebula.cli.arguments import Parser
 from nebula.cli.printing import print_line, print_remark
 from nebula.config import load_settings
 from nebula.graph.graph import Graph
-from nebula.graph.summaries.build import build
+from nebula.graph.summaries.build import BuildProgress, BuildReport, build
 from nebula.language import explain, translate
-from nebula.llm.choose import choose_model
+from nebula.llm.choose import ChosenModel, choose_model
 from nebula.llm.errors import ModelError
 from nebula.providers import PROVIDERS
 from nebula.stage import one_line
-
-if TYPE_CHECKING:
-    from nebula.graph.summaries.build import BuildProgress, BuildReport
-    from nebula.llm.choose import ChosenModel
 
 
 def main(data_dir: str, argv: Sequence[str], prog: str) -> int:

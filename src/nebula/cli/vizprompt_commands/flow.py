@@ -5,18 +5,15 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from nebula.cli.arguments import Parser
 from nebula.cli.printing import print_json, print_line
 from nebula.cli.vizprompt_commands.flow_changes import add_changes
 from nebula.cli.vizprompt_commands.showing import find_flow, legend, print_flows, run_on_graph, show_node
 from nebula.graph.errors import AmbiguousId, NotFound
+from nebula.graph.graph import Graph
 from nebula.graph.values import DEFAULT_FLOW
 from nebula.language import translate
-
-if TYPE_CHECKING:
-    from nebula.graph.graph import Graph
 
 
 def main(data_dir: str, argv: Sequence[str], prog: str) -> int | None:

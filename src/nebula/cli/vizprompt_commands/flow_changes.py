@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 from nebula.cli.arguments import Parser
 from nebula.cli.printing import print_json, print_line
 from nebula.cli.vizprompt_commands.showing import find_flow
+from nebula.graph.graph import Graph
 from nebula.graph.values import DEFAULT_FLOW
 from nebula.language import translate
-
-if TYPE_CHECKING:
-    from nebula.graph.graph import Graph
 
 
 def _rename(graph: Graph, options: argparse.Namespace) -> None:

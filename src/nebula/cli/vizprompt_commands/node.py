@@ -6,18 +6,14 @@ import argparse
 import math
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from nebula.cli.arguments import Parser, UsageError
 from nebula.cli.printing import print_json, print_line, print_remark
 from nebula.cli.vizprompt_commands.showing import find_flow, node_line, run_on_graph, show_node, split_tags
-from nebula.graph.values import DEFAULT_FLOW
+from nebula.graph.graph import Graph
+from nebula.graph.values import DEFAULT_FLOW, Node
 from nebula.language import translate
 from nebula.tools.approval import agrees
-
-if TYPE_CHECKING:
-    from nebula.graph.graph import Graph
-    from nebula.graph.values import Node
 
 
 def main(data_dir: str, argv: Sequence[str], prog: str) -> int | None:

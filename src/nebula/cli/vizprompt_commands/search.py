@@ -6,17 +6,15 @@ import argparse
 import math
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
 from nebula.cli.arguments import Parser, UsageError
 from nebula.cli.printing import print_json, print_line, print_remark
 from nebula.cli.vizprompt_commands.showing import node_line, split_list, split_tags
+from nebula.graph.derived.search import Found
 from nebula.graph.graph import Graph
 from nebula.graph.ids import sort_key
 from nebula.language import translate
-
-if TYPE_CHECKING:
-    from nebula.graph.derived.search import Found
 
 _PATIENCE = 10.0
 """Seconds that somebody at a terminal waits for a search without having asked to."""

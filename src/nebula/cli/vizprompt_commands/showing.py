@@ -7,7 +7,6 @@ import contextlib
 import re
 import shlex
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from nebula.cli.arguments import Parser, UsageError
 from nebula.cli.printing import print_line, print_remark, print_words
@@ -15,10 +14,8 @@ from nebula.cli.terminal.output.width import cut
 from nebula.graph.errors import GraphError, NotFound
 from nebula.graph.graph import Graph
 from nebula.graph.ids import shortest_unique
+from nebula.graph.values import Flow, Node
 from nebula.language import explain, translate
-
-if TYPE_CHECKING:
-    from nebula.graph.values import Flow, Node
 
 COLUMNS = 100
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from nebula.cli.arguments import Parser
 from nebula.cli.printing import print_json, print_line
 from nebula.cli.vizprompt_commands.showing import one_line, run_on_graph
+from nebula.graph.graph import Graph
 from nebula.language import translate
-
-if TYPE_CHECKING:
-    from nebula.graph.graph import Graph
 
 
 def main(data_dir: str, argv: Sequence[str], prog: str) -> int | None:

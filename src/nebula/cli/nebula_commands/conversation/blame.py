@@ -6,11 +6,10 @@ import os
 import re
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from nebula.blame import text
 from nebula.blame.project import ProjectBlame
-from nebula.blame.runs import cut_runs
+from nebula.blame.runs import LineRun, cut_runs
 from nebula.cli.arguments import Parser, UsageError
 from nebula.cli.printing import fit_to_print, make_room, print_json
 from nebula.cli.settings import open_project
@@ -18,9 +17,6 @@ from nebula.errors import EXIT_POLICY
 from nebula.language import explain, translate
 from nebula.stage import one_line
 from nebula.workspace.errors import Forbidden, MalformedRequest, PathRefused
-
-if TYPE_CHECKING:
-    from nebula.blame.runs import LineRun
 
 PROMPT_COLUMNS = 24
 MODEL_COLUMNS = 16

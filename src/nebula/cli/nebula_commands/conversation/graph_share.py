@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING
 
 from nebula.cli.arguments import Parser
 from nebula.cli.asking import agreed
@@ -15,14 +14,12 @@ from nebula.errors import EXIT_FAILED, EXIT_OK, EXIT_POLICY
 from nebula.files.descriptors import closed_after
 from nebula.git import find_repository
 from nebula.graph.graph import Graph
+from nebula.graph.values import Node
 from nebula.language import translate
 from nebula.messages.redaction.key_shapes import holds_key
 from nebula.workspace.guard.jail import Jail
 from nebula.workspace.shared_graph import is_shared, share
 from nebula.workspace.state_folder import open_state_dir
-
-if TYPE_CHECKING:
-    from nebula.graph.values import Node
 
 MOST_NAMED = 20
 AT_A_TIME = 200

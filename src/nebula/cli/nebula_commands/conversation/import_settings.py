@@ -5,19 +5,16 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nebula.cli.arguments import Parser
 from nebula.cli.asking import agreed
 from nebula.cli.printing import print_line, print_remark, short_path
 from nebula.cli.settings import open_project
-from nebula.config import save_choice
+from nebula.config import Settings, save_choice
 from nebula.errors import EXIT_OK, EXIT_POLICY
 from nebula.exchange.imports.foreign_settings import AGENTS, ForeignSettings, read_settings_of
 from nebula.language import translate
-
-if TYPE_CHECKING:
-    from nebula.config import Settings
 
 
 def main(argv: Sequence[str]) -> int:

@@ -9,11 +9,11 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nebula.agent.figures.gather import is_since, read_tasks
 from nebula.agent.figures.task_record import TaskRecord
-from nebula.agent.traces.find import audited, find_trace, short_ids
+from nebula.agent.traces.find import TaskTrace, audited, find_trace, short_ids
 from nebula.agent.traces.lesson import play_lesson
 from nebula.agent.traces.replay import replay, settings_of_copy
 from nebula.agent.traces.story import StoryEntry, tell
@@ -29,9 +29,6 @@ from nebula.config import Settings
 from nebula.errors import EXIT_FAILED
 from nebula.language import explain, translate
 from nebula.stage import one_line
-
-if TYPE_CHECKING:
-    from nebula.agent.traces.find import TaskTrace
 
 SHOWN = 20
 LINE = 200

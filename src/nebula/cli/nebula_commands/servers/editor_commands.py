@@ -6,24 +6,20 @@ import argparse
 import io
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING
 
+from nebula.attachments import Attachment
 from nebula.cli.terminal.commands.table import TABLE, file_commands, find, obey, prompt_of_file, unknown
 from nebula.cli.terminal.input.contract import EndOfInput, Watch
 from nebula.cli.terminal.output.screen import Screen
 from nebula.cli.terminal.servers import send_server_prompt
 from nebula.cli.terminal.terminal_session import TerminalSession
 from nebula.cli.terminal.turns import take_turn
+from nebula.events import Final
 from nebula.extensions.commands import is_command_word
 from nebula.language import translate
-from nebula.server.acp.commands import ListedCommand
+from nebula.server.acp.commands import EditorDoor, ListedCommand
 from nebula.server.acp.peer import RpcError
 from nebula.stage import neutralise
-
-if TYPE_CHECKING:
-    from nebula.attachments import Attachment
-    from nebula.events import Final
-    from nebula.server.acp.commands import EditorDoor
 
 TERMINAL_ONLY = frozenset({"help", "backstage", "curtain", "sessions", "resume", "clear", "exit"})
 """What an editor does in its own way: it lists commands and sessions, opens and closes them."""

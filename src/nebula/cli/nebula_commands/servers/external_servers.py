@@ -6,25 +6,22 @@ import argparse
 import asyncio
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nebula.cli.arguments import Parser, UsageError
 from nebula.cli.busy import busy
 from nebula.cli.nebula_commands.servers.external_sign_in import log_in, log_out
 from nebula.cli.printing import print_item, print_json, print_line, short_path
 from nebula.cli.settings import open_project, remark_on_trust
+from nebula.config import Settings
 from nebula.config.checks import mcp_servers
 from nebula.config.errors import ConfigError
 from nebula.config.user_file import save_server
 from nebula.errors import EXIT_FAILED, EXIT_OK
 from nebula.language import Sentence, explain, translate
 from nebula.stage import one_line
-from nebula.tools.external.configured import configured_servers, describe_entry, origin_of_server
+from nebula.tools.external.configured import ExternalServer, configured_servers, describe_entry, origin_of_server
 from nebula.tools.external.servers import ExternalServers
-
-if TYPE_CHECKING:
-    from nebula.config import Settings
-    from nebula.tools.external.configured import ExternalServer
 
 WORDS = ("add", "remove", "list", "test", "login", "logout")
 

@@ -6,17 +6,14 @@ import asyncio
 import html
 import os
 import webbrowser
-from typing import TYPE_CHECKING
 
 from nebula.cli.arguments import UsageError
 from nebula.cli.printing import print_line
+from nebula.config import Settings
 from nebula.language import translate
 from nebula.stage import one_line
 from nebula.tools.external.configured import configured_servers
 from nebula.tools.external.sign_in import SignInFile, sign_in
-
-if TYPE_CHECKING:
-    from nebula.config import Settings
 
 
 def log_in(settings: Settings, name: str) -> None:

@@ -8,11 +8,11 @@ import logging
 import os
 import signal
 import sys
-from typing import TYPE_CHECKING
 
 from nebula.agent.judging import judged_workspace
 from nebula.cli.arguments import refuse_open_door
 from nebula.cli.printing import print_remark
+from nebula.config import Settings
 from nebula.errors import EXIT_INTERRUPTED
 from nebula.language import explain, translate
 from nebula.server.gate import body_limit
@@ -24,9 +24,6 @@ from nebula.workspace.audit import AuditLog
 from nebula.workspace.errors import WorkspaceError
 from nebula.workspace.guard.policy import Policy
 from nebula.workspace.local import open_workspace
-
-if TYPE_CHECKING:
-    from nebula.config import Settings
 
 
 def serve_here(options: argparse.Namespace, settings: Settings) -> int:

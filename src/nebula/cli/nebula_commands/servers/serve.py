@@ -5,20 +5,17 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from nebula.cli.arguments import Parser, UsageError, refuse_open_door
 from nebula.cli.printing import print_remark
 from nebula.cli.settings import open_project, remark_on_trust
+from nebula.config import Settings
 from nebula.graph.graph import Graph
 from nebula.language import explain, translate
 from nebula.server.conversation.protocol import MAX_RECEIVED
 from nebula.server.conversation.turns.agent import AgentTurns
+from nebula.server.conversation.turns.turns import Runner
 from nebula.workspace.state_folder import prepare_state_folder
-
-if TYPE_CHECKING:
-    from nebula.config import Settings
-    from nebula.server.conversation.turns.turns import Runner
 
 DEFAULT_PORT = 8080
 TOKEN_BYTES = 32

@@ -10,7 +10,6 @@ import shutil
 import sqlite3
 import sys
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from nebula import __version__
 from nebula.agent.checks.find import with_found_checks
@@ -28,12 +27,10 @@ from nebula.llm.choose import list_models
 from nebula.llm.errors import ModelError
 from nebula.providers import PROVIDERS
 from nebula.sandbox.capability import capability, missing_walls
+from nebula.sandbox.contract import Capability
 from nebula.stage import one_line
 from nebula.tools.commands.layers import CommandLayers
 from nebula.tools.external.configured import configured_servers
-
-if TYPE_CHECKING:
-    from nebula.sandbox.contract import Capability
 
 SHOWN_MODELS = 12
 _CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+(?=@)|(?<=[?&])[^=&\s]+=[^&\s]+")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from nebula.agent import undo as journal
@@ -16,14 +17,12 @@ from nebula.cli.terminal.output.diff_view import fits, show_diff
 from nebula.cli.terminal.output.width import cut
 from nebula.language import translate
 from nebula.stage import one_line
+from nebula.workspace.diff import TextDiff
+from nebula.workspace.file_history import FilePlan
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from nebula.agent.place import Place
     from nebula.cli.terminal.terminal_session import TerminalSession
-    from nebula.workspace.diff import TextDiff
-    from nebula.workspace.file_history import FilePlan
 
 LISTED = 50
 """Files that are named one by one."""

@@ -10,7 +10,7 @@ from nebula.cli.terminal.output.live_line import waiting
 from nebula.config import save_choice
 from nebula.language import explain, translate
 from nebula.llm.catalog import short_name
-from nebula.llm.choose import choose_model, list_models, offered_models
+from nebula.llm.choose import ChosenModel, choose_model, list_models, offered_models
 from nebula.llm.contract import ModelInfo
 from nebula.llm.errors import ModelError, NotFoundError
 from nebula.stage import one_line
@@ -18,7 +18,6 @@ from nebula.value import replace
 
 if TYPE_CHECKING:
     from nebula.cli.terminal.terminal_session import TerminalSession
-    from nebula.llm.choose import ChosenModel
 
 Listed = list[tuple[str, list[ModelInfo] | ModelError]]
 """What each configured provider lists, or why it does not."""

@@ -8,11 +8,10 @@ from nebula.cli.terminal.commands.command import SessionCommand
 from nebula.cli.terminal.input.contract import agreed
 from nebula.language import Sentence, explain, translate
 from nebula.stage import one_line
-from nebula.tools.permissions import NETWORK
+from nebula.tools.permissions import NETWORK, Permission
 
 if TYPE_CHECKING:
     from nebula.cli.terminal.terminal_session import TerminalSession
-    from nebula.tools.permissions import Permission
 
 _REVOKE = ("revoke", "ask", "reset")
 _ABOUT = {

@@ -11,12 +11,12 @@ from nebula.cli.terminal.dialogs.session_choice import choose_session, listed_se
 from nebula.cli.terminal.input.contract import EndOfInput, Interrupted
 from nebula.cli.terminal.turns import take_turn
 from nebula.language import sentence_of, translate, translate_count
+from nebula.memory.sessions import SessionInfo
 from nebula.messages import strip_hidden_characters
 from nebula.stage import one_line
 
 if TYPE_CHECKING:
     from nebula.cli.terminal.terminal_session import TerminalSession
-    from nebula.memory.sessions import SessionInfo
 
 
 async def leave(terminal: TerminalSession, _: str = "") -> None:

@@ -29,6 +29,7 @@ from nebula.cli.terminal.output.width import pad
 from nebula.cli.terminal.own_command import run_own_command, wanted_command
 from nebula.cli.terminal.servers import MCP, send_server_prompt
 from nebula.cli.terminal.turns import take_turn
+from nebula.config import Settings
 from nebula.errors import NebulaError
 from nebula.extensions.commands import expand_typed, find_commands, is_command_word
 from nebula.language import translate
@@ -37,7 +38,6 @@ from nebula.tools.approval import agrees
 
 if TYPE_CHECKING:
     from nebula.cli.terminal.terminal_session import TerminalSession
-    from nebula.config import Settings
 
 _HELP_COLUMN = 18
 ALIKE = 0.7

@@ -12,13 +12,13 @@ from nebula.cli.terminal.dialogs.change_set import CallDialog, ChangeSetDialog, 
 from nebula.cli.terminal.dialogs.one_by_one import choose_one_by_one
 from nebula.cli.terminal.input.contract import OWN_COMMAND, EndOfInput, Interrupted
 from nebula.cli.terminal.output.diff_view import fits_half, show_diff
+from nebula.events import Approval
 from nebula.language import translate
 from nebula.stage import fit_to_decide, one_line
 from nebula.tools.approval import Decision, allow_all, reaches_too_far
 
 if TYPE_CHECKING:
     from nebula.cli.terminal.terminal_session import TerminalSession
-    from nebula.events import Approval
 
 
 KEYS = "yndhmapf"

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 from nebula.cli.terminal.dialogs.one_by_one import choose_one_by_one
 from nebula.cli.terminal.output.diff_view import fits_half, show_diff
+from nebula.cli.terminal.output.screen import Screen
+from nebula.events import Approval, ProposedChange
 from nebula.events.approval import TAKE
 from nebula.language import Sentence, explain, translate, translate_count
 from nebula.stage.questions import NETWORK_WARNING, head_question
 from nebula.tools.approval import Decision
 
 if TYPE_CHECKING:
-    from nebula.cli.terminal.output.screen import Screen
     from nebula.cli.terminal.terminal_session import TerminalSession
-    from nebula.events import Approval, ProposedChange
 
 LISTED = 30
 """Changes that are listed; the diffs show all of them."""

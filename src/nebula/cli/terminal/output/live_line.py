@@ -12,11 +12,11 @@ from nebula.cli.terminal.input.typed_ahead import STEERED
 from nebula.cli.terminal.output.screen import Screen
 from nebula.cli.terminal.output.width import display_width, tail
 from nebula.cli.turn_lines.retries import asked_again
+from nebula.events import Retry
 from nebula.language import translate
 
 if TYPE_CHECKING:
     from nebula.cli.terminal.terminal_session import TerminalSession
-    from nebula.events import Retry
 
 FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 TICK_S = 0.1

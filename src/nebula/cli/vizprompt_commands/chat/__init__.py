@@ -5,15 +5,15 @@ from __future__ import annotations
 import argparse
 import asyncio
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from nebula.agent.assembly import open_session
-from nebula.agent.session import CHAT
+from nebula.agent.session import CHAT, Session
 from nebula.cli.arguments import Parser, UsageError
 from nebula.cli.settings import open_settings
 from nebula.cli.vizprompt_commands.build import provider_options
 from nebula.cli.vizprompt_commands.chat.session import Chat
 from nebula.cli.vizprompt_commands.create_node import read_text
+from nebula.config import Settings
 from nebula.graph.context.references import referenced_nodes
 from nebula.graph.errors import GraphError
 from nebula.graph.graph import Graph
@@ -21,10 +21,6 @@ from nebula.language import translate as translate
 from nebula.llm.choose import choose_model
 from nebula.tools.approval import allow_all
 from nebula.value import replace
-
-if TYPE_CHECKING:
-    from nebula.agent.session import Session
-    from nebula.config import Settings
 
 
 def main(data_dir: str, argv: Sequence[str], prog: str) -> int:

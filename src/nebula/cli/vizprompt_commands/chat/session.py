@@ -6,8 +6,8 @@ import asyncio
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
 
+from nebula.agent.session import Session
 from nebula.cli.headless.run import interruptible
 from nebula.cli.headless.text import TextFace
 from nebula.cli.printing import print_line, print_remark
@@ -15,20 +15,17 @@ from nebula.cli.terminal.output.live_line import LiveLine
 from nebula.cli.terminal.output.screen import screen_on
 from nebula.cli.terminal.output.turn_view import TurnView
 from nebula.cli.vizprompt_commands.showing import find_flow, legend, print_flows, show_node
+from nebula.config import Settings
 from nebula.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, NebulaError
+from nebula.events import Final, Stamped
 from nebula.graph.errors import GraphError
 from nebula.graph.flows.path import flow_of
+from nebula.graph.graph import Graph
 from nebula.graph.values import DEFAULT_FLOW
 from nebula.language import explain, translate
 from nebula.llm.catalog import short_name
 from nebula.stage import StageOptions, one_line
 from nebula.value import value
-
-if TYPE_CHECKING:
-    from nebula.agent.session import Session
-    from nebula.config import Settings
-    from nebula.events import Final, Stamped
-    from nebula.graph.graph import Graph
 
 COMMANDS = {
     "/q": "leave the session",

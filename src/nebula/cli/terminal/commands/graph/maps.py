@@ -11,6 +11,7 @@ from nebula.cli.terminal.output.width import cut
 from nebula.graph.errors import GraphError
 from nebula.graph.flows.chain_map import draw_map
 from nebula.graph.flows.topology import Topology, first_turns
+from nebula.graph.values import Flow
 from nebula.language import explain, translate
 from nebula.stage import one_line
 from nebula.value import replace
@@ -18,7 +19,6 @@ from nebula.value import replace
 if TYPE_CHECKING:
     from nebula.cli.terminal.terminal_session import TerminalSession
     from nebula.graph.graph import Graph
-    from nebula.graph.values import Flow
 
 NAMED = 60
 """So many of the newest nodes are shown with their prompts; reading each is a file."""
