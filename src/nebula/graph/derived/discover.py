@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from nebula.graph.derived.node_cache import UNREAD, best_first
 from nebula.graph.derived.search_terms import folded
 from nebula.graph.disk import files, numbered_paths
+from nebula.graph.disk.data_folder import DataFolder
 from nebula.graph.disk.index_file import IndexFile
 from nebula.graph.disk.node_files import FOLDER, INDEX
 from nebula.graph.formats import tsv
@@ -18,7 +19,6 @@ from nebula.graph.ids import sort_key
 if TYPE_CHECKING:
     import sqlite3
 
-    from nebula.graph.disk.data_folder import DataFolder
 
 _NAME = re.compile(r"\d{1,9}\.xml", re.ASCII)
 _HEAD = 4096

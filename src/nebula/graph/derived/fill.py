@@ -10,7 +10,8 @@ from nebula.graph.derived.discover import Discovery
 from nebula.graph.derived.node_cache import READ, UNREAD, UNREADABLE
 from nebula.graph.derived.search_terms import folded, index_text
 from nebula.graph.disk import files
-from nebula.graph.disk.node_files import FOLDER
+from nebula.graph.disk.data_folder import DataFolder
+from nebula.graph.disk.node_files import FOLDER, NodeFiles
 from nebula.graph.errors import BadFile, NotFound
 from nebula.graph.formats.node_xml import load_node
 from nebula.graph.ids import sort_key
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     import sqlite3
 
     from nebula.graph.derived.database import NodeDatabase
-    from nebula.graph.disk.data_folder import DataFolder
-    from nebula.graph.disk.node_files import NodeFiles
 
 _GAP = " \ue000 "
 """A term no text has: keeps a phrase from running from one tag into the next."""

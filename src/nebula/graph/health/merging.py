@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 
 from nebula.files.reading import UnreadableFile, read_below
 from nebula.graph.errors import ChangedSince
@@ -21,11 +21,8 @@ from nebula.graph.formats.flow_yaml import load_flow
 from nebula.graph.formats.git_conflicts import OWN_SIZE
 from nebula.graph.formats.node_xml import dump_node, load_node
 from nebula.graph.health.flow_repair import merge
-from nebula.graph.values import Flow, Node
+from nebula.graph.values import Flow, Node, Problem
 from nebula.value import replace
-
-if TYPE_CHECKING:
-    from nebula.graph.values import Problem
 
 MARKER: Final = ".state/merged"
 """Says that a merge left files with both versions in them."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -18,6 +18,7 @@ from nebula.graph.summaries.built_tags import BuiltTags
 from nebula.graph.summaries.extract import MARKS, cut, extract, is_extract, leading_sentences
 from nebula.graph.summaries.reply import SummaryReply, UnreadableReply, read_reply
 from nebula.graph.tokens import estimate_tokens
+from nebula.graph.values import Node
 from nebula.language import explain
 from nebula.llm.contract import ModelReply, ModelRequest, Usage
 from nebula.llm.errors import AuthError, ModelError, NotFoundError, UnavailableError
@@ -25,10 +26,7 @@ from nebula.messages import AssistantMessage, Message, UserMessage, strip_hidden
 from nebula.value import field, value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from nebula.graph.formats.config_yaml import GraphSettings
-    from nebula.graph.values import Node
     from nebula.llm.choose import ChosenModel
 
 PROMPT = """\
