@@ -5,14 +5,11 @@ from __future__ import annotations
 import os
 import stat
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-from nebula.events import Final
+from nebula.events import Final, Stamped
 from nebula.files.syscalls import REAL
 from nebula.memory.errors import MemoryFileError
-
-if TYPE_CHECKING:
-    from nebula.events import Stamped
 
 
 class _OpenFile:

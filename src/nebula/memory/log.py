@@ -11,15 +11,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from nebula.events import Message, Steering, Task, ToolResult
+from nebula.events import Event, Message, Stamped, Steering, Task, ToolResult
 from nebula.files.json_line import json_line
 from nebula.memory.append import AppendingReader
 from nebula.memory.rows import storable
-
-if TYPE_CHECKING:
-    from nebula.events import Event, Stamped
 
 CALL_MARK = "[tool_call] "
 # Every character at which some reader ends a line, str.splitlines being the one that knows most.

@@ -5,11 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from nebula.events import Final, Message, Steering, Task, ToolResult
+from nebula.events import Final, Message, Stamped, Steering, Task, ToolResult
 from nebula.memory.rows import FAILED, REFUSED
 
 if TYPE_CHECKING:
-    from nebula.events import Stamped
     from nebula.memory.sessions import Sessions
 
 

@@ -6,8 +6,9 @@ import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
+from nebula.attachments import Attachment
 from nebula.files.descriptors import ClosedByBlock
 from nebula.memory.errors import UnknownSession, UnreadableRow
 from nebula.memory.rows import (
@@ -23,11 +24,8 @@ from nebula.memory.rows import (
     write_time,
 )
 from nebula.memory.schema import file_errors, open_database
+from nebula.messages import AssistantMessage, Message, ToolUseResult
 from nebula.value import value
-
-if TYPE_CHECKING:
-    from nebula.attachments import Attachment
-    from nebula.messages import AssistantMessage, Message, ToolUseResult
 
 LAST_WORDS_LENGTH = 200
 _ENDINGS: Mapping[object, Literal["failed", "refused"]] = {FAILED: "failed", REFUSED: "refused"}

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from nebula.events import Stamped
 from nebula.files.json_line import json_line
 from nebula.memory.append import AppendingReader
-
-if TYPE_CHECKING:
-    from nebula.events import Stamped
 
 
 class TraceReader(AppendingReader):
