@@ -30,11 +30,11 @@ from nebula.sandbox.git_settings import cleaned_git_settings
 from nebula.sandbox.launcher import Launcher
 from nebula.sandbox.output import KeptOutput
 from nebula.sandbox.secrets import private_kernel_files, private_system_files
+from nebula.sandbox.tracked.views import RepositoryView
 
 if TYPE_CHECKING:
     from nebula.sandbox.disk import LayerFolder
     from nebula.sandbox.proxy import HostProxy
-    from nebula.sandbox.tracked.views import RepositoryView
 
 _SETUP_TIMEOUT_S: Final = 30.0
 _CHUNK: Final = 1 << 16

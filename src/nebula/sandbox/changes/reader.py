@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from nebula.files.beneath import FOLDER_FLAGS
 from nebula.files.protected_names import names_secret
@@ -20,12 +20,8 @@ from nebula.sandbox.contract import ChangeSet, Entry, LayerChange, Refused
 from nebula.sandbox.errors import LeftTooMuch
 from nebula.sandbox.layer import Layer, stamp_of
 from nebula.sandbox.tracked.kept import find_replaced
+from nebula.sandbox.tracked.views import RepositoryView
 from nebula.value import replace, value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from nebula.sandbox.tracked.views import RepositoryView
 
 DEEPEST: Final = 100
 """Folders in folders; what is made below is never proposed."""

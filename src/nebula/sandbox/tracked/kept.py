@@ -10,18 +10,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from nebula.git import GitFailed
 from nebula.sandbox.changes.git import is_git_path
 from nebula.sandbox.changes.git_index import NotUnderstood, read_entries
+from nebula.sandbox.contract import LayerChange
+from nebula.sandbox.layer import Layer
 from nebula.sandbox.tracked.made_objects import MadeObjects, changed_in_commits, find_made
 from nebula.sandbox.tracked.views import RepositoryView
 from nebula.value import record
-
-if TYPE_CHECKING:
-    from nebula.sandbox.contract import LayerChange
-    from nebula.sandbox.layer import Layer
 
 _MOST_BYTES: Final = 64 << 20
 _PLAIN_VERSIONS: Final = (b"DIRC\0\0\0\2", b"DIRC\0\0\0\3")
