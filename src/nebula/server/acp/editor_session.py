@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nebula.agent.session import Session
+from nebula.attachments import Attachment
 from nebula.events import Approval, Final
 from nebula.language import explain
 from nebula.server.acp.buffers import EditorBuffers, FileAccess
@@ -24,9 +25,6 @@ from nebula.server.acp.view import EditorView, message
 from nebula.stage import Curtain, StageOptions
 from nebula.tools.approval import Decision, allow_all
 from nebula.workspace.wrapped.buffered import with_buffers
-
-if TYPE_CHECKING:
-    from nebula.attachments import Attachment
 
 STOP_REASONS = {"ok": "end_turn", "refused": "end_turn", "interrupted": "cancelled", "limit": "max_turn_requests"}
 

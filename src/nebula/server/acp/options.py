@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nebula.agent.session import MODES, Session
 from nebula.events import Final
 from nebula.language import Sentence, explain, translate
 from nebula.llm.catalog import configured_providers, short_name
 from nebula.llm.choose import choose_model, list_models, offered_models
+from nebula.llm.contract import Model, ModelInfo
 from nebula.server.acp.peer import RpcError
 from nebula.stage import one_line
 from nebula.value import replace
-
-if TYPE_CHECKING:
-    from nebula.llm.contract import Model, ModelInfo
 
 MODE_NAMES = {"agent": Sentence("Agent"), "plan": Sentence("Plan")}
 EFFORTS = {

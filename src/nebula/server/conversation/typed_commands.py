@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 from nebula.agent.assembly import external_servers
 from nebula.config import Settings
 from nebula.extensions.commands import FileCommand, expand_typed, find_commands, is_command_word
+from nebula.language import Sentence
 from nebula.server.conversation.protocol import ActionError
 from nebula.value import value
 
 if TYPE_CHECKING:
-    from nebula.language import Sentence
     from nebula.tools.external.servers import ExternalServers
 
 

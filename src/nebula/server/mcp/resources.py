@@ -7,15 +7,13 @@ project is shown none.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import unquote
 
 import mcp_types as types
 
 from nebula.graph.graph import Graph
-
-if TYPE_CHECKING:
-    from nebula.graph.values import Node
+from nebula.graph.values import Node
 
 FILES: Final = "nebula://files/"
 TURNS: Final = "nebula://turns/"

@@ -8,11 +8,11 @@ does not outlive the conversation it was said in.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from nebula.agent.assembly import open_project_access, open_session, preview_context
 from nebula.agent.context.preview import preview_turn
-from nebula.agent.session import CHAT
+from nebula.agent.session import CHAT, Session
 from nebula.config import Settings
 from nebula.events import Reader
 from nebula.graph.graph import Graph
@@ -26,10 +26,6 @@ from nebula.tools.approval import Approvals, Approver, allow_all
 from nebula.value import replace
 from nebula.workspace.contract import Workspace
 from nebula.workspace.search.file_names import FileNames
-
-if TYPE_CHECKING:
-    from nebula.agent.session import Session
-
 
 MOST_IDLE: Final = 8
 """Sessions kept for prompts to come; the one that rested longest is closed first."""
