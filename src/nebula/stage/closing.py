@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from nebula.events import CheckRun, CommandRun, Diff, Final
 from nebula.language import translate_to
 from nebula.stage.visible import one_line
-
-if TYPE_CHECKING:
-    from nebula.events import CheckRun, CommandRun, Diff, Final
 
 _FILES_NAMED = 5
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nebula.events import (
     Activity,
@@ -13,6 +13,7 @@ from nebula.events import (
     Delta,
     Diff,
     Error,
+    Event,
     Final,
     Message,
     Notice,
@@ -20,6 +21,7 @@ from nebula.events import (
     Plan,
     Repair,
     Retry,
+    Stamped,
     Steering,
     Step,
     Task,
@@ -32,9 +34,6 @@ from nebula.stage.closing import closing_line, list_failures
 from nebula.stage.cues import Act, Ask, Backstage, Checklist, Close, Cue, Curtain, DraftText, Heard, Remark, Say
 from nebula.stage.visible import fit_to_decide, neutralise, one_line
 from nebula.value import replace, value
-
-if TYPE_CHECKING:
-    from nebula.events import Event, Stamped
 
 _SEARCHING = {"list", "searchInDirectory", "searchCode"}
 
