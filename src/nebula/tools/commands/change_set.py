@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from nebula.events import Diff, ProposedChange
 from nebula.files.digest import digest
 from nebula.language import Sentence
 from nebula.sandbox.changes.reader import DEEPEST
 from nebula.sandbox.contract import ChangeSet, CommandResult, Entry, LayerChange
+from nebula.sandbox.layer import Layer
 from nebula.tools.commands.compared_texts import Compared, compare_texts
 from nebula.tools.commands.ignored import split_ignored
 from nebula.tools.commands.repository_words import describe_repository, join_described
@@ -20,12 +20,9 @@ from nebula.value import replace, value
 from nebula.workspace.contract import PathChange
 from nebula.workspace.errors import WorkspaceError
 from nebula.workspace.guard.paths import folders_above
+from nebula.workspace.guard.repositories import RepositoryFinder
 from nebula.workspace.journal.states import EntryState
-
-if TYPE_CHECKING:
-    from nebula.sandbox.layer import Layer
-    from nebula.workspace.guard.repositories import RepositoryFinder
-    from nebula.workspace.local import LocalWorkspace
+from nebula.workspace.local import LocalWorkspace
 
 MAX_DIFFED = 400
 """So many of a set get a diff; of what is beyond nobody would look at one."""

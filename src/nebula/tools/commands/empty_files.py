@@ -6,6 +6,7 @@ Keys and certificates of tests are such files in many repositories: `connection 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from nebula.events import Approval, Notice, new_trace_id
@@ -14,8 +15,6 @@ from nebula.language import Sentence
 from nebula.tools.commands.program_name import program_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from nebula.tools.approval import Approvals
     from nebula.tools.commands.layers import CommandLayers
     from nebula.tools.contract import Call

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import reduce
-from typing import TYPE_CHECKING
 
 from nebula.language import Sentence
+from nebula.sandbox.contract import ChangeSet, GitChange
+from nebula.sandbox.layer import Layer
 from nebula.tools.commands.commit_files import count_files
 from nebula.tools.commands.shown_names import show_name
-
-if TYPE_CHECKING:
-    from nebula.sandbox.contract import ChangeSet, GitChange
-    from nebula.sandbox.layer import Layer
 
 _BRANCH = "ref: refs/heads/"
 _KINDS = {

@@ -6,11 +6,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nebula.events import Approval, ProposedChange, new_trace_id
 from nebula.language import Sentence
 from nebula.messages import Json, ToolResultStatus
+from nebula.sandbox.contract import CommandResult
 from nebula.tools.approval import BY_NAME, Approvals, Decision
 from nebula.tools.commands.change_set import CommandChanges, read_command_changes, report_applied
 from nebula.tools.commands.repository_words import join_described
@@ -18,11 +19,8 @@ from nebula.tools.commands.shown_names import show_name
 from nebula.tools.contract import Call, Outcome, to_the_end
 from nebula.tools.permissions import EVERY_FILE, IGNORED, Permission
 from nebula.value import record, replace
-
-if TYPE_CHECKING:
-    from nebula.sandbox.contract import CommandResult
-    from nebula.workspace.contract import AppliedSet
-    from nebula.workspace.local import LocalWorkspace
+from nebula.workspace.contract import AppliedSet
+from nebula.workspace.local import LocalWorkspace
 
 NOT_APPLIED = "The user did not allow what the command changed; nothing was applied. Do not try it again."
 IGNORED_DROPPED = "Nobody is there to ask, so this was dropped. A later command that needs it has to make it again."

@@ -6,13 +6,12 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from nebula.messages import MAX_USER_MESSAGE_SIZE, truncate_safe
-from nebula.tools.external.connection import ServerFailed
+from nebula.tools.external.connection import ServerConnection, ServerFailed
 from nebula.tools.external.content import clean_text
 
 if TYPE_CHECKING:
     from mcp.types import Prompt
 
-    from nebula.tools.external.connection import ServerConnection
 
 MAX_ABOUT = 200
 
