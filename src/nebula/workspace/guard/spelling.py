@@ -8,15 +8,12 @@ makes no twin that nobody can tell from the first.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from nebula.files.beneath import FOLDER_FLAGS, OpenBeneath, open_beneath
 from nebula.files.descriptors import closed_after
 from nebula.workspace.errors import WorkspaceError
 from nebula.workspace.guard.paths import NormalPath, normal_path
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 def spelled_as_there(opener: OpenBeneath, root_fd: int, path: NormalPath) -> NormalPath:
