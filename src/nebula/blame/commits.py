@@ -133,11 +133,7 @@ def _trace_moves(root: str, path: str, revision: str, origins: dict[int, LineOri
 def _blame(root: str, path: str, revision: str, places: Sequence[int], *more: str) -> dict[int, LineOrigin]:
     """Return the origins of some lines (from 0) of a revision's file."""
     ranges = _ranges(places)
-    kept = (
-        "-w",
-        f"-M{text.TELLING}",
-        *more,
-    )  # the rules of this room, as git has them
+    kept = "-w", f"-M{text.TELLING}", *more  # the rules of this room, as git has them
     limits = [f"-L{first + 1},{last + 1}" for first, last in ranges] if len(ranges) <= _MOST_RANGES else []
     try:
         told = safe_git(root, "blame", "--incremental", *kept, *limits, revision, "--", path, timeout=_TIMEOUT)

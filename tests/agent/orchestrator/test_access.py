@@ -29,7 +29,7 @@ async def offered(root: Path, home: Path, overrides: dict[str, Any] = {}, **requ
         assert access.project.commands is None or access.project.commands.env == request.get("env", ())
         return set(access.tools().tools)
     finally:
-        await access.close()
+        await access.bench.close()
 
 
 async def test_a_dry_run_reads_and_writes_and_runs_no_commands(root: Path, tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ async def test_what_became_of_a_rollback_is_heard_though_it_cannot_be_recorded(
             (root / "a.txt").write_text("mine\n")
         assert await access.roll_back() is not edited
     finally:
-        await access.close()
+        await access.bench.close()
     assert [each.type for each in heard] == ["error" if edited else "notice"]
     assert (root / "a.txt").exists() is edited
 

@@ -12,7 +12,6 @@ from nebula.errors import NebulaError
 from nebula.events import Error, EventStream, Notice
 from nebula.language import Sentence
 from nebula.tools.approval import Approvals, allow_all
-from nebula.tools.ledger import ReadLedger
 from nebula.tools.toolset import ToolSet
 from nebula.value import record, replace
 from nebula.workspace.contract import Workspace
@@ -30,10 +29,6 @@ class TaskAccess:
     @property
     def project(self) -> ProjectAccess:
         return self.bench.project
-
-    @property
-    def ledger(self) -> ReadLedger:
-        return self.bench.ledger
 
     def tools(self) -> ToolSet:
         return self.bench.tools(self.stream.trace_id)
@@ -58,9 +53,6 @@ class TaskAccess:
             done = Sentence("Rolled back: {paths}", paths=", ".join(paths))
             self.stream.emit(Notice(done), must_record=False)
         return True
-
-    async def close(self) -> None:
-        await self.bench.close()
 
 
 def open_access(settings: Settings, request: TaskRequest, state: StateFolder, stream: EventStream) -> TaskAccess:

@@ -128,7 +128,7 @@ class TaskRun:
             if final.exit_code != EXIT_OK and self.request.rollback and not self.request.dry_run:
                 final = await _finish(self._rolled_back(final, access))
         finally:
-            await _finish(access.close())
+            await _finish(access.bench.close())
         return self._result(final)
 
     async def _within_time(self, access: TaskAccess) -> None:
@@ -244,7 +244,7 @@ class TaskRun:
             self.models.executor,
             tools,
             access.files,
-            access.ledger,
+            access.bench.ledger,
             self.stream,
             self.settings,
             self.request.prompt,

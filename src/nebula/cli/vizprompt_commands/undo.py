@@ -26,11 +26,7 @@ def undo(data_dir: str, argv: Sequence[str], prog: str) -> int | None:
     ).parse_args(argv)
     with Graph(data_dir) as graph:
         words = KeptEdits(graph).undo()
-    if words is None:
-        print_remark(translate("There is nothing to undo."))
-        return EXIT_FAILED
-    print_line(translate("Undone: {command}", command=words))
-    return None
+    return _tell(words, translate("There is nothing to undo."), translate("Undone: {command}", command=words))
 
 
 def redo(data_dir: str, argv: Sequence[str], prog: str) -> int | None:
@@ -42,8 +38,12 @@ def redo(data_dir: str, argv: Sequence[str], prog: str) -> int | None:
     ).parse_args(argv)
     with Graph(data_dir) as graph:
         words = KeptEdits(graph).redo()
+    return _tell(words, translate("There is nothing to do again."), translate("Done again: {command}", command=words))
+
+
+def _tell(words: str | None, nothing: str, done: str) -> int | None:
     if words is None:
-        print_remark(translate("There is nothing to do again."))
+        print_remark(nothing)
         return EXIT_FAILED
-    print_line(translate("Done again: {command}", command=words))
+    print_line(done)
     return None
