@@ -50,6 +50,21 @@ class SavedJustBefore(Syscalls):
         super().rename(name, dir_fd, new_name, new_dir_fd)
 
 
+class AnotherStarts(Syscalls):
+    """Another program starts, and sweeps, in the very moment in which a file has come into our hands."""
+
+    def __init__(self, start: Callable[[], object]) -> None:
+        self.start = start
+
+    def exchange(self, name: str, dir_fd: int, other: str, other_dir_fd: int) -> None:
+        super().exchange(name, dir_fd, other, other_dir_fd)
+        self.start()
+
+    def rename(self, name: str, dir_fd: int, new_name: str, new_dir_fd: int) -> None:
+        super().rename(name, dir_fd, new_name, new_dir_fd)
+        self.start()
+
+
 @pytest.fixture
 def calls() -> SavedJustBefore:
     return SavedJustBefore()
@@ -101,6 +116,18 @@ def test_an_append_adds_to_the_save(workspace: LocalWorkspace, calls: SavedJustB
     calls.waiting = [lambda: by_rename(root / "a.txt", "saved\n")]
     workspace.write_file("a.txt", "more\n", "append")
     assert (root / "a.txt").read_text() == "saved\nmore\n"
+
+
+def test_a_program_that_starts_meanwhile_takes_no_file_in_our_hands_for_litter(
+    open_at: Open, root: Path, litter: Litter
+) -> None:
+    workspace = open_at(calls=AnotherStarts(lambda: open_at().check_write("b.txt", "create"))).for_turn("turn")
+    workspace.write_file("a.txt", "one\n")
+    workspace.write_file("a.txt", "two\n", "append")
+    assert (root / "a.txt").read_text() == "one\ntwo\n"
+    undo(workspace.history)
+    assert not (root / "a.txt").exists()
+    assert litter() == []
 
 
 def test_a_file_that_is_open_for_writing_is_left_to_its_writer(

@@ -27,7 +27,7 @@ import fcntl
 import os
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Final
 
 from nebula.files.beneath import FILE_FLAGS
@@ -123,23 +123,24 @@ class AtomicWriter:
 
     def _replace(self, staged: str, fd: int, place: WriteTarget, content: bytes, inspect: Inspect | None) -> None:
         _stop_writing(fd, staged, self._staging_fd)
-        try:
-            self._calls.exchange(staged, self._staging_fd, place.name, place.folder_fd)
-        except FileNotFoundError:
-            raise Taken from None
-        except OSError as error:
-            if error.errno not in _NO_EXCHANGE:
+        with _locked_in_place(place):
+            try:
+                self._calls.exchange(staged, self._staging_fd, place.name, place.folder_fd)
+            except FileNotFoundError:
+                raise Taken from None
+            except OSError as error:
+                if error.errno not in _NO_EXCHANGE:
+                    raise
+                self._look_at(place.name, place.folder_fd, fd, place, inspect)
+                self._calls.rename(staged, self._staging_fd, place.name, place.folder_fd)
+                return
+            try:
+                self._look_at(staged, self._staging_fd, fd, place, inspect)
+            except BaseException:
+                self._exchange_back(staged, fd, place, content)
                 raise
-            self._look_at(place.name, place.folder_fd, fd, place, inspect)
-            self._calls.rename(staged, self._staging_fd, place.name, place.folder_fd)
-            return
-        try:
-            self._look_at(staged, self._staging_fd, fd, place, inspect)
-        except BaseException:
-            self._exchange_back(staged, fd, place, content)
-            raise
-        with suppress(OSError):  # litter for the next sweep: no reason to fail
-            self._calls.unlink(staged, self._staging_fd)
+            with suppress(OSError):  # litter for the next sweep: no reason to fail
+                self._calls.unlink(staged, self._staging_fd)
 
     def _look_at(self, name: str, folder_fd: int, fd: int, place: WriteTarget, inspect: Inspect | None) -> None:
         """Have the file that is replaced inspected, and give its mode, changed since we looked, to ours (`fd`)."""
@@ -165,20 +166,21 @@ class AtomicWriter:
 
     def _take_away(self, place: WriteTarget, inspect: Inspect) -> None:
         staged = self._only_name or _temporary_name()
-        try:
-            self._calls.rename(place.name, place.folder_fd, staged, self._staging_fd)
-        except FileNotFoundError:
-            raise Taken from None
-        try:
-            with _opened(staged, self._staging_fd) as taken:
-                inspect(taken)
-        except BaseException:
-            with suppress(FileExistsError):  # a newer one has the name; this one is in the caller's keeping
-                self._calls.link(staged, self._staging_fd, place.name, place.folder_fd)
-            self._calls.unlink(staged, self._staging_fd)
-            raise
-        with suppress(OSError):  # litter for the next sweep: no reason to fail
-            self._calls.unlink(staged, self._staging_fd)
+        with _locked_in_place(place):
+            try:
+                self._calls.rename(place.name, place.folder_fd, staged, self._staging_fd)
+            except FileNotFoundError:
+                raise Taken from None
+            try:
+                with _opened(staged, self._staging_fd) as taken:
+                    inspect(taken)
+            except BaseException:
+                with suppress(FileExistsError):  # a newer one has the name; this one is in the caller's keeping
+                    self._calls.link(staged, self._staging_fd, place.name, place.folder_fd)
+                self._calls.unlink(staged, self._staging_fd)
+                raise
+            with suppress(OSError):  # litter for the next sweep: no reason to fail
+                self._calls.unlink(staged, self._staging_fd)
 
     def _put_without_link(self, staged: str, place: WriteTarget) -> None:
         os.close(self._calls.create(place.name, place.folder_fd, 0o600))
@@ -194,9 +196,10 @@ class AtomicWriter:
         fd = self._calls.create(name, self._staging_fd, perm)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX)
-            if not os.fstat(fd).st_nlink:  # swept between its creation and our lock
+            while not os.fstat(fd).st_nlink:  # swept between its creation and our lock
                 os.close(fd)
                 fd = self._calls.create(name, self._staging_fd, perm)
+                fcntl.flock(fd, fcntl.LOCK_EX)
             yield fd
         finally:
             with suppress(OSError):  # moved to its place, or litter for the next sweep: no reason to fail
@@ -265,6 +268,17 @@ def _stop_writing(fd: int, name: str, folder_fd: int) -> None:
 
 def _was_written(fd: int, content: bytes) -> bool:
     return open_for_writing_elsewhere(fd) or os.pread(fd, len(content) + 1, 0) != content
+
+
+@contextmanager
+def _locked_in_place(place: WriteTarget) -> Iterator[None]:
+    """Lock the file that is about to be taken from its place: in the staging directory a sweeper would take it for what
+    a dead writer left."""
+    with ExitStack() as locked:
+        with suppress(OSError):  # gone, no file, or locked by somebody else, and then no sweeper takes it either
+            fd = locked.enter_context(closed_after(os.open(place.name, FILE_FLAGS, dir_fd=place.folder_fd)))
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
 
 
 @contextmanager
