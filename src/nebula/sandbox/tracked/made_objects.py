@@ -67,12 +67,13 @@ def changed_in_commits(layer: Layer, made: MadeObjects) -> Iterator[tuple[str, s
 
 def _without_known(layer: Layer, git_dir: str, names: set[str]) -> set[str]:
     """Return those that the repository did not have: a pack also holds what was there before, in other files."""
-    if not names or not os.path.isdir(f"/proc/self/fd/{layer.lower}/{git_dir}/objects"):
+    if not names:
         return names
     try:
+        os.stat(f"{git_dir}/objects", dir_fd=layer.lower)
         with _over(layer.lower, MadeObjects(git_dir, frozenset(names))) as ask:
             said = ask(("cat-file", "--batch-check=%(objectname)", "--buffer"), names)
-    except GitFailed:
+    except (GitFailed, OSError):  # it had none
         return names
     return {line.removesuffix(b" missing").decode() for line in said.splitlines() if line.endswith(b" missing")}
 
