@@ -123,6 +123,13 @@ def test_a_sum_of_requests_is_not_taken_for_a_long_one() -> None:
     assert cost("openai", "gpt-5.5", Usage(300_000, 0)) is None
 
 
+def test_what_a_server_told_nothing_of_has_no_price() -> None:
+    assert cost("openai", "gpt-4.1-nano", Usage()) is None
+    assert cost("openai", "gpt-4.1-nano", Usage(0, 4)) is None
+    assert cost("openai", "gpt-4.1-nano", Usage(), is_sum=True) == 0.0, "nothing was asked"
+    assert cost("ollama", "qwen3:8b", Usage()) == 0.0
+
+
 def test_a_provider_that_is_not_known_has_no_price() -> None:
     assert cost("gemini-cli", "gemini-2.5-pro", MILLION) is None
     assert cost("", "gpt-4.1", MILLION) is None

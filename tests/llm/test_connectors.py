@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from typing import Any
@@ -125,6 +126,31 @@ async def test_calls_of_a_reply_cut_at_the_output_limit_run_only_where_they_read
     assert [use.id in cut.invalid_calls for use in cut.message.tool_uses or ()] == [False, True, True]
     assert all("output limit" in reason for reason in cut.invalid_calls.values())
     assert whole.invalid_calls == {}
+
+
+@pytest.mark.parametrize("wire", ["openai", "gemini"])
+async def test_calls_of_a_reply_that_was_held_back_run_only_where_they_read(wire: str) -> None:
+    reading = DeclaredSpec("readFile", "Read a file", READ_FILE.parameters, reads_only=True)
+    calls = [Call("readFile", {"path": "a"}), Call("writeFile", {"path": "a", "content": "half"})]
+    with ScriptedModel([Turn("", calls, stop="filter")]) as server:
+        model = CONNECT[wire](server)
+        _, reply = await ask(model, [UserMessage.new_prompt("hi")], (reading,))
+        await model.aclose()
+    (reason,) = reply.invalid_calls.values()
+    assert reply.stop == "filter" and "writeFile" in reason and "held back by the provider" in reason
+
+
+@pytest.mark.parametrize(("given", "known"), [({"id": 7}, "7"), ({"id": {}}, "call_1"), ({"id": True}, "True")])
+@pytest.mark.parametrize("name", [{"a": 1}, ["x"], 5, None])
+async def test_names_and_ids_of_other_kinds_are_text_or_none(given: dict[str, Any], known: str, name: object) -> None:
+    fragment = {"index": 0, **given, "type": "function", "function": {"name": name, "arguments": "{}"}}
+    body = {"choices": [{"index": 0, "delta": {"tool_calls": [fragment]}, "finish_reason": "tool_calls"}]}
+    with ScriptedModel([Fault.garbage(f"data: {json.dumps(body)}\n\ndata: [DONE]\n\n")]) as server:
+        model = CONNECT["openai"](server)
+        _, reply = await ask(model, [UserMessage.new_prompt("hi")])
+        await model.aclose()
+    ((use_id, reason),) = reply.invalid_calls.items()
+    assert use_id == known and "no tool name" in reason
 
 
 @everywhere

@@ -215,6 +215,9 @@ REFUSALS: list[tuple[str, Fault, type[ModelError], list[str]]] = [
     ("gemini", Fault.page(), BadReplyError, ["text/html"]),
     ("ollama", Fault.page(), BadReplyError, ["text/html"]),
     ("openai", Fault.garbage(""), UnavailableError, ["cut off"]),
+    ("openai", Fault.status_code(400, body='{"error":' + "[" * 100_000), BadReplyError, ["status 400"]),
+    ("openai", Fault.status_code(400, body='{"error":' * 950 + "1" + "}" * 950), BadReplyError, ["status 400"]),
+    ("gemini", Fault.status_code(400, body='{"retryDelay":' + "[" * 100_000), BadReplyError, ["status 400"]),
 ]  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from nebula.llm.http.http_errors import Service, message_in, refusal_error
 from nebula.llm.http.sse import Parser, SseParser, WholeParser
 from nebula.llm.http.url import percent_encode
 from nebula.llm.known_models import KnownModel
-from nebula.llm.wire import RawCall, counted, to_bytes
+from nebula.llm.wire import RawCall, counted, to_bytes, told_id, told_name
 from nebula.messages import Message, ToolResultStatus, ToolUseResult, UserMessage
 
 VERSION = "2023-06-01"
@@ -199,7 +199,7 @@ class MessagesReader(ReplyReader):
 
     def _open_block(self, place: int, block: dict[str, Any]) -> str:
         if block["type"] == "tool_use":
-            call = RawCall(block.get("name") or "", block.get("id"), block.get("input") or None)
+            call = RawCall(told_name(block), told_id(block), block.get("input") or None)
             self._calls[place] = call
             self.draft.calls.append(call)
         elif block["type"] in ("thinking", "redacted_thinking"):

@@ -147,11 +147,15 @@ def cost(provider: str, model: str, usage: Usage, *, is_sum: bool = False) -> fl
     """Return the price of one request in US dollars; None where it is not known, never a guess.
 
     A dated version costs what its name says; a name that goes on otherwise is another model. With `is_sum` the usage
-    is that of several requests, none of which was long enough for a price of its own.
+    is that of several requests, none of which was long enough for a price of its own. One request takes tokens: where
+    its server told of none that went in, what it costs is not known.
     """
     is_long = not is_sum and (known := known_model(model)) is not None and 0 < known.long_from < usage.input_tokens
     price = price_of(provider, model, is_long=is_long)
-    return _dollars(usage, price) if price is not None else None
+    is_untold = not is_sum and not usage.input_tokens
+    if price is None or (is_untold and (price.input or price.output)):
+        return None
+    return _dollars(usage, price)
 
 
 @lru_cache(maxsize=64)

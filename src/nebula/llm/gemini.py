@@ -15,7 +15,7 @@ from nebula.llm.http.client import Headers, HttpResponse
 from nebula.llm.http.http_errors import Service
 from nebula.llm.http.sse import SseParser
 from nebula.llm.http.url import percent_encode
-from nebula.llm.wire import FragmentCache, RawCall, counted, to_bytes, to_text, tool_names
+from nebula.llm.wire import FragmentCache, RawCall, counted, to_bytes, to_text, told_id, told_name, tool_names
 from nebula.messages import (
     AssistantMessage,
     AssistantToolUse,
@@ -170,7 +170,7 @@ class GenerateReader(ReplyReader):
         if call is not None:
             if signature := part.get("thoughtSignature"):
                 self.signatures[len(self.draft.calls)] = signature
-            self.draft.calls.append(RawCall(call.get("name") or "", call.get("id"), call.get("args") or {}))
+            self.draft.calls.append(RawCall(told_name(call), told_id(call), call.get("args") or {}))
             return ""
         if part.get("thought"):
             self.thoughts_heard += 1

@@ -122,7 +122,7 @@ def _object(raw: bytes) -> dict[str, Any] | None:
     for start in list(re.finditer(r"^\{", text, re.MULTILINE))[:MOST_PLACES]:
         try:
             found = json.loads(text[start.start() :])
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         return found if isinstance(found, dict) else None
     return None

@@ -14,7 +14,7 @@ from nebula.llm.contract import ModelInfo, ModelRequest, Usage
 from nebula.llm.errors import BadReplyError, NotFoundError, UnavailableError
 from nebula.llm.http.client import HttpResponse, Timeouts
 from nebula.llm.http.sse import NdjsonParser
-from nebula.llm.wire import RawCall, counted, function_tool, to_bytes, tool_names
+from nebula.llm.wire import RawCall, counted, function_tool, to_bytes, told_id, told_name, tool_names
 from nebula.messages import Message, UserMessage
 
 DEFAULT_HOST = "http://127.0.0.1:11434"
@@ -163,7 +163,7 @@ class OllamaReader(ReplyReader):
         message = event.get("message") or {}
         for call in message.get("tool_calls") or ():
             function = call["function"]
-            draft.calls.append(RawCall(function.get("name") or "", call.get("id"), function.get("arguments") or {}))
+            draft.calls.append(RawCall(told_name(function), told_id(call), function.get("arguments") or {}))
         if event.get("done"):
             self.is_done = True
             draft.stop = "length" if event.get("done_reason") == "length" else "end"

@@ -11,7 +11,7 @@ from nebula.llm.contract import ModelInfo, ModelReply, ModelRequest, Usage
 from nebula.llm.errors import ModelError, UnavailableError
 from nebula.llm.http.client import HttpResponse
 from nebula.llm.http.sse import EitherParser, SseParser
-from nebula.llm.wire import LastRendering, RawCall, counted, function_tools, to_bytes, to_text
+from nebula.llm.wire import LastRendering, RawCall, counted, function_tools, to_bytes, to_text, told_id, told_name
 from nebula.messages import Message, ToolSpec, UserMessage
 from nebula.value import replace
 
@@ -207,9 +207,9 @@ def add_call(calls: list[RawCall], fragment: Mapping[str, Any]) -> None:
     But some servers leave the index out, and some give every call of a reply the index 0: there a new id, or a
     second name, begins a new call.
     """
-    index, call_id = fragment.get("index"), fragment.get("id") or None
+    index, call_id = fragment.get("index"), told_id(fragment)
     function = fragment.get("function") or {}
-    name, arguments = function.get("name") or "", function.get("arguments")
+    name, arguments = told_name(function), function.get("arguments")
     call = next((known for known in reversed(calls) if index is None or known.index == index), None)
     if call is not None and call_id is not None and call.id not in (None, call_id):
         call = next((known for known in calls if known.id == call_id), None)

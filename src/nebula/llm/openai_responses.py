@@ -10,7 +10,7 @@ from nebula.llm.contract import ModelRequest
 from nebula.llm.http.http_errors import Service
 from nebula.llm.http.sse import Parser
 from nebula.llm.openai import usage_of
-from nebula.llm.wire import FragmentCache, RawCall, to_bytes, to_text
+from nebula.llm.wire import FragmentCache, RawCall, to_bytes, to_text, told_id, told_name
 from nebula.messages import Message, UserMessage
 
 PATH = "/responses"
@@ -94,7 +94,7 @@ class ResponsesReader(ReplyReader):
         if item["type"] == "reasoning":
             self.thoughts_heard += 1
         elif item["type"] == "function_call":
-            self._calls[place] = RawCall(item.get("name") or "", item.get("call_id"))
+            self._calls[place] = RawCall(told_name(item), told_id(item, "call_id"))
             self.draft.calls.append(self._calls[place])
 
     def _end(self, response: dict[str, Any]) -> None:

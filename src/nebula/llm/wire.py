@@ -20,9 +20,11 @@ MAX_CALLS = 2_000
 MAX_REMEMBERED_BYTES = 64 * 1024 * 1024
 UNNAMED_TOOL = "unnamed_tool"
 CUT_REPLY = (
-    "The reply was cut off at the output limit, so that {name} may hold only a part of what was meant. Nothing was "
+    "The reply {how}, so that {name} may hold only a part of what was meant. Nothing was "
     "run; send the call again, in smaller parts."
 )
+HOW_CUT = {"length": "was cut off at the output limit", "filter": "was held back by the provider"}
+"""How a reply stopped of which a part may be missing."""
 
 T = TypeVar("T")
 
@@ -141,6 +143,18 @@ def tool_names(message: Message | None) -> dict[str, str]:
     return {use.id: use.name for use in uses or ()}
 
 
+def told_name(function: Mapping[str, Any]) -> str:
+    """Return the name of a call; empty where it is none."""
+    name = function.get("name")
+    return name if isinstance(name, str) else ""
+
+
+def told_id(call: Mapping[str, Any], key: str = "id") -> str | None:
+    """Return the id of a call as text, which some servers count; None where it is none."""
+    given = call.get(key)
+    return str(given) if isinstance(given, str | int) and given != "" else None
+
+
 @record
 class RawCall:
     """A tool call as it came in: arguments as pieces of text, or as the value that some wires carry."""
@@ -204,7 +218,8 @@ class Draft:
 
         `used_ids` are those of its calls, where they are known already.
 
-        Of a reply that was cut at the output limit only those calls may run that `tools` declares to change nothing.
+        Of a reply that was cut at the output limit, or held back by the provider, only those calls may run that `tools`
+        declares to change nothing.
         """
         if self._held:
             self.text.append("\ufffd")
@@ -216,9 +231,9 @@ class Draft:
             return ModelReply(message, self.usage, stop=stop, reading_rate=self.reading_rate)
         ids = CallIds(call_ids(history) if used_ids is None else used_ids)
         uses, invalid = _tool_uses(self.calls, ids, cut=stop == "length")
-        if stop == "length":
+        if stop in HOW_CUT:
             readers = {spec.name for spec in tools if isinstance(spec, DeclaredSpec) and spec.reads_only}
-            invalid = calls_of_cut_reply(uses, readers) | invalid
+            invalid = calls_of_cut_reply(uses, readers, stop) | invalid
         message = AssistantMessage.new_tool_use(message_id, content, uses)
         stop = "tool_calls" if stop == "end" else stop
         return ModelReply(message, self.usage, stop=stop, invalid_calls=invalid, reading_rate=self.reading_rate)
@@ -317,9 +332,11 @@ def _tool_uses(calls: Iterable[RawCall], ids: CallIds, *, cut: bool) -> tuple[li
     return uses, invalid
 
 
-def calls_of_cut_reply(uses: Iterable[AssistantToolUse], readers: Container[str]) -> dict[str, str]:
+def calls_of_cut_reply(
+    uses: Iterable[AssistantToolUse], readers: Container[str], stop: str = "length"
+) -> dict[str, str]:
     """Return the calls of a cut reply that must not run, with the reason: what they would write may be half of it."""
-    return {use.id: CUT_REPLY.format(name=use.name) for use in uses if use.orig_name not in readers}
+    return {use.id: CUT_REPLY.format(how=HOW_CUT[stop], name=use.name) for use in uses if use.orig_name not in readers}
 
 
 def _next_message_id(history: Sequence[Message]) -> str:

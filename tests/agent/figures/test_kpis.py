@@ -167,7 +167,7 @@ def test_repairs_and_their_steps(tmp_path):
 
 def test_tokens_and_cost_by_day_model_flow_and_project(tmp_path):
     one, other = tmp_path / "one", tmp_path / "other"
-    write_task(one, said(1_000_000, 500_000), said(0, 500_000), node_id="n1")
+    write_task(one, said(600_000, 500_000), said(400_000, 500_000), node_id="n1")
     write_task(one, said(10, 1), model="gpt-unknown")
     write_task(other, said(2_000_000, 0))
     tasks = gather([str(one), str(other)]).tasks

@@ -160,11 +160,11 @@ def server_message(body: bytes) -> str:
     text = body.decode("utf-8", "replace").strip()
     try:
         value = json.loads(text)
-    except ValueError:
+        if isinstance(value, list) and value:
+            value = value[0]
+        return message_in(value) or (text if not isinstance(value, dict) else "")
+    except (ValueError, RecursionError):
         return "" if text.startswith("<") else text
-    if isinstance(value, list) and value:
-        value = value[0]
-    return message_in(value) or (text if not isinstance(value, dict) else "")
 
 
 def message_in(value: Any) -> str:
@@ -260,5 +260,5 @@ def _retry_info(body: bytes) -> float | None:
         details = json.loads(body)["error"]["details"]
         delay = next(detail["retryDelay"] for detail in details if "retryDelay" in detail)
         return float(delay.rstrip("s"))
-    except (ValueError, KeyError, TypeError, StopIteration, AttributeError):
+    except (ValueError, KeyError, TypeError, StopIteration, AttributeError, RecursionError):
         return None
