@@ -285,3 +285,14 @@ def test_a_secret_attachment_is_read_by_nobody_and_nor_are_its_values_later() ->
     assert isinstance(later, Approval) and "hunter2" not in later.diff
     untouched = stream.emit(Task("look", "agent", "m", attachments=attachments[1:])).event
     assert isinstance(untouched, Task) and untouched.attachments == attachments[1:]
+
+
+@pytest.mark.parametrize("path", [".env", "deploy/id_rsa", "x.pem"])
+def test_no_hash_of_a_secret_file_is_on_the_wire(path: str) -> None:
+    made, gone = Diff(path, "", 1, 0, "", "a" * 64), Diff(path, "", 0, 1, "b" * 64, "")
+    for event in (made, gone):
+        final = Final("", "ok", 0, (event,)).to_json()["files_changed"][0]
+        assert "a" * 64 not in str((event.to_json(), final)) and "b" * 64 not in str((event.to_json(), final))
+        states = {"before": event.before and "[redacted]", "after": event.after and "[redacted]"}
+        assert event.to_json().items() >= states.items() <= final.items()
+    assert Diff("a.txt", "", 1, 0, "", "a" * 64).to_json()["after"] == "a" * 64

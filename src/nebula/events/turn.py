@@ -15,8 +15,10 @@ from nebula.events.facts import (
     Usage,
     without_none,
 )
+from nebula.files.protected_names import names_secret
 from nebula.language import Sentence
 from nebula.messages import AssistantMessage, ToolUseResult
+from nebula.messages.redaction import REDACTED
 from nebula.value import value
 
 Status = Literal["ok", "error", "refused", "interrupted", "limit"]
@@ -142,7 +144,8 @@ class ToolResult(Event):
 
 @value
 class Diff(Event):
-    """A file that was really changed. Empty `before`: it was created; empty `after`: it is gone."""
+    """A file that was really changed. Empty `before`: it was created; empty `after`: it is gone. Of a secret file both
+    are `[redacted]` where they are not empty."""
 
     type: ClassVar[str] = "diff"
     path: str
@@ -152,6 +155,16 @@ class Diff(Event):
     before: str = ""
     after: str = ""
     task_id: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return Event.to_json(self) | self.states_to_tell()
+
+    def states_to_tell(self) -> dict[str, str]:
+        """Return what the file was and is, as the wire says it: the plain hash of a short secret is soon guessed."""
+        states = {"before": self.before, "after": self.after}
+        if names_secret(self.path):
+            return {name: state and REDACTED for name, state in states.items()}
+        return states
 
 
 @value
@@ -206,7 +219,6 @@ _ENDINGS = {
     "interrupted": Sentence("Interrupted; what was said and done so far is kept."),
     "limit": Sentence("The turn reached its limit; what was said and done so far is kept."),
 }
-_SUMMED = ("path", "added", "removed", "before", "after")
 
 
 @value
@@ -266,7 +278,10 @@ class Final(Event):
 
     def to_json(self) -> dict[str, Any]:
         # Spelled out rather than super(): a slots dataclass is a new class, and zero-argument super() breaks in it.
-        summed = [{name: getattr(each, name) for name in _SUMMED} for each in self.files_changed]
+        summed = [
+            {"path": each.path, "added": each.added, "removed": each.removed} | each.states_to_tell()
+            for each in self.files_changed
+        ]
         body = Event.to_json(self) | {
             "files_changed": summed,
             "node_id": self.node_id,
