@@ -174,6 +174,21 @@ def test_compact_with_a_focus_is_kept_for_the_next_run(bench: Bench) -> None:
         assert "question 2" not in str(server.turns[-1].json["messages"][1:])
 
 
+def test_compact_says_what_its_summaries_cost(bench: Bench) -> None:
+    def model(request: RecordedRequest) -> Turn:
+        if is_summary(request):
+            return Turn("要約: short\nタグ: a", input_tokens=1000, output_tokens=100)
+        return Turn("A plain answer.")
+
+    with ScriptedModel(model) as server:
+        for n in range(2):
+            run_here(bench, "nebula", "-p", f"question {n}", *(["-c"] if n else []), **server.env())
+        ran = run_here(bench, "nebula", "-c", "-p", "/compact", "--output-format", "json", **server.env())
+    final = json.loads(ran.out)
+    assert final["usage"] == {"input_tokens": 1000, "output_tokens": 100, "cached_input_tokens": 0}
+    assert final["cost"] == pytest.approx((1000 * 0.10 + 100 * 0.40) / 1e6)
+
+
 def test_cost_itemises_summaries_and_the_plan_survives(bench: Bench) -> None:
     def model(request: RecordedRequest) -> Turn:
         if is_summary(request):

@@ -172,7 +172,8 @@ async def _compact(session: Session, focus: str, prompt: str, show: Reader, said
     stream.emit(Task(prompt, session.mode, session.chosen.name, session.chosen.provider))
     for remark in session.remarks.take():
         stream.emit(Notice(remark))
-    stream.emit(Final(compacted(count), "ok", 0, usage=session.background.work.usage - before))
+    used = session.background.work.usage - before
+    stream.emit(Final(compacted(count), "ok", 0, usage=used, cost=session.chosen.cost(used)))
     return 0
 
 
