@@ -85,6 +85,18 @@ def test_a_flow_that_cannot_be_read_is_shown_as_that(vizprompt: Vizprompt, tmp_p
     assert "cannot be read" in shown.err and "empty" not in shown.err
 
 
+def test_a_path_in_a_flow_that_cannot_be_read_is_not_shown_as_if_it_were_whole(
+    vizprompt: Vizprompt, tmp_path: Path
+) -> None:
+    first = vizprompt.create("p", "r")
+    last = vizprompt("flow", "branch", first, "b", "--prompt=q", "--response=s").out.split()[-1]
+    with open(tmp_path / "project/flows/000/000.yaml", "a", encoding="utf-8") as file:
+        file.write("x: [1\n")
+    for words in (("context", last), ("export", last, "--branch", "--format=markdown")):
+        ran = vizprompt(*words)
+        assert ran.code == 0 and "q" in ran.out and "flows/000/000.yaml cannot be read" in ran.err
+
+
 @pytest.mark.parametrize(
     ("words", "code", "hint"),
     [

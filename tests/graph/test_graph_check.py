@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from nebula.graph.errors import BadFile
 from nebula.graph.formats.flow_yaml import dump_flow
 from nebula.graph.formats.git_conflicts import sides
 from nebula.graph.graph import Graph
@@ -115,6 +116,20 @@ def test_old_metadata_is_written_anew(graph: Graph) -> None:
     edit(graph, "nodes/000/000.xml", "<tags/>", "<tags>\n<tag>by hand</tag>\n</tags>")
     mended(graph, "metadata", "metadata")
     assert "by hand" in file(graph, "metadata/tags.yaml").read_text("utf-8")
+
+
+@pytest.mark.parametrize("name", ["", "name:\n", "name: {a: b}\n"])
+def test_a_flow_that_lost_its_name_is_told_and_gets_no_second_main_beside_it(graph: Graph, name: str) -> None:
+    edit(graph, "flows/000/000.yaml", "name: main\n", name)
+    assert [(problem.kind, problem.message) for problem in graph.check()] == [("nameless", "the flow has no name")]
+    assert [problem.kind for problem in graph.problems()] == ["nameless"]
+    with pytest.raises(BadFile, match="no name"):
+        graph.create_node("d")
+    [flow] = graph.list_flows()
+    graph.update_flow(flow.id, name="main")
+    graph.create_node("d")
+    graph.close()
+    assert graph.check() == [] and len(graph.get_flow().nodes) == 4
 
 
 def test_unreadable_files_are_told_every_time_and_kept(graph: Graph) -> None:

@@ -211,6 +211,8 @@ def test_a_flow_in_braces_has_no_places() -> None:
         ("id: ~\n", "p: the flow has no id"),
         ("id: null\n", "p: the flow has no id"),
         ("id: [a]\n", "p: the flow has no id"),
+        ("id: x\nnodes: abc\n", "p: 'nodes' is no list"),
+        ("id: x\nnodes: []\nconnections: 1\n", "p: 'connections' is no list"),
         ("id: x\n\tname: y\n", "p: not YAML: found a tab character that violates indentation (line 2)"),
         ("id: x\n---\nid: y\n", "p: more than one document"),
         ("a: 1\n? [a]\n: b\n", "p: a key that is no text (line 2)"),

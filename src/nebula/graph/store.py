@@ -182,6 +182,7 @@ class GraphStore:
         if found:
             return found
         if flow == DEFAULT_FLOW:
+            self.flows.refuse_nameless()
             return self.flows.draft(new_flow(flow), self.step)
         raise NotFound("no flow {flow}", flow=repr(flow))
 

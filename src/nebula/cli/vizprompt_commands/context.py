@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from nebula.cli.arguments import Parser, UsageError
 from nebula.cli.printing import print_json, print_line, print_remark
 from nebula.cli.settings import open_settings
+from nebula.cli.vizprompt_commands.showing import remark_on_unreadable
 from nebula.graph.context.preview import DEFAULT_BUDGET, preview_context
 from nebula.graph.context.references import referenced_nodes
 from nebula.graph.graph import Graph
@@ -28,6 +29,7 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> None:
             full=[graph.resolve_id(each) for each in options.full],
             lang=open_settings("vizprompt").lang,
         )
+        remark_on_unreadable(graph)
     if options.json:
         print_json(preview.to_json())
         return

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from nebula.cli.arguments import Parser
 from nebula.cli.printing import fit_to_print, make_room, print_json, print_remark
 from nebula.cli.settings import open_settings
+from nebula.cli.vizprompt_commands.showing import remark_on_unreadable
 from nebula.exchange.export.excerpt import choose_excerpt, redact_excerpt
 from nebula.exchange.export.markdown import write_markdown
 from nebula.exchange.export.page import write_page
@@ -29,6 +30,7 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> None:
 def print_part(data_dir: str, options: argparse.Namespace, settings: Settings) -> None:
     with Graph(data_dir) as graph:
         chosen = choose_excerpt(graph, options.part, branch=options.branch)
+        remark_on_unreadable(graph)
     excerpt, marks = redact_excerpt(chosen, Redactor(settings.secrets))
     make_room()
     if options.format == "json":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from nebula.graph.disk import files
 from nebula.graph.disk.data_folder import DataFolder
@@ -24,11 +25,13 @@ from nebula.graph.formats.flow_yaml import (
 )
 from nebula.graph.ids import sort_key
 from nebula.graph.values import DEFAULT_FLOW, Flow, Problem
+from nebula.language import Sentence
 
 FOLDER = "flows"
 INDEX = "flows/index.tsv"
 _HELD = 8
 _HEAD_BYTES = 4096
+NAMELESS: Final = Sentence("the flow has no name")
 _ID = re.compile(r"[0-9a-fA-F-]{36}")
 
 
@@ -51,6 +54,10 @@ class Loaded:
         if self._topology is None:
             self._topology = Topology(self.flow)
         return self._topology
+
+    @property
+    def is_nameless(self) -> bool:
+        return not self.flow.name.strip()
 
     @property
     def is_new(self) -> bool:
@@ -172,6 +179,13 @@ class FlowFiles:
             if {("id", flow), ("name", flow)} & claims or (is_nameless and flow == DEFAULT_FLOW):
                 raise error
 
+    def refuse_nameless(self) -> None:
+        """Raise BadFile where a flow has no name: it may be the one that is looked for."""
+        for loaded in self._readable():
+            if loaded.is_nameless:
+                path = f"{FOLDER}/{loaded.path}"
+                raise BadFile(path, NAMELESS)
+
     def get(self, flow: str) -> Loaded:
         found = self.find(flow)
         if found is None:
@@ -248,4 +262,6 @@ class FlowFiles:
         found = [Problem("unreadable", f"{FOLDER}/{path}", error.reason) for path, error in bad.items()]
         for loaded in self.all():
             found += [Problem("edge", f"{FOLDER}/{loaded.path}", remark) for remark in loaded.file.remarks]
+            if loaded.is_nameless:
+                found.append(Problem("nameless", f"{FOLDER}/{loaded.path}", NAMELESS))
         return found

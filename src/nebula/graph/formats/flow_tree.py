@@ -25,6 +25,9 @@ def read_any_shape(text: str, path: str) -> FlowFile:
     for name in (*FIELDS, ARCHIVED, "nodes", "connections"):
         if len([key for key in root.keys if key.text == name]) > 1:
             raise BadFile(path, Sentence("'{key}' stands there twice", key=name))
+    for name in ("nodes", "connections"):
+        if root.text(name):
+            raise BadFile(path, Sentence("'{key}' is no list", key=name))
     # The parser does not count a byte order mark.
     offsets = [int(text.startswith("\ufeff")), *(found.end() for found in _LINE_BREAK.finditer(text)), len(text)]
     odd: list[_Odd] = []

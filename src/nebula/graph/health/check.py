@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from nebula.graph.derived.file_problems import all_files, clashes
 from nebula.graph.disk.flow_files import FOLDER as FLOWS
+from nebula.graph.disk.flow_files import NAMELESS
 from nebula.graph.disk.index_file import IndexFile
 from nebula.graph.disk.node_files import FOLDER as NODES
 from nebula.graph.disk.numbered_folders import NumberedFolders
@@ -303,6 +304,8 @@ class Check:
         files = all_files(self._store.node_cache).values()
         known = {found[0] for found in files if found} | self._unreadable_ids()
         for loaded in self._store.flows.all():
+            if loaded.is_nameless:
+                self._note("nameless", f"{FLOWS}/{loaded.path}", NAMELESS)
             fixed, findings = repaired_flow(loaded.file, known)
             for kind, what, done in findings:
                 self._note(kind, f"{FLOWS}/{loaded.path}", what, done)
