@@ -392,3 +392,19 @@ def test_undo_and_redo_bring_lines_back_with_their_author(bench: Bench) -> None:
         assert who(blame(bench, "a.py")) == [one, one]
         carry_out(files, redo_plan(files))
         assert who(blame(bench, "a.py")) == [two]
+
+
+@pytest.mark.parametrize("committed", [False, True])
+def test_what_git_brought_and_a_person_moved_before_a_turn_saw_it_stays_the_turns(
+    bench: Bench, committed: bool
+) -> None:
+    pull_from_a_colleague(bench)
+    lines = bench.read("b.py").splitlines()
+    one = turn(bench, "write it", *edit("b.py", *lines, "line of a turn, taken out by another"))
+    git(bench.project, "commit", "-qam", "one")
+    turn(bench, "take it out", *edit("b.py", *lines))
+    git(bench.project, "checkout", "-q", "--", "b.py")
+    move_by_hand(bench, "line of a turn, taken out by another\n")
+    if committed:
+        git(bench.project, "commit", "-qam", "moved")
+    assert who(blame(bench, "a.py"))[-2:] == [one, "you"]

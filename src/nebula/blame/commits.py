@@ -46,6 +46,10 @@ class LineOrigin:
         """Return what tells it from others; there are as many of them as lines."""
         return self.commit.id, self.path, self.line
 
+    def read_file(self, root: str) -> bytes | None:
+        """Return the file as that commit has it."""
+        return content_at(root, self.commit.id, self.path)
+
 
 def is_revision(root: str, revision: str) -> bool:
     """Return whether git knows a commit by this name."""

@@ -121,6 +121,7 @@ class ProjectBlame:
         origins = self._find_origins(path, content, open_lines, revision) if open_lines else {}
         if not revision:
             authors = self._with_carried_here(path, content, authors, origins)
+        self._ask_where_they_stood(path, authors, origins)
         self._ask_others(authors, origins)
         told, number = [], 0
         commits = {line: origin.commit for line, origin in origins.items()}
@@ -166,6 +167,21 @@ class ProjectBlame:
             each if author == BEFORE and each and node and int(_seconds(node.timestamp)) <= at else author
             for author, each, node, at in zip(authors, carried, nodes, since, strict=True)
         ]
+
+    def _ask_where_they_stood(self, path: str, authors: list[Author], origins: Mapping[int, LineOrigin]) -> None:
+        """Give lines that git knows from another file to the turns that wrote them there. A person may move what git
+        brought before any turn has seen it."""
+        stood: dict[tuple[str, str], list[Author]] = {}
+        for line, origin in origins.items():
+            place = origin.commit.id, origin.path
+            if authors[line] != YOU or origin.path == path:
+                continue
+            if place not in stood:
+                content = origin.read_file(self._root)
+                stood[place] = [] if content is None else self._fold.authors(origin.path, content)
+            then = stood[place][origin.line - 1 : origin.line]
+            if then and then[0].kind == "turn":
+                authors[line] = self._with_node(then[0])
 
     def _changed_files(self) -> Sequence[str]:
         return self._more_basis.changed.setdefault(self._root, changed_files(self._root))
