@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -253,7 +254,7 @@ def test_a_file_that_git_renamed_after_a_merge_keeps_the_authors(bench: Bench) -
     assert who(blame(bench, "z.py")) == [one, "before", "before", "before", "before", "before", two]
 
 
-def test_a_merge_of_two_branches_with_a_shared_conversation_keeps_the_authors(bench: Bench) -> None:
+def test_a_merge_of_two_branches_with_a_shared_conversation_keeps_the_authors(bench: Bench, tmp_path: Path) -> None:
     repository(bench)
     bench.write("a.py", "first line of before\n")
     bench.write("b.py", "other line of before\n")
@@ -272,6 +273,12 @@ def test_a_merge_of_two_branches_with_a_shared_conversation_keeps_the_authors(be
     git(bench.project, "merge", "-q", "work")  # git puts the nodes of both into one file
     assert who(blame(bench, "a.py")) == ["before", zero, one]
     assert who(blame(bench, "b.py")) == ["before", two]
+    git(bench.project, "checkout", "-q", "--", ".nebula")  # they are parted, and come together again
+    bench.write("b.py", bench.read("b.py") + "typed by a person\n")
+    assert who(blame(bench, "b.py")) == ["before", two, "you"]
+    git(tmp_path, "clone", "-q", str(bench.project), "clone")
+    there = Bench(tmp_path / "clone", bench.home)
+    assert (who(blame(there, "a.py")), who(blame(there, "b.py"))) == (["before", zero, one], ["before", two])
 
 
 @pytest.mark.parametrize("path", ["new.py", "other.py"])

@@ -9,7 +9,7 @@ from contextlib import suppress
 from datetime import datetime
 from functools import cached_property
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from nebula.blame import text
 from nebula.blame.authors import BEFORE, YOU, Author, pack_authors, unpack_authors
@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     from nebula.blame.node_lines import TurnLines
     from nebula.graph.graph import Graph
     from nebula.graph.values import Node
+
+
+_LOOK_AT: Final = 50
+"""Node files, of those that came last, of which one that cannot be read may hold two nodes."""
 
 
 class BlameRefused(NebulaError):
@@ -253,12 +257,12 @@ class ProjectBlame:
         return graph
 
     def _part_merged(self, graph: Graph) -> None:
-        """Part nodes of which a merge left two in one file: the second would count as none, and its lines as the
-        user's."""
-        if os.path.exists(os.path.join(graph.data_dir, ".state/merged")):
-            from nebula.graph.health.merging import settle_merge
+        """Part nodes of which a merge, also one of somebody else's, left two in one file: the second would count as
+        none, and its lines as the user's."""
+        with suppress(GraphError, OSError):  # another one is at it, or nothing may be written: its time comes
+            if os.path.exists(os.path.join(graph.data_dir, ".state/merged")) or graph.unreadable(_LOOK_AT):
+                from nebula.graph.health.merging import settle_merge
 
-            with suppress(GraphError, OSError):  # another one is at it, or nothing may be written: its time comes
                 settle_merge(graph)
 
     @cached_property
