@@ -145,6 +145,15 @@ def test_a_line_that_git_carries_into_a_file_that_a_turn_renamed_keeps_its_autho
     assert authors(project, "z.py") == [BEFORE, one]
 
 
+def test_a_line_that_git_carries_into_a_file_that_a_turn_renamed_and_changed_keeps_its_author() -> None:
+    project = project_of("first line", "second line")
+    one = turn(project, a=["first line", "second line", "by the first turn"])
+    two = turn(project, a=None, z=["first line", "second line", "by the second turn"])
+    project.carried_at.append(project.time())
+    write(project, z=["first line", "second line", "by the first turn", "by the second turn"])
+    assert authors(project, "z.py") == [BEFORE, BEFORE, one, two]
+
+
 def test_a_state_that_comes_back_brings_its_authors() -> None:
     project = project_of("first line")
     one = turn(project, a=["first line", "second line"])

@@ -160,8 +160,22 @@ class Fold:
             state = settle(course, base, heritage, content, author)
         elif course.state is not None:
             self._note_lost(course, course.state, state)
+        if change.before is None and change.kind == "write":
+            self._take_over_past(path, course, change, content)
         course.is_known = True
         enter(course, state, name, change.ts)
+
+    def _take_over_past(self, path: str, course: Course, change: RecordedChange, content: bytes) -> None:
+        """Let a file that a turn made of one that it removed know what stood in that one: git may carry it back."""
+        keys = {text.key(line) for line in text.split(content)}
+        for other, own in self._others_of_turn(path, change).items():
+            *_, (first, last) = _stretches(own)
+            past = self._fold(other, first.seq)
+            found = self._state_found(other, past, first) if last.after is None else None
+            if found is not None and _count_shared(self._content(found), keys):
+                gone = inherit(self._content(found), found.owners(), content).lost
+                taken_out = {line.key: GoneLine(line.owner) for line in gone if text.is_telling(line.key)}
+                course.taken_out = past.taken_out | taken_out | course.taken_out
 
     def _carried_whole(self, path: str, course: Course, change: RecordedChange, content: bytes) -> FileAuthors | None:
         """Return the state of a file that the turn only gave another path, as short as its lines may be."""
@@ -176,7 +190,6 @@ class Fold:
         found = self._state_found(old, past, first)
         if found is None:
             return None
-        course.taken_out = past.taken_out | course.taken_out
         state = FileAuthors(content, middle=list(found.owners()))
         state.remember()
         return state
@@ -267,9 +280,8 @@ class Fold:
             state = course.known.get(name)
             if state is None:
                 continue
-            telling = {line for line in map(text.key, text.split(self._content(state))) if text.is_telling(line)}
-            shared = len(telling & keys)
-            if shared > most and shared * _HEIR_SHARE >= len(telling):
+            shared = _count_shared(self._content(state), keys)
+            if shared > most:
                 best, most = (state, course), shared
         return best
 
@@ -294,3 +306,10 @@ def _stretches(changes: Sequence[RecordedChange]) -> Iterator[tuple[RecordedChan
         if place == len(changes) or changes[place].before != changes[place - 1].after:
             yield changes[first], changes[place - 1]
             first = place
+
+
+def _count_shared(old: bytes, keys: set[bytes]) -> int:
+    """Return how many telling lines of a file that is gone another one has; 0 where those are too few for its heir."""
+    telling = {line for line in map(text.key, text.split(old)) if text.is_telling(line)}
+    shared = len(telling & keys)
+    return shared if shared * _HEIR_SHARE >= len(telling) else 0
