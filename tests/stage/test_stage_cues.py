@@ -152,7 +152,10 @@ def test_what_goes_on_is_said_with_how_much_there_is_and_stays_said_after_a_rema
     ("options", "lines"),
     [
         (StageOptions(), ("✗ pytest -q␊x · exit 1", "✗ sleep 9 · stopped (time)", "✗ ruff check · exit 2")),
-        (JAPANESE, ("✗ pytest -q␊x · 終了コード 1", "✗ sleep 9 · 制限により停止 (time)", "✗ ruff check · 終了コード 2")),
+        (
+            JAPANESE,
+            ("✗ pytest -q␊x · 終了コード 1", "✗ sleep 9 · 制限により停止 (time)", "✗ ruff check · 終了コード 2"),
+        ),
     ],
 )
 def test_what_failed_is_a_line_each_when_the_turn_ends(options: StageOptions, lines: tuple[str, ...]) -> None:

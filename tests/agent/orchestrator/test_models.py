@@ -16,9 +16,11 @@ def server():
         yield running
 
 
-async def chosen(tmp_path, environ, plans=True, **overrides):
+async def chosen(tmp_path, environ, plans=True, executes=True, **overrides):
     home = {"NEBULA_HOME": str(tmp_path / "home"), "OLLAMA_HOST": ""}
-    models = await choose_models(load_settings(str(tmp_path), home | environ, overrides), plans=plans)
+    models = await choose_models(
+        load_settings(str(tmp_path), home | environ, overrides), plans=plans, executes=executes
+    )
     await models.close()
     names = [f"{each.provider}/{each.name}" for each in (models.planner, models.executor)]
     return names, [str(remark) for remark in models.remarks]
@@ -70,6 +72,14 @@ async def test_the_gemini_command_only_where_the_user_names_it(tmp_path, server)
 async def test_an_ollama_that_was_named_must_answer(tmp_path):
     with pytest.raises(ModelError):
         await chosen(tmp_path, {"OLLAMA_HOST": refused_url()})
+
+
+async def test_only_a_plan_needs_no_executor(tmp_path, server):
+    environ = server.env("openai") | {"OLLAMA_HOST": refused_url()}
+    assert await chosen(tmp_path, environ, executes=False) == (["openai/gpt-4.1-nano"] * 2, [])
+    assert (await chosen(tmp_path, environ, executes=False, planner="gpt-4.1-mini"))[0][0] == "openai/gpt-4.1-mini"
+    names, remarks = await chosen(tmp_path, server.env("ollama"), executes=False)
+    assert names == ["ollama/hermes3:8b"] * 2 and "plans as well" in remarks[0]
 
 
 PLANNER_STANDS_IN = "No planner is set up: {} plans as well (--planner chooses another)."

@@ -33,11 +33,13 @@ class TaskModels:
         await asyncio.gather(*(connector.aclose() for connector in connectors.values()))
 
 
-async def choose_models(settings: Settings, *, plans: bool = True) -> TaskModels:
-    """Return the models for a task; one that `plans` nothing needs the executor alone. Raises ModelError where there is
-    none."""
+async def choose_models(settings: Settings, *, plans: bool = True, executes: bool = True) -> TaskModels:
+    """Return the models for a task; one that `plans` nothing needs the executor alone, one that `executes` nothing the
+    planner. Raises ModelError where there is none."""
     if not plans:
         return await _only_executor(settings)
+    if not executes:
+        return await _only_planner(settings)
     if settings.planner and settings.executor:
         return TaskModels(await _planner(settings), await choose_model(settings, role="executor"))
     if settings.planner:
@@ -58,6 +60,11 @@ async def _only_executor(settings: Settings) -> TaskModels:
     named = settings.planner and settings.planner.partition("/")[0] != GEMINI_COMMAND
     other = await (_planner(settings) if named else _default_planner(settings)) or await choose_model(settings)
     return TaskModels(other, other, (_stands_in("executor", other),))
+
+
+async def _only_planner(settings: Settings) -> TaskModels:
+    planner = await (_planner(settings) if settings.planner else _default_planner(settings))
+    return await _without_planner(settings) if planner is None else TaskModels(planner, planner)
 
 
 async def _without_planner(settings: Settings) -> TaskModels:

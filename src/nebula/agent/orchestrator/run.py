@@ -146,7 +146,9 @@ class TaskRun:
         """The first event names the model; one that cannot be had is the second."""
         mode = PLAN_ONLY if self.request.only_plan else DRY_RUN if self.request.dry_run else MODE
         try:
-            chosen = models or await choose_models(self.settings, plans=self.request.plan is None)
+            chosen = models or await choose_models(
+                self.settings, plans=self.request.plan is None, executes=not self.request.only_plan
+            )
         except (ModelError, asyncio.CancelledError):
             self.stream.emit(Task(self.request.prompt, mode, self.settings.executor or self.settings.model))
             raise
