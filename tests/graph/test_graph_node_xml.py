@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import xml.etree.ElementTree as ElementTree
 
 import pytest
@@ -133,8 +134,10 @@ def test_a_lone_surrogate_is_refused_with_a_clear_error() -> None:
         dump_node(node_with("ab\ud800"))
 
 
-def test_content_is_accepted_for_text() -> None:
-    data = NODE_XML.replace("<text ", "<content ").replace("</text>", "</content>")
+@pytest.mark.parametrize("name", ["text", "contents"])
+def test_content_is_accepted_for_text_and_for_what_holds_it(name: str) -> None:
+    data = re.sub(f"(</?){name}(?=[ >])", r"\1content", NODE_XML)
+    assert data.count("<content") == {"text": 3, "contents": 1}[name]
     assert load_node(data.encode(), "x") == load_node(NODE_XML.encode(), "x")
 
 

@@ -1,7 +1,8 @@
 """The node file of seed §4.1: written by template, read by expat with every door closed.
 
-Reading accepts `<content>` for `<text>` and ignores what it does not know. It also notes where each element
-stands in the file, so that `node_edit` can change one and leave the rest of a hand-edited file alone.
+Reading accepts `<content>` for `<text>` and for `<contents>`, and ignores what it does not know. It also notes
+where each element stands in the file, so that `node_edit` can change one and leave the rest of a hand-edited file
+alone.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ MAX_DEPTH = 16
 _KNOWN_ID = re.compile("[^\\s\x00-\x1f\ufffe\uffff]{1,200}")
 _HEAD = re.compile(rb"<node\s([^<>]*)>")
 _ATTRIBUTE = re.compile(rb"""(?<![\w.:-])([\w.:-]+)\s*=\s*["']([^"'&]*)["']""")
-TEXT_PATHS = {("node", "contents", "text"), ("node", "contents", "content")}
+TEXT_PATHS = {("node", "contents", "text"), ("node", "contents", "content"), ("node", "content", "text")}
 
 
 def dump_node(node: Node) -> bytes:
