@@ -135,3 +135,17 @@ def test_however_it_is_cut_no_secret_is_seen(parts, data):
         start += size
         assert redactor.text(text).startswith(seen)
     assert seen + arriving.end() == redactor.text(text)
+
+
+async def test_until_it_is_asked_for_anew_it_is_not_said_to_be_waited_for():
+    shown = []
+    stream = EventStream("s", watchers=(shown.append,))
+    draft = DraftReport(stream)
+    draft.begin(Retrying(Sentence("too much"), 2, 0.2, 4, "limit"))
+    assert [str(each.event.sentence) for each in shown] == ["waiting for the model", "rate limited, again in 1 s"]
+    await asyncio.sleep(0.25)
+    assert str(shown[-1].event.sentence) == "waiting for the model" and len(shown) == 3
+    draft.begin(Retrying(Sentence("away"), 3, 0.01, 4, "unavailable"))
+    draft.close()
+    await asyncio.sleep(0.02)
+    assert str(shown[-1].event.sentence) == "no answer from the provider, again in 1 s"

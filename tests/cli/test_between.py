@@ -9,7 +9,7 @@ import pytest
 from nebula.cli.headless import between
 from nebula.cli.headless.between import Between
 from nebula.cli.headless.run import OutputFailed
-from nebula.events import Activity, Delta, EventStream, Notice, Stamped, Task
+from nebula.events import Activity, Delta, EventStream, Notice, Retry, Stamped, Task
 from nebula.language import Sentence
 
 
@@ -49,3 +49,12 @@ async def test_a_reader_that_goes_while_nothing_is_said_ends_the_turn_at_its_nex
     await tried.wait()
     with pytest.raises(OutputFailed):
         stream.emit(Notice(Sentence("said too late")))
+
+
+async def test_after_a_retry_it_is_said_what_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(between, "SILENT_S", 0)
+    said: asyncio.Future[Stamped] = asyncio.get_running_loop().create_future()
+    stream = read_by(Between(lambda stamped: said.set_result(stamped) if isinstance(stamped.event, Activity) else None))
+    stream.show(Activity(Sentence("rate limited")))
+    stream.emit(Retry(Sentence("too much"), 2, 5.0))
+    assert str((await said).event.sentence) == "rate limited"  # type: ignore[attr-defined]

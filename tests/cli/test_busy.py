@@ -118,6 +118,15 @@ def test_the_line_is_there_again_after_a_remark(bench: Bench) -> None:
         assert screen.ended() == 0 and "working" not in screen.text
 
 
+def test_one_task_counts_down_until_the_model_is_asked_again(bench: Bench) -> None:
+    limited = Fault.status_code(429, retry_after="2")
+    with ScriptedModel([limited, Turn("Done.")]) as server, at_terminal(bench, "-p", "x", **server.env()) as screen:
+        screen.wait("nebula: rate limited, again in 2 s, 2 of 4")
+        screen.wait("⠋ rate limited, again in ")
+        screen.wait("Done.")
+        assert screen.ended() == 0
+
+
 def test_no_word_of_it_reaches_a_pipe(bench: Bench, slow_server: SlowServer) -> None:
     slow_server.go_on.set()
     ran = run_here(bench, "nebula", "models", OLLAMA_HOST=slow_server.address)

@@ -110,6 +110,15 @@ async def test_an_editor_is_told_what_goes_on_while_the_context_is_built(bench: 
     assert "looking at the project · 1 s" in editor.waits
 
 
+async def test_an_editor_is_told_that_the_model_is_not_asked_yet(bench: Bench) -> None:
+    editor, limited = Editor(), Fault.status_code(429, retry_after="2")
+    with ScriptedModel([limited, Turn("Hello.")]) as server:
+        async with connected(bench, server, editor) as agent:
+            session = await agent.new_session(cwd=str(bench.project), mcp_servers=[])
+            await agent.prompt(session_id=session.session_id, prompt=[text_block("hi")])
+    assert "rate limited, again in 2 s · 1 s" in editor.waits
+
+
 async def test_a_turn_cancelled_in_the_same_breath_is_answered(bench: Bench) -> None:
     with ScriptedModel([Turn("never", fault=Fault.slow(60))]) as server:
         async with connected(bench, server, Editor()) as agent:

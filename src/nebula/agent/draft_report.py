@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import time
 
 from nebula.events import Activity, Delta, EventStream
 from nebula.language import Sentence
-from nebula.llm.contract import TextDelta, Working
+from nebula.llm.contract import Retrying, TextDelta, Working
 from nebula.messages.redaction.arriving import ArrivingText
 
 EVERY_S = 0.1
@@ -21,25 +22,40 @@ class DraftReport:
 
     def __init__(self, stream: EventStream) -> None:
         self._stream = stream
+        self._again: asyncio.TimerHandle | None = None
+        """When the message is asked for anew."""
         self._due = 0.0
         self._pieces: list[str] = []
         """What has come since the last report."""
         self.begin()
 
-    def begin(self) -> None:
-        """Report that nothing has come yet; also where the message is asked for anew."""
+    def begin(self, retrying: Retrying | None = None) -> None:
+        """Report that nothing has come yet: why the message is asked for anew, until that is done; then, as at first,
+        that it is waited for."""
+        self.close()
         self._text: list[str] = []
         self._words = 0
         self._in_word = False
         self._arriving = ArrivingText(self._stream.redactor)
         self._pieces.clear()
         self._due = 0.0
-        self._stream.show(Activity(Sentence("waiting for the model")))
+        if retrying is None or not retrying.delay_s or not self._stream.watchers:
+            self._wait()
+            return
+        self._stream.show(Activity(_why_again(retrying)))
+        self._again = asyncio.get_running_loop().call_later(retrying.delay_s, self._wait)
+
+    def close(self) -> None:
+        """Report nothing more by itself."""
+        if self._again is not None:
+            self._again.cancel()
+            self._again = None
 
     def hear(self, item: TextDelta | Working) -> None:
         """Take in what the model sent; report it if the last report is old enough."""
         if not self._stream.watchers:
             return
+        self.close()
         if isinstance(item, TextDelta):
             self._pieces.append(item.text)
         moment = time.monotonic()
@@ -63,6 +79,9 @@ class DraftReport:
         else:
             self._stream.show(Delta(self._stream.redactor.text(content), anew=True))
 
+    def _wait(self) -> None:
+        self._stream.show(Activity(Sentence("waiting for the model")))
+
     def _report_text(self) -> None:
         new = "".join(self._pieces)
         self._pieces.clear()
@@ -74,6 +93,15 @@ class DraftReport:
         self._stream.show(Activity(Sentence("answering"), words=self._words))
         if ready := self._arriving.add(new):
             self._stream.show(Delta(ready))
+
+
+def _why_again(retrying: Retrying) -> Sentence:
+    seconds = max(1, round(retrying.delay_s))
+    if retrying.kind == "limit":
+        return Sentence("rate limited, again in {seconds} s", seconds=seconds)
+    if retrying.kind == "unavailable":
+        return Sentence("no answer from the provider, again in {seconds} s", seconds=seconds)
+    return Sentence("asking the model again in {seconds} s", seconds=seconds)
 
 
 def _at_work(item: Working) -> Activity:

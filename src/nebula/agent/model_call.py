@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from contextlib import aclosing
+from contextlib import aclosing, closing
 
 from nebula.agent.draft_report import DraftReport
 from nebula.events import EventStream, Notice, Retry
@@ -19,20 +19,20 @@ async def call_model(
     """Return the model's reply and the seconds it took; what the connector says meanwhile goes to the stream. Raises
     ModelError."""
     started = time.monotonic()
-    draft = DraftReport(stream)
-    async with aclosing(model.stream(request)) as items:  # type: ignore[type-var]
-        async for item in items:
-            if isinstance(item, TextDelta | Working):
-                draft.hear(item)
-            elif isinstance(item, ModelReply):
-                draft.finish(item.message.content)
-                return item, round(time.monotonic() - started, 3)
-            elif isinstance(item, Retrying):
-                draft.begin()
-                most, kind = item.attempts or None, item.kind or None
-                stream.emit(Retry(item.reason, item.attempt, item.delay_s, task_id, most, kind))
-            elif isinstance(item, ModelNotice):
-                stream.emit(Notice(item.text, task_id))
+    with closing(DraftReport(stream)) as draft:
+        async with aclosing(model.stream(request)) as items:  # type: ignore[type-var]
+            async for item in items:
+                if isinstance(item, TextDelta | Working):
+                    draft.hear(item)
+                elif isinstance(item, ModelReply):
+                    draft.finish(item.message.content)
+                    return item, round(time.monotonic() - started, 3)
+                elif isinstance(item, Retrying):
+                    draft.begin(item)
+                    most, kind = item.attempts or None, item.kind or None
+                    stream.emit(Retry(item.reason, item.attempt, item.delay_s, task_id, most, kind))
+                elif isinstance(item, ModelNotice):
+                    stream.emit(Notice(item.text, task_id))
     raise BadReplyError("The model's stream ended without a reply. Ask again, or choose another model.")
 
 

@@ -6,7 +6,7 @@ import asyncio
 
 from nebula.cli.busy import WORKING
 from nebula.errors import NebulaError
-from nebula.events import Activity, Delta, Final, Reader, Stamped, now
+from nebula.events import Activity, Delta, Final, Reader, Retry, Stamped, now
 from nebula.value import replace
 
 SILENT_S = 0.5
@@ -25,6 +25,8 @@ class Between:
         self._loop = asyncio.get_running_loop()
         self._told = ""
         """What goes on, as it was said last since the last event."""
+        self._doing = Activity(WORKING)
+        """What goes on, as it was heard last."""
         self._next: Stamped | None = None
         """What is said when the time is up."""
         self._clock: asyncio.TimerHandle | None = None
@@ -37,6 +39,7 @@ class Between:
             raise problem
         event = stamped.event
         if isinstance(event, Activity):
+            self._doing = event
             if (doing := str(event.sentence)) != self._told:
                 self._goes_on(stamped, doing)
         elif not isinstance(event, Delta):
@@ -44,7 +47,7 @@ class Between:
             self._told = ""
             self._audience(stamped)
             if not isinstance(event, Final):
-                self._wait(replace(stamped, event=Activity(WORKING)))
+                self._wait(replace(stamped, event=self._doing if isinstance(event, Retry) else Activity(WORKING)))
         elif self._partial:
             self._audience(stamped)
 

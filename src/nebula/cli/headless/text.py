@@ -55,6 +55,9 @@ class TextFace:
             self._live.lower()  # and up again with the next sign of work
         if isinstance(event, Retry):
             self._remark(asked_again(event, round(event.delay_s)))
+            if self._live is not None:
+                self._live.raise_()
+                self._live.wait(event)
         elif refused := self._refusals.read(event):
             self._remark(explain(refused))
             self._refused = True

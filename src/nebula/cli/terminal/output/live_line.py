@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
+from math import ceil
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nebula.cli.terminal.input.typed_ahead import STEERED
@@ -124,7 +125,7 @@ class LiveLine:
 
     def _seconds_left(self) -> int:
         """Until the model is asked again."""
-        return max(0, round(self._again_at - time.monotonic())) if self._retry else 0
+        return max(0, ceil(self._again_at - time.monotonic())) if self._retry else 0
 
     def _what_goes_on(self) -> list[str]:
         """Return what, how much of it, for how long, and how long the turn takes where that is much longer."""
