@@ -256,7 +256,7 @@ def test_the_doctor_breaks_long_lines_under_their_beginning(bench: Bench) -> Non
     lines = lines[lines.index("設定") :]  # paths above it stay whole
     assert not [line for line in lines if display_width(line) > 80]
     (place,) = [place for place, line in enumerate(lines) if line.startswith("  ✓ openai")]
-    assert lines[place + 1].startswith(" " * 13 + "model-of-some-length")
+    assert lines[place + 1].startswith(" " * 14 + "model-of-some-length")
 
 
 def test_the_hook_without_git_is_one_line(bench: Bench, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from nebula.cli.evercontext_commands.batch_view import BatchView
 from nebula.cli.race.progress import TryLine
 from nebula.cli.race.taking import report_taken
 from nebula.cli.race.view import reasons, result_table
+from nebula.cli.terminal.output.width import display_width
 from nebula.events import Final, Stamped
 from nebula.graph.graph import Graph
 from nebula.language import Sentence, explain_to, use_language
@@ -39,6 +40,17 @@ def test_ids_of_tries_are_as_short_as_everywhere(tmp_path: Path) -> None:
     short = graph.shortest_unique_ids(nodes)
     assert [line.split()[-1] for line in result_table(tries, graph)[1:]] == [short[node] for node in nodes]
     assert all(len(each) < len(node) for node, each in short.items())
+
+
+@pytest.mark.parametrize("lang", ["en", "ja"])
+def test_a_line_of_the_table_stays_one_where_the_terminal_is_narrow(lang: str) -> None:
+    use_language(lang)
+    node = "01a1f19a-4df9-7c"
+    tries = [TryOutcome(number, "t", "gpt-4.1-nano", Final("Done.", "ok", 0, node_id=node)) for number in (1, 2)]
+    wide = result_table(tries)
+    assert max(map(display_width, wide)) > 80 >= max(map(display_width, result_table(tries, columns=80)))
+    assert [line.split()[-1] for line in result_table(tries, columns=20)[1:]] == [node, node]
+    assert result_table(tries, columns=120) == wide
 
 
 def test_what_is_said_of_tries_and_tasks_is_in_the_language_of_the_user(capsys: pytest.CaptureFixture[str]):

@@ -46,7 +46,7 @@ async def run_race(terminal: TerminalSession, argument: str) -> None:
         tries = await terminal.carry_out(begun.run(), keys)
     for sentence in session.remarks.take():
         terminal.warn(sentence)
-    for line in (*result_table(tries, session.archive.graph), *reasons(tries)):
+    for line in (*result_table(tries, session.archive.graph, columns=screen.columns), *reasons(tries)):
         screen.verbatim(line)
     for line in show_comparison(tries, files.history, width=screen.columns):
         screen.verbatim(line)

@@ -19,7 +19,7 @@ from nebula.agent.race.race import Race
 from nebula.agent.race.take import TakenSet, Wanted, take_tries
 from nebula.cli.busy import busy
 from nebula.cli.headless.run import interruptible
-from nebula.cli.printing import make_room, print_json, print_line, print_remark, print_words
+from nebula.cli.printing import columns_of, make_room, print_json, print_line, print_remark, print_words
 from nebula.cli.race.comparison import show_comparison
 from nebula.cli.race.keys import RaceKeys
 from nebula.cli.race.progress import RaceLines
@@ -104,7 +104,8 @@ def _somebody_may_take(tries: list[TryOutcome]) -> bool:
 
 
 def _print_results(race: Race, tries: list[TryOutcome]) -> None:
-    for line in (*result_table(tries, race.archive.graph), *reasons(tries)):
+    columns = columns_of(sys.stdout) if sys.stdout.isatty() else 0
+    for line in (*result_table(tries, race.archive.graph, columns=columns), *reasons(tries)):
         print_line(line)
     for line in show_comparison(tries, race.workspace.history):
         print_line(line)

@@ -6,18 +6,31 @@ from collections.abc import Mapping, Sequence
 
 from nebula.agent.race.outcome import TryOutcome
 from nebula.cli.figures.tables import NOT_MEASURED, table
+from nebula.cli.terminal.output.width import display_width
 from nebula.graph.graph import Graph
 from nebula.language import explain, translate
 from nebula.stage import one_line
 
+_LESS_NEEDED = (6, 6)
+"""The columns that go first where there is no room: rounds, then seconds, which has its place by then."""
 
-def result_table(tries: Sequence[TryOutcome], graph: Graph | None = None) -> list[str]:
-    """Return one line for each try, and one above them; `graph` knows how short an id may be."""
+
+def result_table(tries: Sequence[TryOutcome], graph: Graph | None = None, *, columns: int = 0) -> list[str]:
+    """Return one line for each try, and one above them; `graph` knows how short an id may be.
+
+    A terminal of so many `columns` is told less rather than broken lines.
+    """
     nodes = [each.node_id for each in tries if each.node_id]
     short = graph.shortest_unique_ids(nodes) if graph is not None else {}
     said = (translate("model"), translate("ended"), translate("checks"), translate("files"), translate("lines"))
     head = ("", *said, translate("rounds"), translate("seconds"), translate("cost"), translate("node"))
-    return table([head, *(_row(each, short) for each in tries)], "><<<>>>>><")
+    rows, align = [head, *(_row(each, short) for each in tries)], "><<<>>>>><"
+    lines = table(rows, align)
+    for at in _LESS_NEEDED:
+        if columns and max(map(display_width, lines)) > columns:
+            rows, align = [(*row[:at], *row[at + 1 :]) for row in rows], align[:at] + align[at + 1 :]
+            lines = table(rows, align)
+    return lines
 
 
 def short_name(model: str) -> str:

@@ -119,7 +119,7 @@ async def _print_providers(settings: Settings, every: bool) -> int:
         answers = await list_models(settings)
     for provider, answer in answers:
         if isinstance(answer, ModelError):
-            print_item(f"  ✗ {provider:8} ", _CREDENTIALS.sub("…", explain(answer)))
+            print_item(f"  ✗ {provider:9} ", _CREDENTIALS.sub("…", explain(answer)))
             continue
         reachable += 1
         names = [info.name for info in answer]
@@ -127,11 +127,11 @@ async def _print_providers(settings: Settings, every: bool) -> int:
         listed = one_line(", ".join(shown))
         if len(shown) < len(names):
             listed += translate(" … and {count} more (--all)", count=len(names) - len(shown))
-        print_item(f"  ✓ {provider:8} ", translate("models ({count}): {names}", count=len(names), names=listed))
+        print_item(f"  ✓ {provider:9} ", translate("models ({count}): {names}", count=len(names), names=listed))
     for row in PROVIDERS.values():
         if row.key and not is_configured(row, settings):
             hint = translate("not set; to use it: {line}", line=f"export {row.key_variable}=…")
-            print_item(f"  - {row.name:8} ", hint)
+            print_item(f"  - {row.name:9} ", hint)
     if not reachable:
         print_line("\n" + translate("No model can be reached. `nebula demo` works all the same."))
     return 0 if reachable else 1
