@@ -127,6 +127,15 @@ def test_one_task_counts_down_until_the_model_is_asked_again(bench: Bench) -> No
         assert screen.ended() == 0
 
 
+def test_one_task_says_that_its_summary_is_written(bench: Bench) -> None:
+    bench.write(".nebula/config.json", '{"auto_summary": true}')
+    server = ScriptedModel([Turn("Done."), Turn("A summary.", fault=Fault.slow(2))])
+    with server, at_terminal(bench, "-p", "x", **server.env()) as screen:
+        screen.wait("Summarising this turn")
+        screen.wait("writing summaries · 0 s")
+        assert screen.ended() == 0 and "writing summaries" not in screen.text
+
+
 def test_no_word_of_it_reaches_a_pipe(bench: Bench, slow_server: SlowServer) -> None:
     slow_server.go_on.set()
     ran = run_here(bench, "nebula", "models", OLLAMA_HOST=slow_server.address)

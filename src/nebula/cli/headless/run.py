@@ -155,7 +155,8 @@ async def _look_after(session: Session, final: Final) -> None:
         print_remark(f"nebula: {explain(unreadable)}")
     if session.background.is_working:
         print_remark(f"nebula: {translate('Summarising this turn; Ctrl-C leaves it for later.')}")
-        await session.background.finish()
+        with busy(Sentence("writing summaries")):
+            await session.background.finish()
 
 
 def compact_focus(prompt: str) -> str | None:
