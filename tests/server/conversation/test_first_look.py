@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import http.client
 import json
@@ -14,6 +15,7 @@ from nebula.agent.session import CHAT
 from nebula.config import Settings
 from nebula.graph.graph import Graph
 from nebula.server.conversation.app import CHAT_MODES, create_conversation
+from nebula.server.conversation.first_look import SOON_S
 from nebula.server.conversation.turns.agent import AgentTurns
 from nebula.server.gate import Rules
 
@@ -69,6 +71,35 @@ async def test_events_go_on_from_where_it_was_taken(server):
         answer = await reader.ask("subscribe", since=hello["seq"], epoch=hello["epoch"])
         assert answer["data"]["resumed"]
         assert await reader.event("node_created", node_id=made)
+
+
+async def test_it_is_read_when_the_page_is_given_and_nothing_is_missed(server):
+    async with talk(server) as writer, talk(server) as reader:
+        get(server, "/")
+        made = (await writer.ask("create_node", prompt="after the page, before its first look"))["node_id"]
+        now = (await writer.ask("hello"))["data"]["seq"]
+        hello = look(server)["hello"]
+        assert hello["seq"] < now
+        assert look(server)["hello"]["seq"] >= now, "it is given once"
+        await reader.ask("subscribe", since=hello["seq"], epoch=hello["epoch"])
+        assert await reader.event("node_created", node_id=made)
+
+
+@pytest.mark.slow
+async def test_what_was_read_long_ago_is_read_anew(server):
+    async with talk(server) as client:
+        get(server, "/")
+        await client.ask("create_node", prompt="long after the page")
+        now = (await client.ask("hello"))["data"]["seq"]
+        await asyncio.sleep(SOON_S + 0.3)
+        assert look(server)["hello"]["seq"] >= now
+
+
+async def test_what_is_read_for_one_page_is_no_other_s(server):
+    async with talk(server) as client:
+        get(server, "/?flow=none")
+        await client.ask("create_node", prompt="so that there is a flow")
+        assert look(server)["flow"]["name"] == "main"
 
 
 async def test_what_cannot_be_had_is_left_out(server):

@@ -25,7 +25,7 @@ from nebula.graph.undo import EditHistory
 from nebula.server.asgi import App, Message, Receive, Scope, Send
 from nebula.server.conversation.context import ServerContext
 from nebula.server.conversation.first_look import PATH as FIRST_LOOK
-from nebula.server.conversation.first_look import answer_first_look, preload_of
+from nebula.server.conversation.first_look import FirstLooks
 from nebula.server.conversation.graph_watch import GraphWatch
 from nebula.server.conversation.hub import Hub
 from nebula.server.conversation.pages import Pages
@@ -57,11 +57,12 @@ def create_conversation(
     commands = TypedCommands(settings, words, has_servers=runner.has_files)
     server = ServerContext(graph, EditHistory(graph), hub, watch, turns, runner, settings, commands, modes)
     pages = Pages()
+    first_looks = FirstLooks(server)
 
     async def index(request: Request) -> Response:
         page = await pages.index(request)
         if not rules.token:  # with one, a browser could not show it
-            page.headers.update(preload_of(request))
+            first_looks.announce(page, request)
         return page
 
     async def socket(websocket: WebSocket) -> None:
@@ -83,7 +84,7 @@ def create_conversation(
     app = Starlette(
         routes=[
             Route("/", index),
-            Route(FIRST_LOOK, answer_first_look(server)),
+            Route(FIRST_LOOK, first_looks.answer),
             Route("/healthz", _healthz),
             Route("/web/{path:path}", pages.file),
             WebSocketRoute("/", socket),
