@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { timeOf, timeOfDay } from "../../src/nebula/web/lib/time.js";
 import { nameOfDay, newestFirst, withDays } from "../../src/nebula/web/outline/days.js";
 import { withLive } from "../../src/nebula/web/outline/live_rows.js";
 import { rowsOf, topologyOf } from "../../src/nebula/web/state/topology.js";
@@ -52,4 +53,14 @@ test("today and yesterday have names, other days their date", () => {
   assert.equal(nameOfDay("Sun Jan 04 2026", "ja", now), "昨日");
   assert.equal(nameOfDay("Fri Jan 02 2026", "en", now), "Fri, Jan 2");
   assert.match(nameOfDay("Fri Jan 02 2025", "en", now), /2025/);
+});
+
+test("a moment is told by its clock today, by its day this year, else by its date", () => {
+  const now = new Date(2026, 10, 19, 12, 0).getTime();
+  const told = (/** @type {[number, number, number]} */ ...day) =>
+    timeOf(new Date(...day, 9, 5).toISOString(), "en", now);
+  assert.equal(told(2026, 10, 19).replaceAll(/\s/g, " "), "9:05 AM");
+  assert.equal(told(2026, 0, 2), "Jan 2");
+  assert.equal(told(2025, 0, 2), "Jan 2, 2025");
+  assert.deepEqual([timeOf("at noon", "en", now), timeOfDay("", "en")], ["", ""]);
 });
