@@ -42,7 +42,7 @@ export function onNextFrame(draw) {
 // Calls `run` when the frame that is on its way has been seen: what need not be in it does not hold it up.
 /** @param {() => void} run @returns {number} For `cancelAnimationFrame`. */
 export function afterFrame(run) {
-  return requestAnimationFrame(() => setTimeout(run));
+  return requestAnimationFrame(() => requestAnimationFrame(run));
 }
 
 /** @param {EventTarget | null} target */
