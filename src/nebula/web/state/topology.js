@@ -73,15 +73,13 @@ export function topologyOf(flow) {
  * @returns {Topology}
  */
 export function grown(before, nodes, connections, tries = {}) {
-  const { ids, index, parents, children, primary } = before;
-  const start = ids.length;
-  for (const id of nodes) {
-    index.set(id, ids.length);
-    ids.push(id);
-    parents.push(NONE);
-    children.push(NONE);
-    primary.push(-1);
-  }
+  const { index, parents, children, primary } = before;
+  const start = before.ids.length;
+  const ids = before.ids.concat(nodes);
+  for (let place = start; place < ids.length; place++) index.set(ids[place], place);
+  lengthen(parents, ids.length, NONE);
+  lengthen(children, ids.length, NONE);
+  lengthen(primary, ids.length, -1);
   let inOrder = true; // as mostly: then nothing has to be sorted
   const unique = index.size === ids.length;
   let last = start; // the turn that was continued last: mostly the next connection goes on from it to the one after it
@@ -96,10 +94,18 @@ export function grown(before, nodes, connections, tries = {}) {
     join(parents, to, from);
     if (primary[from] < 0 && parents[to][0] === from) primary[from] = to;
   }
+  const topology = { ...before, ids };
   if (inOrder) for (let place = start; place < ids.length; place++) before.order.push(place);
-  else putInOrder(before, start);
-  groupTries(before, start, tries);
-  return { ...before };
+  else putInOrder(topology, start);
+  groupTries(topology, start, tries);
+  return topology;
+}
+
+/** @template T @param {T[]} list @param {number} count @param {T} value */
+function lengthen(list, count, value) {
+  const start = list.length;
+  list.length = count;
+  list.fill(value, start);
 }
 
 // The first try may come last, or not at all: those that name it are siblings all the same.
@@ -196,7 +202,7 @@ export function pathTo(topology, id) {
 // that branch off it, each begun by its own first turn. What is below a folded first turn is left out.
 /** @param {Topology} topology @param {ReadonlySet<string>} folded @returns {Row[]} */
 export function rowsOf(topology, folded = new Set()) {
-  const { ids, parents, primary } = topology;
+  const { ids, parents, children, primary } = topology;
   /** @type {Row[]} */
   const rows = [];
   const seen = new Uint8Array(ids.length);
@@ -210,7 +216,8 @@ export function rowsOf(topology, folded = new Set()) {
       /** @type {number[]} */
       const leaving = [];
       for (let number = 0; number < turns.length; number++)
-        for (const side of sidesOf(topology, turns[number])) if (!seen[side]) leaving.push(side);
+        if (children[turns[number]].length > 1)
+          for (const side of sidesOf(topology, turns[number])) if (!seen[side]) leaving.push(side);
       const holds = turns.length > 1 || leaving.length > 0;
       const isFolded = holds && folded.has(ids[line.head]);
       const shown = line.hidden ? 0 : isFolded ? 1 : turns.length;
@@ -225,7 +232,7 @@ export function rowsOf(topology, folded = new Set()) {
           kind,
           from,
           merges,
-          branches: sidesOf(topology, place).length,
+          branches: children[place].length > 1 ? sidesOf(topology, place).length : 0,
           holds: !number && holds,
           folded: !number && isFolded,
         });

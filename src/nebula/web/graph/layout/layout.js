@@ -151,10 +151,10 @@ const filled = (count, value) => new Array(count).fill(value);
 // Where each turn stands in its conversation, and how far that reaches.
 /** @param {Layout} layout @param {number[]} order @param {Stems} stems @param {Float64Array} across By stem. */
 function measure(layout, order, stems, across) {
-  const { region, regions, x, row } = layout;
+  const { region, regions, x, row, run } = layout;
   for (let number = 0; number < order.length; number++) {
     const place = order[number];
-    const shown = shownFor(layout, place);
+    const shown = run[place] < 0 ? place : run[place];
     const here = regions[region[place]];
     x[place] = across[stems.of[shown]];
     here.count++;

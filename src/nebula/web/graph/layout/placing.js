@@ -64,15 +64,16 @@ function begin({ region, regions }, topology, place) {
 
 /** @param {Region} region @param {number} x @param {number} row */
 export function reach(region, x, row) {
-  if (!region.spans.length) Object.assign(region, { left: x, right: x, top: row, bottom: row });
-  region.left = Math.min(region.left, x);
-  region.right = Math.max(region.right, x);
-  region.bottom = Math.max(region.bottom, row);
+  const { spans } = region;
+  if (!spans.length) Object.assign(region, { left: x, right: x, top: row, bottom: row });
+  if (x < region.left) region.left = x;
+  if (x > region.right) region.right = x;
+  if (row > region.bottom) region.bottom = row;
   const at = row - region.top;
-  while (region.spans.length <= at) region.spans.push([Infinity, -Infinity]);
-  const span = region.spans[at];
-  span[0] = Math.min(span[0], x);
-  span[1] = Math.max(span[1], x);
+  while (spans.length <= at) spans.push([Infinity, -Infinity]);
+  const span = spans[at];
+  if (x < span[0]) span[0] = x;
+  if (x > span[1]) span[1] = x;
 }
 
 /** @param {Layout} layout @param {number} place */
