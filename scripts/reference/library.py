@@ -42,7 +42,7 @@ def _methods(cls: type) -> list[str]:
             lines += [
                 f"### {name}",
                 f"```python\n{name}{_signature(each)}\n```",
-                say(first_sentence(each), must_be_known=False),
+                say(first_sentence(each)),
             ]
     return lines
 
@@ -50,7 +50,7 @@ def _methods(cls: type) -> list[str]:
 def _list_of(module: Any) -> str:
     lines = []
     for name in module.__all__:
-        about = say(first_sentence(getattr(module, name)), must_be_known=False)
+        about = say(first_sentence(getattr(module, name)))
         lines.append(f"- `{name}`: {about}" if about else f"- `{name}`")
     return "\n".join(lines)
 

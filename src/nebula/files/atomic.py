@@ -223,7 +223,7 @@ class AtomicWriter:
 
     @contextmanager
     def _beside(self, place: WriteTarget) -> Iterator[AtomicWriter]:
-        """A writer that stages in the target's directory, with a note of its file in ours for the sweeper."""
+        """Yield a writer that stages in the target's directory, with a note of its file in ours for the sweeper."""
         name = _temporary_name()
         with self._temporary(name + _NOTE_SUFFIX, 0o600) as fd:
             self._calls.write(fd, f"{place.folder}/{name}".encode())

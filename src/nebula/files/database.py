@@ -34,7 +34,7 @@ def connect(path: str, *, application_id: int, version: int, timeout_s: float = 
 
 @contextmanager
 def transaction(connection: sqlite3.Connection, begin: str = "BEGIN IMMEDIATE") -> Iterator[None]:
-    """All of what happens inside, or none of it.
+    """Do all of what happens inside, or none of it.
 
     A full disk ends a transaction by itself: taking it back once more would fail, and hide what really happened. One
     that could not be committed must not stay open, or every later one fails.

@@ -119,9 +119,9 @@ class Folder(ClosedByBlock):
         perm: int = 0o666,
         staging: Folder | None = None,
     ) -> None:
-        """The whole file or nothing. One that is there keeps its mode, unless the caller knows it to be new; its folder
-        must exist. The file on its way lies beside it, or in the folder `staging`, which its owner sweeps after a
-        crash."""
+        """Put the whole file there or nothing. One that is there keeps its mode, unless the caller knows it to be
+        new; its folder must exist. The file on its way lies beside it, or in the folder `staging`, which its owner
+        sweeps after a crash."""
         parent, name = self.find_parent(path)
         perm = perm if is_new else _mode(name, parent.fd, perm)
         beside = staging or parent

@@ -80,7 +80,7 @@ class Commit:
             self._recorded.append(self._inverse())
 
     def _flow_edits(self) -> list[_FlowEdit]:
-        """The flows to change, each once; those that a removed node is in are among them."""
+        """Return the flows to change, each once; those that a removed node is in are among them."""
         store, edits = self._store, dict[str, _FlowEdit]()
         for change in self._change.flows:
             loaded = store.flow_for_writing(change.flow)

@@ -23,7 +23,7 @@ class FlowEditor(GraphReader):
         return self._store.flows.get(change.flow if change.name is None else change.name).flow
 
     def create_flow(self, name: str, description: str = "") -> Flow:
-        """A new, empty flow; one of that name that is there already is returned as it is."""
+        """Make a new, empty flow, and return it; one of that name that is there already is returned as it is."""
         with self._store.writing():
             found = self._store.flows.find(name)
             if found:

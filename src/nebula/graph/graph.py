@@ -89,7 +89,7 @@ class Graph(FlowEditor):
         parents: Iterable[str] = (),
         branch: str | None = None,
     ) -> Node:
-        """A new node in a flow (`main` is made when there is none), behind its parents if given."""
+        """Make a new node in a flow (`main` is made when there is none), behind its parents if given."""
         require_texts(prompt=prompt, response=response)
         texts = (Utterance("user", prompt), Utterance("assistant", response))
         return self.add_turn(
@@ -236,7 +236,7 @@ class Graph(FlowEditor):
     def create_branch(
         self, node_id: str, branch_name: str, prompt: str = "", response: str = "", *, flow: str = DEFAULT_FLOW
     ) -> Node:
-        """A new node that follows `node_id` under a branch name."""
+        """Make a new node that follows `node_id` under a branch name."""
         return Graph.create_node(self, prompt, response, flow=flow, parents=[node_id], branch=branch_name)
 
     # Health

@@ -16,7 +16,7 @@ _tick_lock = threading.Lock()
 
 
 def new_id() -> str:
-    """A UUIDv7 (RFC 9562): sorts by time, and strictly so among those made by one process.
+    """Return a UUIDv7 (RFC 9562): it sorts by time, and strictly so among those made by one process.
 
     The 12 bits after the millisecond hold its fraction, stepped when two are made within 244 ns.
     """
@@ -37,7 +37,8 @@ def id_of_content(data: bytes) -> str:
 
 
 def shortest_unique(ids: Iterable[str], among: Iterable[str] = (), at_least: int = 4) -> dict[str, str]:
-    """Each id with the shortest beginning that no other of `ids` and `among` shares, `at_least` characters long."""
+    """Return each id with the shortest beginning that no other of `ids` and `among` shares, `at_least` characters
+    long."""
     wanted = set(ids)
     ordered = sorted(wanted.union(among))
     shared = [_shared(one, other) for one, other in pairwise(ordered)]

@@ -53,12 +53,12 @@ class GraphReader(ClosedByBlock):
         return self._store.events.subscribe(subscriber)
 
     def watch_nodes(self) -> Callable[[], list[str]]:
-        """A function that says, each time it is called, which nodes' files are new or changed since the last time:
-        by this process, another one, an editor or git. Raises BadFile where the folder cannot be looked at."""
+        """Return a function that says, each time it is called, which nodes' files are new or changed since the last
+        time: by this process, another one, an editor or git. Raises BadFile where the folder cannot be looked at."""
         return NodeWatch(self._store.disk, self._store.reading).look
 
     def get_node(self, node_id: str) -> Node:
-        """The node as its file says now. Raises NotFound, or BadFile when the file cannot be read."""
+        """Return the node as its file says now. Raises NotFound, or BadFile when the file cannot be read."""
         with self._store.reading():
             return self._store.read(node_id)
 
@@ -94,7 +94,7 @@ class GraphReader(ClosedByBlock):
             return found
 
     def resolve_id(self, beginning: str) -> str:
-        """The id that begins so. Raises NotFound for none, and AmbiguousId, with the candidates, for several."""
+        """Return the id that begins so. Raises NotFound for none, and AmbiguousId, with the candidates, for several."""
         wanted = beginning.strip().lower() if beginning.strip().isascii() else beginning.strip()
         with self._store.reading():
             found = self._store.node_index.ids_beginning(wanted) if wanted else []
@@ -105,14 +105,14 @@ class GraphReader(ClosedByBlock):
         return found[0]
 
     def shortest_unique_ids(self, node_ids: Iterable[str]) -> dict[str, str]:
-        """Each id with its shortest beginning that stands for it alone, for lists that people read."""
+        """Return each id with its shortest beginning that stands for it alone, for lists that people read."""
         wanted = list(node_ids)
         with self._store.reading():
             among = self._store.node_index.neighbours(wanted)
         return shortest_unique(wanted, among)
 
     def list_nodes(self, limit: int | None = None, offset: int = 0) -> list[Node]:
-        """Nodes, newest first."""
+        """Return nodes, newest first."""
         return latest(self._cache(), limit, offset)
 
     def list_tries(self, node: Node, *, wait: bool = True) -> list[str]:
@@ -126,7 +126,8 @@ class GraphReader(ClosedByBlock):
             return read_beginnings(self._store.node_index, self._store.nodes, node_ids)
 
     def list_nodes_outside(self) -> list[Node]:
-        """Nodes that are in no flow, newest first: taken out of theirs, or parted from another one after a merge."""
+        """Return nodes that are in no flow, newest first: taken out of theirs, or parted from another one after a
+        merge."""
         with self._store.reading():
             inside = {entry.id for loaded in self._store.flows.all() for entry in loaded.flow.entries}
         return latest(self._cache(), None, 0, without=inside)
@@ -137,7 +138,7 @@ class GraphReader(ClosedByBlock):
             return self._store.node_cache.count()
 
     def due_nodes(self) -> list[Node]:
-        """Nodes whose summary has to be built, oldest first: edited since the last one, or without any."""
+        """Return the nodes whose summary has to be built, oldest first: edited since the last one, or without any."""
         return due(self._cache())
 
     def search_nodes(
@@ -149,11 +150,11 @@ class GraphReader(ClosedByBlock):
         patience: float = 0.0,
         **filters: Any,
     ) -> Found:
-        """Nodes that match everything asked, best first; asked nothing, all nodes, newest first. `filters` are those of
-        `Query`: `model`, `since`, `until` (seconds of the epoch), `path` (a part of one that the turn changed),
-        `pinned`.
-        In a large graph seen for the first time the answer does not wait for the whole index: `unread` says how many
-        nodes it left out. With `patience` it waits so many seconds, and nobody else has to meanwhile."""
+        """Return nodes that match everything asked, best first; asked nothing, all nodes, newest first. `filters` are
+        those of `Query`: `model`, `since`, `until` (seconds of the epoch), `path` (a part of one that the turn
+        changed), `pinned`. In a large graph seen for the first time the answer does not wait for the whole index:
+        `unread` says how many nodes it left out. With `patience` it waits so many seconds, and nobody else has to
+        meanwhile."""
         query = Query.of(several(tags), several(keywords), text or "", **filters)
         cache = self._cache()
         if patience:
@@ -176,37 +177,37 @@ class GraphReader(ClosedByBlock):
             return self._store.node_cache
 
     def list_tags(self) -> dict[str, int]:
-        """Every tag and how many nodes have it, in alphabetical order."""
+        """Return every tag and how many nodes have it, in alphabetical order."""
         return tags(self._cache())
 
     def list_models(self) -> dict[str, int]:
-        """Every model that answered and how often."""
+        """Return every model that answered and how often."""
         return models(self._cache())
 
     def get_flow(self, flow: str = DEFAULT_FLOW) -> Flow:
-        """A flow by id or name. Raises NotFound, or BadFile where its file cannot be read."""
+        """Return a flow by id or name. Raises NotFound, or BadFile where its file cannot be read."""
         with self._store.reading():
             return self._store.flows.get(flow).flow
 
     def list_flows(self) -> list[Flow]:
-        """All flows in full, in order of number."""
+        """Return all flows in full, in order of number."""
         with self._store.reading():
             return [loaded.flow for loaded in self._store.flows.all()]
 
     def unreadable_flows(self) -> list[Problem]:
-        """The flow files that cannot be read; `list_flows` has only the others."""
+        """Return the flow files that cannot be read; `list_flows` has only the others."""
         with self._store.reading():
             return [problem for problem in self._store.flows.problems() if problem.kind == "unreadable"]
 
     def history_ids(self, node_id: str, flow: str | None = None) -> list[str]:
-        """Ids of the path to a node, oldest first, in the given flow or the one it is in. Raises NotFound."""
+        """Return ids of the path to a node, oldest first, in the given flow or the one it is in. Raises NotFound."""
         with self._store.reading():
             loaded = self._store.flow_with(node_id, flow)
             self._store.require([node_id], loaded)
             return history(loaded.flow, node_id, loaded.topology) if loaded else [node_id]
 
     def get_history(self, node_id: str, flow: str | None = None) -> list[Node]:
-        """The path to a node, oldest first, the node itself last; nodes that cannot be read are left out."""
+        """Return the path to a node, oldest first, the node itself last; nodes that cannot be read are left out."""
         self.get_node(node_id)
         found = []
         for ancestor in self.history_ids(node_id, flow):
@@ -215,7 +216,7 @@ class GraphReader(ClosedByBlock):
         return found
 
     def draw_map(self, flow: str = DEFAULT_FLOW) -> str:
-        """The chain map of a flow: `→` goes on, `<` branches, `>n` runs into node n."""
+        """Return the chain map of a flow: `→` goes on, `<` branches, `>n` runs into node n."""
         return draw_map(self.get_flow(flow))
 
     def problems(self) -> list[Problem]:
@@ -226,7 +227,7 @@ class GraphReader(ClosedByBlock):
             return problems(cache) + self._store.flows.problems() + self._store.problems()
 
     def unreadable(self, last: int) -> list[Problem]:
-        """Files that make no sense; of the node files so many are looked at, those that came last."""
+        """Return files that make no sense; of the node files so many are looked at, those that came last."""
         with self._store.reading():
             found = self._store.nodes.problems(last) + self._store.flows.problems() + self._store.problems()
             return [problem for problem in found if problem.kind == "unreadable"]

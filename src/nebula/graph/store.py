@@ -114,15 +114,15 @@ class GraphStore:
         return self.paths_of(node_id)[0]
 
     def paths_of(self, node_id: str) -> list[str]:
-        """Files with that id, the one that counts first (seed §4.4). Raises NotFound."""
+        """Return files with that id, the one that counts first (seed §4.4). Raises NotFound."""
         paths = self.node_index.locate(node_id)
         if not paths:
             raise NotFound("no node {node_id}", node_id=node_id)
         return paths
 
     def read(self, node_id: str, path: str = "") -> Node:
-        """The node as its file says now; `path` is where that probably is. Raises NotFound, or BadFile when the file
-        cannot be read."""
+        """Return the node as its file says now; `path` is where that probably is. Raises NotFound, or BadFile when the
+        file cannot be read."""
         for attempt in range(3):
             if attempt or not path:
                 path = self.path_of(node_id)
@@ -143,7 +143,7 @@ class GraphStore:
                 self.path_of(node_id)
 
     def flow_with(self, node_id: str, flow: str | None) -> Loaded | None:
-        """The flow asked for, else the one the node is in: `main` first, then by number."""
+        """Return the flow asked for, else the one the node is in: `main` first, then by number."""
         if flow is not None:
             return self.flows.get(flow)
         try:
@@ -177,7 +177,7 @@ class GraphStore:
         return self.settings.read().max_files_per_folder
 
     def flow_for_writing(self, flow: str) -> Loaded:
-        """The flow, or a draft of `main` where there is none yet."""
+        """Return the flow, or a draft of `main` where there is none yet."""
         found = self.flows.find(flow)
         if found:
             return found

@@ -8,7 +8,7 @@ from nebula.value import replace
 
 
 def measured(text: Utterance) -> Utterance:
-    """The text with its figures as the file will hold them: two decimals."""
+    """Return the text with its figures as the file will hold them: two decimals."""
     count = text.count or estimate_tokens(text.text)
     rate = text.rate or (count / text.duration if text.duration > 0 else 0.0)
     duration = text.duration or (count / rate if rate > 0 else 0.0)
@@ -16,7 +16,7 @@ def measured(text: Utterance) -> Utterance:
 
 
 def with_text(node: Node, role: str, text: str) -> Node:
-    """The node with what that role said replaced by one text, its figures estimated anew."""
+    """Return the node with what that role said replaced by one text, its figures estimated anew."""
     if node.said_by(role) == text:
         return node
     fresh = measured(Utterance(role, text))

@@ -31,7 +31,7 @@ _PER_WORD = 0.207
 
 
 def estimate_tokens(text: str) -> int:
-    """A guess from the kinds of characters alone; any text costs at least one token."""
+    """Return a guess from the kinds of characters alone; any text costs at least one token."""
     if not text:
         return 0
     data = text.encode("utf-8", "replace")

@@ -113,7 +113,7 @@ class Node:
         return "\n\n".join(text.text for text in self.texts if text.role == role)
 
     def to_json(self) -> dict[str, Any]:
-        """The node as the WebSocket and `--json` show it: the fields of an agent's turn only where set."""
+        """Return the node as the WebSocket and `--json` show it: the fields of an agent's turn only where set."""
         shown = {"prompt": self.prompt, "response": self.response}
         for name in _field_names(self):
             held = getattr(self, name)
@@ -174,7 +174,7 @@ def _plain(held: Any) -> Any:
 
 
 def row_of(held: Any) -> Any:
-    """A node, or a part of one that JSON has no form for, as `Node.from_row` takes it."""
+    """Return a node, or a part of one that JSON has no form for, as `Node.from_row` takes it."""
     return held.to_record() if isinstance(held, Attachment) else [getattr(held, name) for name in _field_names(held)]
 
 

@@ -51,37 +51,37 @@ class ScriptedFault:
 
     @classmethod
     def cut(cls, after_bytes: int) -> ScriptedFault:
-        """For `ScriptedReply.fault`: the connection is lost after so many bytes of the body."""
+        """Return a `ScriptedReply.fault`: the connection is lost after so many bytes of the body."""
         return cls("cut", after_bytes=after_bytes)
 
     @classmethod
     def end(cls, after_bytes: int) -> ScriptedFault:
-        """For `ScriptedReply.fault`: the body ends in good order after so many bytes, as behind some proxies."""
+        """Return a `ScriptedReply.fault`: the body ends in good order after so many bytes, as behind some proxies."""
         return cls("end", after_bytes=after_bytes)
 
     @classmethod
     def stall(cls, after_bytes: int, seconds: float = 3600.0) -> ScriptedFault:
-        """For `ScriptedReply.fault`: silence after so many bytes of the body."""
+        """Return a `ScriptedReply.fault`: silence after so many bytes of the body."""
         return cls("stall", after_bytes=after_bytes, seconds=seconds)
 
     @classmethod
     def slow(cls, seconds: float) -> ScriptedFault:
-        """For `ScriptedReply.fault`: the head of the answer comes late."""
+        """Return a `ScriptedReply.fault`: the head of the answer comes late."""
         return cls("slow", seconds=seconds)
 
     @classmethod
     def garbage(cls, body: str = "data: {]]\n\n{]]\n") -> ScriptedFault:
-        """A body of the right content type that is not what it says."""
+        """Return a body of the right content type that is not what it says."""
         return cls("garbage", body=body)
 
     @classmethod
     def page(cls, body: str = "<html><body>Please log in</body></html>") -> ScriptedFault:
-        """A web page with status 200, as a captive portal sends it."""
+        """Return a web page with status 200, as a captive portal sends it."""
         return cls("page", body=body)
 
     @classmethod
     def stream_error(cls, message: str = "upstream overloaded", status: int = 503) -> ScriptedFault:
-        """For `ScriptedReply.fault`: the stream ends with an error object in the format of the wire."""
+        """Return a `ScriptedReply.fault`: the stream ends with an error object in the format of the wire."""
         return cls("stream_error", status=status, body=message)
 
 

@@ -390,5 +390,6 @@ def _nobodys_place() -> socket.socket:
 
 
 def refused_url() -> str:
-    """An address where nothing listens, nor will: it is taken, so that no server of another test comes to be there."""
+    """Return an address where nothing listens, nor will: it is taken, so that no server of another test comes to be
+    there."""
     return f"http://127.0.0.1:{_nobodys_place().getsockname()[1]}"

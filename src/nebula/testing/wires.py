@@ -249,7 +249,7 @@ def ollama(turn: ScriptedReply, request: Mapping[str, Any]) -> Rendered:
 
 
 def error_event(content_type: str, message: str, status: int, wire: str = "") -> bytes:
-    """An error in the middle of a stream."""
+    """Return an error in the middle of a stream."""
     if wire == "anthropic":
         kind = {429: "rate_limit_error", 400: "invalid_request_error"}.get(status, "overloaded_error")
         return named_event("error", error={"type": kind, "message": message})

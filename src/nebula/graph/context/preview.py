@@ -73,7 +73,7 @@ def preview_context(
     full: Sequence[str] = (),
     lang: str = "ja",
 ) -> ContextPreview:
-    """The context of a prompt that continues from these nodes; several of them merge.
+    """Return the context of a prompt that continues from these nodes; several of them merge.
 
     `references` are nodes to show beside the path, besides those whose id stands in the prompt; `full` names nodes to
     show whole wherever they stand. `flow` says which flow the path runs in. Raises NotFound for a node given by id that

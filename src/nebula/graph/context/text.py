@@ -77,7 +77,8 @@ def full_text(node: Node, say: Words) -> str:
 
 
 def summary_text(node: Node, room: int) -> str:
-    """The node's summary; where there is none that a model or a person wrote, as much of its text as `room` takes."""
+    """Return the node's summary; where there is none that a model or a person wrote, as much of its text as `room`
+    takes."""
     head = f"[{node.id}]: "
     if node.summary and not node.updated and not is_extract(node.summary):
         return head + one_line(node.summary)
@@ -89,7 +90,7 @@ def summary_text(node: Node, room: int) -> str:
 
 
 def shortened_text(node: Node, room: int, say: Words) -> str:
-    """A node too large to be shown in full: the beginning of its prompt, beginning and end of its answer."""
+    """Return a node too large to be shown in full: the beginning of its prompt, beginning and end of its answer."""
     room -= estimate_tokens(f"[{node.id}]\n{say.prompt}\n\n{say.answer}\n\n") + _SEAMS
     prompt = cut(node.prompt, max(room // 4, 1))
     room -= estimate_tokens(prompt)

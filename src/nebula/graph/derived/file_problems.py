@@ -11,7 +11,7 @@ from nebula.language import Sentence
 
 
 def all_files(cache: NodeCache) -> dict[str, tuple[str, str] | None]:
-    """Path to (id, timestamp) of every node file; None for one that cannot be read."""
+    """Return path to (id, timestamp) of every node file; None for one that cannot be read."""
     rows = cache.ask("SELECT path, id, timestamp, state FROM files")
     return {path: (node_id, timestamp) if state == 1 else None for path, node_id, timestamp, state in rows}
 
@@ -24,7 +24,7 @@ def clashes(cache: NodeCache) -> Iterator[tuple[str, Sentence]]:
 
 
 def problems(cache: NodeCache) -> list[Problem]:
-    """Files that cannot be read, and ids that more than one file claims."""
+    """Return files that cannot be read, and ids that more than one file claims."""
     from nebula.graph.derived.fill import load_sentence
 
     rows = cache.ask("SELECT path, problem FROM files WHERE state = 2 ORDER BY path")

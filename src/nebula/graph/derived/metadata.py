@@ -89,7 +89,7 @@ class Metadata:
             return ""
 
     def stale(self) -> list[str]:
-        """The files that do not say what the nodes say; one that is not there at all is nobody's problem."""
+        """Return the files that do not say what the nodes say; one that is not there at all is nobody's problem."""
         self._cache.refresh()
         self._cache.scan()
         self._cache.read_all()

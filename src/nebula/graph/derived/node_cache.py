@@ -122,12 +122,12 @@ class NodeCache:
             self.refresh()
 
     def count(self) -> int:
-        """Nodes there are, those that cannot be read left out where that is known."""
+        """Count the nodes there are, those that cannot be read left out where that is known."""
         self.refresh_if_due()
         return int(self.ask("SELECT count(*) FROM files WHERE state != 2 AND shadowed = 0")[0][0])
 
     def count_roughly(self) -> int:
-        """Files there are, and perhaps some that were; at no cost."""
+        """Count the files there are, and perhaps some that were, at no cost."""
         return int(self.ask("SELECT coalesce(max(doc), 0) FROM files")[0][0])
 
     def count_unread(self) -> int:

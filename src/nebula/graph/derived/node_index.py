@@ -31,7 +31,7 @@ class NodeIndex:
         self._cache = cache
 
     def locate(self, node_id: str) -> list[str]:
-        """Paths of the files with that id, the one that counts first; empty when there is none."""
+        """Return paths of the files with that id, the one that counts first; empty when there is none."""
         if not self._cache.is_built():
             found = self._paths_in_index(node_id)
             if found:
@@ -80,7 +80,7 @@ class NodeIndex:
         return bool(self._nodes.index_file.find(node_id))
 
     def ids_beginning(self, beginning: str) -> list[str]:
-        """The ids that begin so, in order; an id that is just this one alone."""
+        """Return the ids that begin so, in order; an id that is just this one alone."""
         if self.locate(beginning):
             return [beginning]
         self._cache.refresh()
@@ -89,7 +89,7 @@ class NodeIndex:
         return sorted({row[0] for row in self._cache.ask(query, beginning, high)})
 
     def neighbours(self, ids: Iterable[str]) -> set[str]:
-        """The ids next to each in alphabetical order: those that share most with it."""
+        """Return the ids next to each in alphabetical order: those that share most with it."""
         self._cache.refresh_if_due()
         found: set[str] = set()
         for each in ids:
@@ -98,7 +98,7 @@ class NodeIndex:
         return found
 
     def _paths_in_index(self, node_id: str) -> list[str]:
-        """The same straight from the index file; whatever it does not know has to wait for the cache."""
+        """Return the same straight from the index file; whatever it does not know has to wait for the cache."""
         lines = self._nodes.index_file.find(node_id)
         there = [line for line in lines if self._disk.exists(f"{FOLDER}/{line.path}")]
         return [row.path for row in best_first([NodeFileRow(line.path, line.timestamp, 0, None) for line in there])]

@@ -64,7 +64,7 @@ class Found(list[Node]):
 
 
 def search(cache: NodeCache, query: Query, limit: int | None) -> tuple[Found, bool]:
-    """The nodes, and whether a look at all files for edits is left to do in the background."""
+    """Return the nodes, and whether a look at all files for edits is left to do in the background."""
     unread, late = cache.catch_up(_PATIENCE)
     hits = _hits(cache, query, limit)
     changed = cache.changed(row[1:5] for row in hits)
@@ -129,7 +129,7 @@ class _Plan:
 
 
 def _plan(query: Query) -> _Plan | None:
-    """How to answer a query; None when nothing can match."""
+    """Return how to answer a query; None when nothing can match."""
     plan = _Plan()
     _add_tags(plan, list(dict.fromkeys(search_terms.folded(" ".join(tag.split())) for tag in query.tags)))
     keywords = [search_terms.match_expression(keyword, prefix=False) for keyword in query.keywords]
@@ -152,7 +152,7 @@ def _plan(query: Query) -> _Plan | None:
 
 
 def _add_tags(plan: _Plan, tags: list[str]) -> None:
-    """All of the tags, in two conditions at most: SQLite takes a thousand."""
+    """Ask for all of the tags, in two conditions at most: SQLite takes a thousand."""
     if not tags:
         return
     plan.leading, plan.order = "tags JOIN files ON files.doc = tags.doc", "tags.doc"
@@ -224,7 +224,7 @@ def _score(cache: NodeCache, scores: dict[int, int], table: str, column: str, ma
 
 
 def latest(cache: NodeCache, limit: int | None, offset: int, without: Container[str] = ()) -> list[Node]:
-    """Nodes, newest first, leaving some out."""
+    """Return nodes, newest first, leaving some out."""
     cache.catch_up()
     rows = cache.ask(
         "SELECT doc, id FROM files WHERE state = 1 AND shadowed = 0 ORDER BY moment DESC, doc DESC LIMIT ? OFFSET ?",
@@ -250,14 +250,14 @@ def tries_of(cache: NodeCache, node: Node, *, wait: bool) -> list[str]:
 
 
 def due(cache: NodeCache) -> list[Node]:
-    """Nodes without a summary or edited since it was built, oldest first."""
+    """Return nodes without a summary or edited since it was built, oldest first."""
     cache.catch_up()
     rows = cache.ask("SELECT doc FROM files WHERE due = 1 AND state = 1 AND shadowed = 0 ORDER BY moment, doc")
     return _nodes(cache, [row[0] for row in rows])
 
 
 def models(cache: NodeCache) -> dict[str, int]:
-    """Every model that answered and how often, the most used first."""
+    """Return every model that answered and how often, the most used first."""
     cache.catch_up()
     return dict(
         cache.ask(

@@ -33,12 +33,12 @@ _QUOTED = re.compile(r'"([^"]+)"|(\S+)')
 
 
 def folded(text: str) -> str:
-    """Without differences of case and width: `Ａｐｉ` is `api`."""
+    """Return the text without differences of case and width: `Ａｐｉ` is `api`."""
     return unicodedata.normalize("NFKC", text).casefold()
 
 
 def index_text(text: str) -> str:
-    """The text as it goes into the index."""
+    """Return the text as it goes into the index."""
     text = unicodedata.normalize("NFKC", text)
     if _HUMP.search(text):
         text = _NAME.sub(_whole_and_parts, text)
@@ -67,7 +67,7 @@ def phrases(text: str) -> list[str]:
 
 
 def match_expression(text: str, *, prefix: bool) -> str | None:
-    """The FTS5 expression that finds a text; None when it holds nothing that is indexed.
+    """Return the FTS5 expression that finds a text; None when it holds nothing that is indexed.
 
     `prefix` lets a last word of three letters or more be the beginning of a longer one, where it stands alone or
     right behind a script without spaces (`エラー404`).

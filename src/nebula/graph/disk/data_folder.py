@@ -134,7 +134,7 @@ class DataFolder(Files):
 
     @contextlib.contextmanager
     def exclusive(self) -> Iterator[None]:
-        """The lock, with what the holder before left in the middle finished."""
+        """Hold the lock, with what the holder before left in the middle finished."""
         with self.lock:
             if self.lock.depth == 1 and self.step_file.is_there():
                 self.finish_step()

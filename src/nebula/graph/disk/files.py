@@ -132,7 +132,7 @@ class Files:
         return self.status(path) is not None
 
     def signature(self, path: str) -> Signature | None:
-        """The state of a regular file; None when there is none at that path."""
+        """Return the state of a regular file; None when there is none at that path."""
         found = self.status(path)
         return signature_of(found) if found and stat.S_ISREG(found.st_mode) else None
 
@@ -157,8 +157,8 @@ class Files:
             return os.listdir(handle)
 
     def folder_times(self, path: str) -> dict[str, int]:
-        """The numbered folders below a folder, each with the time of its last change. Raises BadFile where something
-        else stands in the folder's place: that must not look like an empty one."""
+        """Return the numbered folders below a folder, each with the time of its last change. Raises BadFile where
+        something else stands in the folder's place: that must not look like an empty one."""
         with self.as_bad_file(path):
             found = self._entries(path)
         return {name: status.st_ctime_ns for name, status in found if name.isdigit() and stat.S_ISDIR(status.st_mode)}
@@ -177,7 +177,7 @@ class Files:
     # Reading
 
     def open(self, path: str, flags: int = FILE_FLAGS) -> int:
-        """A regular file's descriptor. Raises FileNotFoundError, or BadFile for anything odd."""
+        """Return a regular file's descriptor. Raises FileNotFoundError, or BadFile for anything odd."""
         try:
             handle = self.folder.open(path, flags)
         except OSError as error:
@@ -189,7 +189,7 @@ class Files:
         return _require_regular(handle, path)
 
     def load(self, path: str, limit: int) -> tuple[bytes, Signature]:
-        """A file's bytes, at most `limit`. Raises FileNotFoundError or BadFile."""
+        """Return a file's bytes, at most `limit`. Raises FileNotFoundError or BadFile."""
         with closed_after(self.open(path)) as handle:
             try:
                 return read_limited(handle, path, limit), signature_of(os.fstat(handle))
@@ -197,7 +197,7 @@ class Files:
                 raise BadFile(path, Sentence("{reason}", reason=error.reason)) from None
 
     def head(self, path: str, size: int) -> bytes:
-        """The first bytes of a file; none of one that cannot be read."""
+        """Return the first bytes of a file; none of one that cannot be read."""
         try:
             handle = self.open(path)
         except (FileNotFoundError, BadFile):
@@ -220,7 +220,7 @@ class Files:
         return self._state
 
     def open_to_append(self, path: str) -> int:
-        """A regular file, made if need be, for reading and for writing at its end. Raises BadFile."""
+        """Return a regular file, made if need be, for reading and for writing at its end. Raises BadFile."""
         with self.as_bad_file(path):
             return _require_regular(self.folder.open_for_append(path, 0o666), path)
 

@@ -88,7 +88,7 @@ class FlowFiles:
         self.index_file = IndexFile(disk, INDEX, "yaml")
 
     def paths(self) -> list[str]:
-        """Every flow file there is, in order of number."""
+        """Return every flow file there is, in order of number."""
         found = self._folders.paths()
         if found != self._paths:
             self._paths = found
@@ -96,7 +96,7 @@ class FlowFiles:
         return found
 
     def load(self, path: str) -> Loaded:
-        """The flow at a path as of now. Raises NotFound or BadFile."""
+        """Return the flow at a path as of now. Raises NotFound or BadFile."""
         current = self._disk.signature(f"{FOLDER}/{path}")
         known = self._loaded.get(path)
         if known and known.signature == current and (known.settled or path in self._held):
@@ -124,7 +124,7 @@ class FlowFiles:
         self._bad.pop(path, None)
 
     def all(self) -> list[Loaded]:
-        """Every readable flow in order of number."""
+        """Return every readable flow in order of number."""
         return list(self._readable())
 
     def _readable(self) -> Iterator[Loaded]:
@@ -160,7 +160,7 @@ class FlowFiles:
         return found
 
     def unreadable(self) -> dict[str, BadFile]:
-        """The files that cannot be read, by path."""
+        """Return the files that cannot be read, by path."""
         found = {}
         for path in self.paths():
             try:
@@ -193,7 +193,7 @@ class FlowFiles:
         return found
 
     def with_node(self, node_id: str) -> list[Loaded]:
-        """The flows a node is in, in order of number. Files are searched for the id before they are read."""
+        """Return the flows a node is in, in order of number. Files are searched for the id before they are read."""
         wanted = re.compile(re.escape(node_id.encode("utf-8", "replace")))
         found = []
         for path in self.paths():
@@ -208,7 +208,7 @@ class FlowFiles:
         return found
 
     def draft(self, flow: Flow, step: int, taken: Sequence[str] = ()) -> Loaded:
-        """A new flow that is not written yet."""
+        """Return a new flow that is not written yet."""
         file = load_flow(dump_flow(flow).encode("utf-8"), flow.name)
         return Loaded(self.index_file.free_path(step, taken), files.ABSENT, file)
 
@@ -257,7 +257,7 @@ class FlowFiles:
             self._let_go(path)
 
     def problems(self) -> list[Problem]:
-        """The flow files that cannot be read, and what in the others makes no sense."""
+        """Return the flow files that cannot be read, and what in the others makes no sense."""
         bad = self.unreadable()
         found = [Problem("unreadable", f"{FOLDER}/{path}", error.reason) for path, error in bad.items()]
         for loaded in self.all():

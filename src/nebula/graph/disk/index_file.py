@@ -83,7 +83,7 @@ class IndexFile:
                 REAL.fsync(handle)
 
     def open(self) -> int:
-        """A descriptor. Raises FileNotFoundError, or BadFile for one that cannot be read."""
+        """Return a descriptor. Raises FileNotFoundError, or BadFile for one that cannot be read."""
         handle = self._files.open(self._path)
         if os.fstat(handle).st_size > MAX_BYTES:
             os.close(handle)
@@ -98,7 +98,7 @@ class IndexFile:
             return -1
 
     def last(self) -> Line | None:
-        """The last line that makes sense, found from the end of the file."""
+        """Return the last line that makes sense, found from the end of the file."""
         handle = self._open_to_read()
         if handle < 0:
             return None
@@ -115,7 +115,7 @@ class IndexFile:
                 reach *= 16
 
     def find(self, node_id: str) -> list[Line]:
-        """The lines for an id, without reading the rest as lines: 80 megabytes take some 50 milliseconds."""
+        """Return the lines for an id, without reading the rest as lines: 80 megabytes take some 50 milliseconds."""
         import mmap
 
         handle = self._open_to_read()

@@ -42,7 +42,7 @@ class NodeFiles:
         return Remove(f"{FOLDER}/{path}", checksum(self.read_bytes(path)))
 
     def read(self, path: str) -> Node:
-        """The node at a path as the file says now. Raises NotFound or BadFile."""
+        """Return the node at a path as the file says now. Raises NotFound or BadFile."""
         current = self._disk.signature(f"{FOLDER}/{path}")
         with self._memory_lock:
             known = self._memory.get(path)
@@ -75,7 +75,7 @@ class NodeFiles:
         return sorted(found, key=lambda problem: problem.path)
 
     def _last_first(self) -> Iterator[str]:
-        """By the time at which a file came to its place: a copy may carry any other."""
+        """Yield the paths by the time at which a file came to its place, the last first: a copy may carry any other."""
         changed = self._disk.folder_times(FOLDER)
         for folder in sorted(changed, key=changed.__getitem__, reverse=True):
             came = self._disk.change_times(f"{FOLDER}/{folder}")

@@ -16,14 +16,15 @@ _RELATIVE = re.compile(r"(\d{1,9})/(\d{1,9})\.(xml|yaml)", re.ASCII)
 
 
 def path_of(number: int, step: int, suffix: str) -> str:
-    """The relative path of the file with that number, counted from 0."""
+    """Return the relative path of the file with that number, counted from 0."""
     lap, rest = divmod(number, FOLDERS * step)
     folder, place = divmod(rest, step)
     return f"{folder:03}/{lap * step + place:03}.{suffix}"
 
 
 def number_of(path: str, step: int) -> int:
-    """The inverse of `path_of`; for a path written under another step, a number that is free to count on from."""
+    """Return the inverse of `path_of`; for a path written under another step, a number that is free to count on
+    from."""
     found = _RELATIVE.fullmatch(path)
     if not found:
         raise ValueError(f"not a path of the store: {path!r}")

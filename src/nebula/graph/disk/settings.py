@@ -25,7 +25,7 @@ class SettingsFile:
             self._disk.replace(FILE, TEMPLATE.format(now=now()).encode("utf-8"))
 
     def read(self) -> GraphSettings:
-        """The settings as they stand in the file now; the defaults where it is silent or makes no sense."""
+        """Return the settings as they stand in the file now; the defaults where it is silent or makes no sense."""
         current = self._disk.signature(FILE)
         if current != self._signature:
             self._signature = current

@@ -33,7 +33,7 @@ class NodeWatch:
         self._next_full = 0.0
 
     def look(self) -> list[str]:
-        """Ids of the nodes whose files are new or changed since the last call."""
+        """Return ids of the nodes whose files are new or changed since the last call."""
         started = time.time_ns()
         with self._reading():
             folders = self._disk.folder_times(FOLDER)

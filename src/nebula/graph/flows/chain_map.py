@@ -13,7 +13,7 @@ from nebula.graph.values import Flow
 
 
 def draw_map(flow: Flow) -> str:
-    """The whole flow, one connected part after the other, nodes by their number in the flow."""
+    """Return the whole flow, one connected part after the other, nodes by their number in the flow."""
     topology = Topology(flow)
     drawing = _Drawing(topology)
     order = [entry.index for entry in flow.entries]
@@ -31,7 +31,7 @@ def draw_map(flow: Flow) -> str:
 
 
 def _parts(topology: Topology, order: list[int]) -> list[list[int]]:
-    """Numbers grouped by connected part, each group and the groups in file order."""
+    """Return numbers grouped by connected part, each group and the groups in file order."""
     part_of: dict[int, int] = {}
     parts: list[list[int]] = []
     for start in order:
@@ -60,7 +60,7 @@ class _Drawing:
         self.merges: list[int] = []
 
     def draw(self, start: int, prefix: str = "") -> None:
-        """A chain and, below it and two spaces further in, the branches it ends in."""
+        """Draw a chain and, below it and two spaces further in, the branches it ends in."""
         pending = [(prefix, start, 0)]
         while pending:
             before, index, depth = pending.pop()
@@ -88,7 +88,7 @@ class _Drawing:
         return all(parent in self.drawn for parent in self.parents[index])
 
     def _chain(self, index: int) -> tuple[str, int, str]:
-        """The run of nodes from `index`, its last node, and what ends it: `<`, `>n` or nothing."""
+        """Return the run of nodes from `index`, its last node, and what ends it: `<`, `>n` or nothing."""
         run = [index]
         self.drawn.add(index)
         while len(self.children[run[-1]]) == 1:

@@ -121,7 +121,7 @@ def _replaced(node_id: str, name: str, held: Any, before: Any, after: Any) -> An
 
 
 def changed(flow: Flow, change: FlowChange, topology: Topology | None = None) -> Flow:
-    """The flow after a change. Raises NotFound for what it should lose and has not, CycleError and ChangedSince.
+    """Return the flow after a change. Raises NotFound for what it should lose and has not, CycleError and ChangedSince.
 
     `topology` is that of the flow, for a change that only adds: it is brought along in place.
     """

@@ -25,7 +25,7 @@ class GraphLookup(Protocol):
 def path_to(
     graph: GraphLookup, node_ids: Sequence[str], time_of: Callable[[str], str], flow: str | None = None
 ) -> list[str]:
-    """Ids of all that the nodes descend from and of the nodes themselves, oldest first.
+    """Return ids of all that the nodes descend from and of the nodes themselves, oldest first.
 
     `flow` names the flow to look in; without it each node is looked for in `main`, then in the others. A node in no
     flow is a path of its own. `time_of` gives a node's timestamp, and is asked only where branches run side by side.
@@ -43,7 +43,7 @@ def path_to(
 
 
 def flow_of(graph: GraphLookup, node_id: str, flow: str | None = None) -> Flow | None:
-    """The flow a node is in: the one that is named, else `main`, else the first that has it."""
+    """Return the flow a node is in: the one that is named, else `main`, else the first that has it."""
     if flow is not None:
         named = graph.get_flow(flow)
         return named if node_id in named.nodes else None

@@ -92,7 +92,7 @@ def extend(
 
 
 def without_connections(flow: Flow, connections: Iterable[Connection]) -> Flow:
-    """The flow without these connections, whatever their branch. Raises NotFound for one that it has not."""
+    """Return the flow without these connections, whatever their branch. Raises NotFound for one that it has not."""
     gone = {(c.source, c.target) for c in connections}
     if not gone:
         return flow
@@ -109,7 +109,7 @@ def without_connections(flow: Flow, connections: Iterable[Connection]) -> Flow:
 
 
 def without_nodes(flow: Flow, nodes: Iterable[str]) -> Flow:
-    """The flow without these nodes and their connections; neighbours are not joined. Raises NotFound."""
+    """Return the flow without these nodes and their connections; neighbours are not joined. Raises NotFound."""
     leaving = set(nodes)
     if not leaving:
         return flow
@@ -124,7 +124,7 @@ def without_nodes(flow: Flow, nodes: Iterable[str]) -> Flow:
 
 
 def rebuilt(flow: Flow, nodes: Sequence[str]) -> Flow:
-    """The flow as the chain of exactly these nodes; a connection that stays keeps its branch name."""
+    """Return the flow as the chain of exactly these nodes; a connection that stays keeps its branch name."""
     if len(set(nodes)) < len(nodes):
         raise BadRequest("a node can stand only once in a flow")
     branches = {(c.source, c.target): c.branch for c in flow.connections}
@@ -137,7 +137,8 @@ def rebuilt(flow: Flow, nodes: Sequence[str]) -> Flow:
 
 
 def rewired(flow: Flow, nodes: Sequence[str] | None, connections: Sequence[Connection]) -> Flow:
-    """The flow with exactly these nodes (None: those it has) and connections; ends not named are added. CycleError."""
+    """Return the flow with exactly these nodes (None: those it has) and connections; ends not named are added.
+    CycleError."""
     bare = replace(flow, edges=())
     bare = without_nodes(bare, set(flow.nodes).difference(nodes)) if nodes is not None else bare
     entries, edges = extend(flow.name, Topology(bare), nodes or (), connections)
@@ -145,7 +146,7 @@ def rewired(flow: Flow, nodes: Sequence[str] | None, connections: Sequence[Conne
 
 
 def history(flow: Flow, node: str, topology: Topology | None = None) -> list[str]:
-    """Ids of the path to a node: all it descends from and itself, oldest first. Raises NotFound."""
+    """Return ids of the path to a node: all it descends from and itself, oldest first. Raises NotFound."""
     topology = topology or Topology(flow)
     if node not in topology.index_of:
         raise NotFound("flow {flow} has no node {node}", flow=repr(flow.name), node=node)

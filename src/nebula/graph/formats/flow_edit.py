@@ -31,7 +31,7 @@ _Item = TypeVar("_Item", FlowEntry, Edge)
 
 
 def edit(file: FlowFile, flow: Flow) -> FlowFile:
-    """The file with its text changed to say what `flow` says.
+    """Return the file with its text changed to say what `flow` says.
 
     In a file that somebody wrote, kept items keep their lines and whatever comments stand around them; a list whose
     kept items change order, or that is not written line by line, is written anew.
@@ -50,7 +50,7 @@ def edit(file: FlowFile, flow: Flow) -> FlowFile:
 
 
 def rewrite_lists(file: FlowFile) -> FlowFile:
-    """The file with its two lists written anew, and everything around them left alone."""
+    """Return the file with its two lists written anew, and everything around them left alone."""
     whole = _completed(file, file.flow)
     texts = (nodes_section(file.flow.entries), connections_section(file.flow.edges))
     lists = zip((whole.nodes, whole.connections), texts, strict=True)

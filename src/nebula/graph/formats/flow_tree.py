@@ -126,7 +126,7 @@ def _section(root: Branch, name: str, kept: list[Leaf | Branch], offsets: list[i
 
 
 def _last_line(item: Leaf | Branch) -> int:
-    """The last line with something of the item on it: a block's own end mark lies behind later comments."""
+    """Return the last line with something of the item on it: a block's own end mark lies behind later comments."""
     last = item.line
     pending: list[Leaf | Branch] = [item]
     while pending:

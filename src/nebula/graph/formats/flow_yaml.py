@@ -110,7 +110,7 @@ def edge_lines(edge: Edge, indent: str = "  ") -> str:
 
 
 def load_flow(data: bytes, path: str) -> FlowFile:
-    """The flow in a file's bytes; `path` is only for the error."""
+    """Return the flow in a file's bytes; `path` is only for the error."""
     if len(data) > MAX_FLOW_BYTES:
         raise BadFile(path, Sentence("larger than {limit} bytes", limit=MAX_FLOW_BYTES))
     try:
@@ -192,7 +192,7 @@ def _flow_of(found: re.Match[str], entries: tuple[FlowEntry, ...], edges: tuple[
 
 
 def _plain_or_json(text: str) -> str:
-    """A scalar of the tool's own writing; ValueError for any other."""
+    """Return a scalar of the tool's own writing; ValueError for any other."""
     if text.startswith('"'):
         decoded = json.loads(text)
         if isinstance(decoded, str):

@@ -26,8 +26,8 @@ _Change = tuple[int, int, str]
 
 
 def edit_node(data: bytes, node: Node, path: str) -> bytes:
-    """The file's bytes changed to say what `node` says. Line ends of Windows, which mean nothing to a reader of XML,
-    are not mixed with ours."""
+    """Return the file's bytes changed to say what `node` says. Line ends of Windows, which mean nothing to a reader of
+    XML, are not mixed with ours."""
     data = data.replace(b"\r\n", b"\n")
     file = parse_node(data, path)
     if file.node == node:
@@ -92,7 +92,8 @@ def _metadata_changes(data: bytes, file: NodeFile, node: Node) -> list[_Change]:
 
 
 def _inside_end(data: bytes, file: NodeFile, path: tuple[str, ...]) -> int:
-    """The byte before an element's end tag. Raises ValueError when there is no such element, or it has no inside."""
+    """Return the byte before an element's end tag. Raises ValueError when there is no such element, or it has no
+    inside."""
     element = file.first(*path)
     if element is None:
         raise ValueError(path)
@@ -100,7 +101,7 @@ def _inside_end(data: bytes, file: NodeFile, path: tuple[str, ...]) -> int:
 
 
 def reidentified(data: bytes, node_id: str, path: str) -> bytes:
-    """The file under another id, all else as it was."""
+    """Return the file under another id, all else as it was."""
     data = data.replace(b"\r\n", b"\n")
     old = parse_node(data, path).node
     edited = _ID.sub(lambda found: found[1] + node_id.encode("utf-8") + found[2], data, count=1)

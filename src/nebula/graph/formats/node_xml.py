@@ -29,7 +29,7 @@ TEXT_PATHS = {("node", "contents", "text"), ("node", "contents", "content"), ("n
 
 
 def dump_node(node: Node) -> bytes:
-    """The file for a node. Raises BadText for what cannot be stored."""
+    """Return the file for a node. Raises BadText for what cannot be stored."""
     for name, value in (("the id", node.id), ("the timestamp", node.timestamp)):
         if not _KNOWN_ID.fullmatch(value):
             raise BadText("{name} {value} is empty, too long or holds white space", name=name, value=repr(value))
@@ -102,7 +102,7 @@ class NodeFile(NamedTuple):
 
 
 def load_node(data: bytes, path: str) -> Node:
-    """The node in a file's bytes; `path` is only for the error."""
+    """Return the node in a file's bytes; `path` is only for the error."""
     return parse_node(data, path).node
 
 
@@ -228,7 +228,7 @@ def _text_of(element: Element) -> Utterance:
 
 
 def _number(text: str) -> float:
-    """A figure from a file anyone may have edited: what is no finite number counts as unknown."""
+    """Return a figure from a file anyone may have edited: what is no finite number counts as unknown."""
     try:
         number = float(text)
     except ValueError:
@@ -255,7 +255,7 @@ def _find(elements: _Elements, *path: str) -> list[Element]:
 
 
 def _line(name: str, *, always: bool = False) -> MetadataPart:
-    """A field that is one short text."""
+    """Return a field that is one short text."""
 
     def write(node: Node) -> str:
         text = getattr(node, name)
@@ -269,7 +269,7 @@ def _line(name: str, *, always: bool = False) -> MetadataPart:
 
 
 def _lines(name: str, item: str, kind: Callable[[Iterable[str]], Any], *, always: bool = False) -> MetadataPart:
-    """A field that is a list of short texts."""
+    """Return a field that is a list of short texts."""
 
     def write(node: Node) -> str:
         return _listed(name, [xml_text.inline(item, text) for text in getattr(node, name)], always=always)
@@ -339,7 +339,7 @@ def _read_file(element: Element) -> FileState:
 
 
 def _flag(name: str) -> MetadataPart:
-    """A field that is true or, as mostly, not there."""
+    """Return a field that is true or, as mostly, not there."""
 
     def read(elements: _Elements) -> dict[str, Any]:
         return {name: any(found.text.strip() == "true" for found in _find(elements, name))}

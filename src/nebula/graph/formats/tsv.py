@@ -28,17 +28,17 @@ class Line(NamedTuple):
 
 
 def parse(text: str, suffix: str) -> Iterator[Line]:
-    """The lines that name a file of the store: `digits/digits.suffix` and an id, whatever follows."""
+    """Return the lines that name a file of the store: `digits/digits.suffix` and an id, whatever follows."""
     return starmap(Line, _ROWS[suffix].findall(text))
 
 
 def without(data: bytes, paths: set[str]) -> bytes:
-    """The file's bytes without the lines of those paths; all other lines untouched."""
+    """Return the file's bytes without the lines of those paths; all other lines untouched."""
     gone = {path.encode("ascii") for path in paths}
     return b"".join(row for row in data.splitlines(keepends=True) if row.partition(b"\t")[0] not in gone)
 
 
 def count_odd(text: str, suffix: str) -> int:
-    """Lines that are neither the header nor name a file: conflict markers, halves of lines."""
+    """Count the lines that are neither the header nor name a file: conflict markers, halves of lines."""
     rows = [row for row in text.removeprefix("\ufeff").split("\n") if row.strip() and row.rstrip("\r") + "\n" != HEADER]
     return len(rows) - sum(1 for _ in parse("\n".join(rows), suffix))

@@ -42,7 +42,7 @@ def refuse_surrogates(text: str, what: str) -> None:
 
 
 def escape_impossible(text: str) -> tuple[str, bool]:
-    """The text with characters XML cannot hold as `\\uXXXX`, and whether that was needed."""
+    """Return the text with characters XML cannot hold as `\\uXXXX`, and whether that was needed."""
     data = text.encode("utf-8", "surrogatepass")  # in bytes, since looking for a set of characters is slower
     if len(data) == len(data.translate(None, _CONTROLS)) and "\ufffe" not in text and "\uffff" not in text:
         return text, False
@@ -79,7 +79,7 @@ def plain_attributes(found: dict[str, str]) -> dict[str, str]:
 
 
 def block(element: str, attributes: str, text: str) -> str:
-    """An element whose text stands in CDATA on lines of its own, as in the seed; nothing at all when empty."""
+    """Return an element whose text stands in CDATA on lines of its own, as in the seed; nothing at all when empty."""
     body, escaped = escape_impossible(text)
     mark = ' escaped="true"' if escaped else ""
     if not body:
@@ -89,7 +89,7 @@ def block(element: str, attributes: str, text: str) -> str:
 
 
 def inline(element: str, text: str) -> str:
-    """A short element on one line."""
+    """Return a short element on one line."""
     body, escaped = escape_impossible(text)
     mark = ' escaped="true"' if escaped else ""
     return f"<{element}{mark}>{attribute(body)}</{element}>"

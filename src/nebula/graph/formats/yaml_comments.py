@@ -23,7 +23,7 @@ def without_comments(text: str) -> str:
 
 
 def with_comments(new: str, old: str) -> str:
-    """The new text with the comments of the old."""
+    """Return the new text with the comments of the old."""
     if not _ANY.search(old):
         return new
     above: dict[_Anchor, str] = {}

@@ -17,7 +17,7 @@ _UNPRINTABLE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
 
 def scalar(text: str) -> str:
-    """The text as YAML: `要約` bare, `要約: 直した`, `yes` and `2025` quoted."""
+    """Return the text as YAML: `要約` bare, `要約: 直した`, `yes` and `2025` quoted."""
     if not text:
         return '""'
     if _BARE.fullmatch(text) and text.lower() not in _WORDS:
@@ -31,5 +31,5 @@ def identifier(text: str) -> str:
 
 
 def moment(text: str) -> str:
-    """A timestamp, bare as in the seed."""
+    """Return a timestamp, bare as in the seed."""
     return text if _BARE_TIME.fullmatch(text) else scalar(text)

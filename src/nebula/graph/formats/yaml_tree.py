@@ -46,7 +46,7 @@ class Branch:
         return next((item for name, item in zip(self.keys, self.items, strict=True) if name.text == key), None)
 
     def branch(self, key: str) -> Branch:
-        """The mapping under a key; an empty one where there is none."""
+        """Return the mapping under a key; an empty one where there is none."""
         item = self.get(key)
         if isinstance(item, Branch) and item.kind == "mapping":
             return item
@@ -60,7 +60,7 @@ class Branch:
 
 
 def load(text: str, path: str) -> Branch:
-    """The document as a tree; an empty one is an empty mapping. Raises BadFile."""
+    """Return the document as a tree; an empty one is an empty mapping. Raises BadFile."""
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         root = _compose(yaml.parse(text, Loader=loader), path)

@@ -106,7 +106,7 @@ class Check:
         return git_conflicts.sides(data.decode("utf-8", "replace"))
 
     def _files(self, kind: str, limit: int) -> Iterator[tuple[str, bytes]]:
-        """Every file of a kind that can be read as bytes."""
+        """Yield every file of a kind that can be read as bytes."""
         for path in NumberedFolders(self._disk, kind, KINDS[kind]).paths():
             try:
                 data = self._disk.read(f"{kind}/{path}", limit)
@@ -316,7 +316,7 @@ class Check:
                 self._store.flows.forget(loaded.path)
 
     def _unreadable_ids(self) -> set[str]:
-        """Nodes whose files are there but cannot be read now: they keep their place in the flows until then."""
+        """Return nodes whose files are there but cannot be read now: they keep their place in the flows until then."""
         there = all_files(self._store.node_cache)
         return {line.id for line in self._store.nodes.index_file.lines() if there.get(line.path, ()) is None}
 
@@ -326,7 +326,7 @@ class Check:
 
 
 def _versions(data: bytes, path: str, load: Callable[[bytes, str], T]) -> tuple[T, T] | None:
-    """Both sides of a file that git could not merge, where each of them makes sense."""
+    """Return both sides of a file that git could not merge, where each of them makes sense."""
     sides = git_conflicts.sides(data.decode("utf-8", "replace"))
     if sides is None:
         return None

@@ -17,7 +17,7 @@ Finding = tuple[str, Sentence, Sentence]
 
 
 def repaired_flow(file: FlowFile, known: Container[str]) -> tuple[FlowFile, list[Finding]]:
-    """The file with everything repaired, and what that was. `known` are the ids that are nodes."""
+    """Return the file with everything repaired, and what that was. `known` are the ids that are nodes."""
     found: list[Finding] = [("edge", remark, Sentence("taken out")) for remark in file.remarks]
     fixed = _cut(file) if file.remarks else file
     flow = fixed.flow
@@ -89,7 +89,7 @@ def _circles(flow: Flow) -> tuple[Flow, list[Finding]]:
 
 
 def merge(ours: Flow, theirs: Flow) -> Flow:
-    """Both versions of a flow in one: our nodes and connections in our order, then what only they have."""
+    """Return both versions of a flow in one: our nodes and connections in our order, then what only they have."""
     index = {entry.id: entry.index for entry in ours.entries}
     entries = list(ours.entries)
     following = max(index.values(), default=0) + 1

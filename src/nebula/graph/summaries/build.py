@@ -189,7 +189,7 @@ def _finished(work: Coroutine[Any, Any, T]) -> T:
 
 
 def due_ids(graph: SummarisedGraph, *, all: bool = False, by_model: bool = True) -> list[str]:
-    """Nodes that a build has to look at, oldest first."""
+    """Return the ids of the nodes that a build has to look at, oldest first."""
     if all:
         return [node.id for node in reversed(graph.list_nodes())]
     due = {node.id: node for node in graph.due_nodes()}
@@ -269,7 +269,7 @@ async def _build(
 
 
 async def _asked(model: ChosenModel, node: Node, limit: int, spent: Spent | None) -> SummaryReply:
-    """The model's answer; one that cannot be read, or a fault that may pass, is met by asking once more."""
+    """Return the model's answer; one that cannot be read, or a fault that may pass, is met by asking once more."""
     messages: list[Message] = [UserMessage.new_prompt(summary_prompt(node.prompt, node.response))]
     try:
         text = await _reply(model, messages, spent)

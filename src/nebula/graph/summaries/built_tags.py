@@ -24,7 +24,7 @@ class BuiltTags:
         self._known: dict[str, list[str]] | None = None
 
     def merged(self, node: Node, made: Sequence[str]) -> list[str]:
-        """The node's tags after a build: those set by hand, then those made now. None made: all stay."""
+        """Return the node's tags after a build: those set by hand, then those made now. None made: all stay."""
         if not made:
             return list(node.tags)
         with self._lock:

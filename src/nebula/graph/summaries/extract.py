@@ -54,7 +54,7 @@ def leading_sentences(text: str, limit: int) -> str:
 
 
 def cut(text: str, limit: int) -> str:
-    """A beginning of at most `limit` tokens, with `…` where something is missing."""
+    """Return a beginning of at most `limit` tokens, with `…` where something is missing."""
     fitting = _beginning(text, limit)
     return text if len(fitting) == len(text) else fitting.rstrip() + "…" if fitting else ""
 
@@ -72,7 +72,7 @@ def _beginning(text: str, limit: int) -> str:
 
 
 def frequent_terms(text: str) -> list[str]:
-    """The words said most often, as first spelled; at equal count the earlier one."""
+    """Return the words said most often, as first spelled; at equal count the earlier one."""
     counts: Counter[str] = Counter()
     spelled: dict[str, str] = {}
     for match in _TERM.finditer(text):

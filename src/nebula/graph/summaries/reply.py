@@ -103,7 +103,7 @@ def _read_json(text: str) -> SummaryReply | None:
 
 
 def _sections(text: str) -> tuple[list[str], list[str]]:
-    """The lines that belong to the summary and to the tags."""
+    """Return the lines that belong to the summary and to the tags."""
     sections: dict[str, list[str]] = {"summary": [], "tags": []}
     current = ""
     for line in text.splitlines():
@@ -146,7 +146,7 @@ def _is_over(kind: str, lines: list[str], line: str) -> bool:
 
 
 def _split_in_line(lines: list[str]) -> tuple[list[str], list[str]]:
-    """A summary whose tags stand in the same line."""
+    """Return a summary whose tags stand in the same line."""
     for number, line in enumerate(lines):
         match = _TAGS_IN_LINE.search(line)
         if match:
