@@ -56,7 +56,7 @@ def redo_plan(workspace: Workspace) -> FilePlan:
 
 
 def left_changed(workspace: Workspace, turn_id: str) -> list[str]:
-    """The files that are not as they were before a turn. Raises UndoRefused where there is no journal."""
+    """Return the files that are not as they were before a turn. Raises UndoRefused where there is no journal."""
     try:
         return [step.path for step in journal_of(workspace).plan_undo(turn_id).steps]
     except NotKept:  # it was taken back, or changed none
@@ -127,7 +127,7 @@ def journal_of(workspace: Workspace) -> FileHistory:
 
 
 def state_after(changes: Sequence[RecordedChange], node: Node) -> dict[str, str | None]:
-    """Path → content hash (None: no file) when the turn had ended, for every file that was ever changed here.
+    """Return path → content hash (None: no file) when the turn had ended, for every file that was ever changed here.
 
     Decided by the journal's own order, not by the path of the conversation: a file that another conversation made in
     the meantime was there as well.

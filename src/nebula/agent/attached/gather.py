@@ -151,7 +151,7 @@ class Gathered:
         self.problems.append(Sentence("Not attached: {name} ({reason})", name=name, reason=reason))
 
     def leave_out_images(self, model: str) -> None:
-        """For a model that takes none."""
+        """Leave out the images, for a model that takes none."""
         for each in self.attachments:
             if each.kind == "image":
                 self.problems.append(

@@ -127,7 +127,7 @@ def outcome_of(task: BatchTask, place: str, trace_id: str, final: Final) -> Task
 
 
 def patch_of(place: str, prefix: str = "") -> str:
-    """All that was changed in a place, as one unified diff of its texts; paths begin with `prefix`."""
+    """Return all that was changed in a place, as one unified diff of its texts; paths begin with `prefix`."""
     with open_workspace(place) as workspace:
         history = workspace.history
         diffs = []

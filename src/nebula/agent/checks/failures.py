@@ -76,7 +76,7 @@ def condense(output: str, root: str, read_lines: Callable[[str], Sequence[str] |
 
 
 def failures(output: str, root: str) -> list[Failure]:
-    """Every place of the project that the output names, in order, each once."""
+    """Return every place of the project that the output names, in order, each once."""
     lines = _plain(output[-MOST_INPUT:]).splitlines()
     found: dict[tuple[str, int], Failure] = {}
     for number, line in enumerate(lines):

@@ -64,7 +64,7 @@ class PastContext:
         return sum(turn.tokens for turn in self.whole) + estimate_tokens(self.earlier)
 
     def parts(self) -> list[Part]:
-        """Every node that is sent in the form it has: the path, oldest first, then references."""
+        """Return every node that is sent in the form it has: the path, oldest first, then references."""
         from nebula.graph.context.packing import Part
 
         texts = {turn.name: "\n\n".join(filter(None, map(_text, turn.messages))) for turn in self.whole}

@@ -46,7 +46,8 @@ class ContextBudget:
         return self.context // SHARE_OF_REFERENCES
 
     def turn(self, past_tokens: int) -> int:
-        """Tokens that the turn itself may grow to: its share, or less where all before it takes more of the context."""
+        """Return tokens that the turn itself may grow to: its share, or less where all before it takes more of the
+        context."""
         left = self.context - self.fixed - past_tokens - self.context // SHARE_OF_ANSWER
         return max(0, min(int(self.context * (1 - SHARE_FOR_PAST)), left))
 

@@ -69,7 +69,7 @@ def _fill(nodes: _Nodes, room: int, most_beside: int, path: Iterable[str], refer
 
 
 def _first_packed(older: Sequence[PastTurn], packed: Container[str]) -> int:
-    """The place of the oldest turn that is sent; what is before it is left out."""
+    """Return the place of the oldest turn that is sent; what is before it is left out."""
     place = len(older)
     while place and (turn_name(older[place - 1], place - 1) in packed or not older[place - 1].answer):
         place -= 1

@@ -26,7 +26,7 @@ def template(mode: str, home: str = "") -> str:
 
 
 def chat_prompt(*, home: str = "", lang: str = "en") -> str:
-    """For a conversation about anything: nothing of the project is in it."""
+    """Return the prompt of a conversation about anything: nothing of the project is in it."""
     return f"{template('chat', home)}\n\n# Here and now\n\n- Date: {date.today().isoformat()}\n{_language(lang)}"
 
 

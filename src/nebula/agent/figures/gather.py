@@ -105,7 +105,7 @@ def is_since(moment: str, since: datetime) -> bool:
 
 
 def known_projects(memory_path: str, home: str) -> list[str]:
-    """The directories in which this user has had sessions or tasks, as far as they still are there."""
+    """Return the directories in which this user has had sessions or tasks, as far as they still are there."""
     found = [path for path in projects_in(home) if os.path.exists(os.path.join(path, ".nebula", TRACE_FILE))]
     if os.path.exists(memory_path):
         with Sessions(memory_path) as memory:

@@ -117,7 +117,8 @@ NO_FLOW = "-"
 
 
 def spending(tasks: Iterable[TaskRecord], by: str, flows: Mapping[str, str] | None = None) -> list[Spending]:
-    """Days in order; anything else the costliest first. `flows` has the name of the flow of each node."""
+    """Return what was spent: days in order, anything else the costliest first. `flows` has the name of the flow of each
+    node."""
     names: Mapping[str, Callable[[TaskRecord, str], str]] = {
         "day": lambda task, _: task.started[:10],
         "model": lambda _, model: model or "?",

@@ -192,7 +192,7 @@ def needs_no_reading(kind: str, _: str, line: bytes) -> bool:
 
 
 def _plan_shape(found: Any) -> str:
-    """A short name that plans with the same graph of steps have in common, whatever the words around it."""
+    """Return a short name that plans with the same graph of steps have in common, whatever the words around it."""
     try:
         return digest(step_graph(read_plan(found)))
     except BadPlan:  # one of another program, or of another time

@@ -143,7 +143,7 @@ class TaskRun:
             raise self._guard.out_of_time()
 
     async def _begin(self, models: TaskModels | None) -> None:
-        """The first event names the model; one that cannot be had is the second."""
+        """Begin with the event that names the model; one that cannot be had is the second."""
         mode = PLAN_ONLY if self.request.only_plan else DRY_RUN if self.request.dry_run else MODE
         try:
             chosen = models or await choose_models(

@@ -27,7 +27,8 @@ def outline(turns: Sequence[PastTurn], room: int) -> list[str]:
 
 
 def ranges(first: int, last: int, most: int = MOST_RANGES) -> list[tuple[int, int]]:
-    """The numbers from first to last in ranges that begin and end at round ones: as small as `most` of them allow."""
+    """Return the numbers from first to last in ranges that begin and end at round ones: as small as `most` of them
+    allow."""
     size = 1
     while (last - 1) // size - (first - 1) // size + 1 > max(most, 1):
         size *= 10
@@ -61,6 +62,6 @@ def _line(turns: Sequence[PastTurn], first: int, last: int, *, short: bool = Fal
 
 
 def _opening(turn: PastTurn) -> str:
-    """The first words of its summary, where one was built, else of its prompt."""
+    """Return the first words of its summary, where one was built, else of its prompt."""
     text = " ".join((turn.summary or turn.prompt)[: WORDS_SHOWN * 4].split())
     return text if len(text) <= WORDS_SHOWN else text[:WORDS_SHOWN] + "…"

@@ -77,7 +77,8 @@ def _became(turn: PastTurn, made: SessionNode, archive: TurnArchive) -> bool:
 def _with_unfinished(
     path: Sequence[PastTurn], remembered: Sequence[PastTurn], parents: Mapping[str, str]
 ) -> list[PastTurn]:
-    """The path, and the turns without a node where they happened: before the node that was made next, or at the end.
+    """Return the path, and the turns without a node where they happened: before the node that was made next, or at the
+    end.
 
     Where that node continued another one the user had gone elsewhere meanwhile: what was unfinished stays behind, with
     the branch it belongs to.

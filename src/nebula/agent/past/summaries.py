@@ -46,7 +46,8 @@ class SummaryWork:
 
 
 def soon_needed(conversation: Conversation, room: int, find: Callable[[str], Node | None]) -> list[PastTurn]:
-    """The turns next to go that have no summary yet, newest first. Looks at few, however long the conversation is."""
+    """Return the turns next to go that have no summary yet, newest first. Looks at few, however long the conversation
+    is."""
     used, place = 0, len(conversation.turns)
     while place > 1 and used <= room * NEAR:
         place -= 1
@@ -75,7 +76,7 @@ def without_summary(turns: Sequence[PastTurn], find: Callable[[str], Node | None
 
 
 async def summarise(turns: Sequence[PastTurn], graph: Graph, chosen: ChosenModel, work: SummaryWork) -> None:
-    """All at the same time. One that could not be made is due again, and a later build makes it."""
+    """Summarise all turns at the same time. One that could not be made is due again, and a later build makes it."""
     await asyncio.gather(*(_summarise_one(turn, graph, chosen, work) for turn in turns))
 
 

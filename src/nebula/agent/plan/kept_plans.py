@@ -81,7 +81,7 @@ class PlanInProgress:
 
 
 def find_plan(folder: str, trace_id: str = "") -> KeptPlan:
-    """The one with this id (or a unique beginning of it), else the newest. Raises NoSuchPlan."""
+    """Return the one with this id (or a unique beginning of it), else the newest. Raises NoSuchPlan."""
     known = _ids(folder)
     if not trace_id and not known:
         raise NoSuchPlan("There is no unfinished plan in this project.")
@@ -94,7 +94,7 @@ def find_plan(folder: str, trace_id: str = "") -> KeptPlan:
 
 
 def _ids(folder: str) -> list[str]:
-    """The newest last: the ids sort by time."""
+    """Return the ids, the newest last: they sort by time."""
     try:
         names = os.listdir(os.path.join(folder, PLANS))
     except OSError:

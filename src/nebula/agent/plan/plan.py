@@ -75,7 +75,7 @@ class StepPlan:
         return {"tasks": [step.to_json() for step in self.steps]}
 
     def in_order(self) -> list[PlanStep]:
-        """By dependency; among steps that could come next, the one that was written first."""
+        """Return the steps by dependency; among those that could come next, the one that was written first."""
         place = {step.id: number for number, step in enumerate(self.steps)}
         sorter = TopologicalSorter({step.id: step.depends_on for step in self.steps})
         sorter.prepare()

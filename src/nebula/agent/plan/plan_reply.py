@@ -60,7 +60,7 @@ def _is_plan(value: Any) -> bool:
 
 
 def _unwrapped(value: Any) -> Any:
-    """The plan inside an object that holds nothing else of use; a bare list is taken for its tasks."""
+    """Return the plan inside an object that holds nothing else of use; a bare list is taken for its tasks."""
     if isinstance(value, list) and value and all(isinstance(item, Mapping) and "id" in item for item in value):
         return {"tasks": value}
     if not isinstance(value, Mapping) or "tasks" in value:

@@ -62,7 +62,7 @@ def _files(workspace: Workspace) -> tuple[list[str], bool]:
 def _chunks(
     task: str, workspace: Workspace, code: CodeSearch, trace_id: str
 ) -> tuple[list[dict[str, Any]], NebulaError | None]:
-    """The best of the index within the room there is, in the order of the project."""
+    """Return the best of the index within the room there is, in the order of the project."""
     try:
         found = code.search(task, MOST_CHUNKS, "", trace_id)
     except NebulaError as problem:

@@ -92,13 +92,13 @@ class TurnArchive:
         return [node for each in path_to(self.graph, node_ids, time_of, flow) if (node := find(each))]
 
     def known(self, node_ids: Sequence[str]) -> Sequence[str]:
-        """The whole ids, once it is sure that each is a node; a unique beginning stands for one."""
+        """Return the whole ids, once it is sure that each is a node; a unique beginning stands for one."""
         if not node_ids:
             return ()  # without opening the graph, which a first request does not wait for
         return [self.graph.resolve_id(each) for each in node_ids] if self.graph is not None else node_ids
 
     def unreadable(self) -> Sentence | None:
-        """One sentence about the files of the graph that make no sense, as far as a short look shows them."""
+        """Return one sentence about the files of the graph that make no sense, as far as a short look shows them."""
         if self._graph is None or not self._was_there:
             return None
         found = self._graph.unreadable(_LOOK_AT)
@@ -121,7 +121,7 @@ class TurnArchive:
         return self.made.read(session_id) if self.made is not None else []
 
     def find(self, node_id: str) -> Node | None:
-        """The node, or None where there is none that can be read."""
+        """Return the node, or None where there is none that can be read."""
         if self.graph is None:
             return None
         try:

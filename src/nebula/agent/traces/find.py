@@ -40,7 +40,7 @@ class TaskTrace:
 
 
 def find_trace(root: str, beginning: str) -> TaskTrace:
-    """The task whose id begins so; an empty beginning means the newest. Raises UnknownTrace."""
+    """Return the task whose id begins so; an empty beginning means the newest. Raises UnknownTrace."""
     if not beginning:
         beginning = _newest(root)
     found: dict[str, list[dict[str, Any]]] = {}

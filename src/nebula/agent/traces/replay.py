@@ -44,7 +44,7 @@ class Replayed:
 
 
 def settings_of_copy(settings: Settings, trace: TaskTrace, folder: str) -> tuple[Settings, list[str]]:
-    """A copy below `folder`, as the task found the project, and the paths that could not be made so."""
+    """Return a copy below `folder`, as the task found the project, and the paths that could not be made so."""
     project, home = os.path.join(folder, os.path.basename(trace.project) or "project"), os.path.join(folder, "home")
     missing = copy_as_before(trace.project, project, _begun(trace))
     own = replace(settings, root=project, home=home, **dict.fromkeys(ELSEWHERE, ""))
@@ -111,7 +111,7 @@ async def _planned(
 
 
 def _is_planned(trace: TaskTrace) -> bool:
-    """By a planner, and carried out or not; a turn in plan mode is a turn like any other."""
+    """Return whether a planner was at work, whatever was carried out; a turn in plan mode is a turn like any other."""
     if trace.task.get("mode") in ORCHESTRATED or trace.of_type("plan_reply"):
         return True
     if trace.of_type("plan"):
