@@ -237,8 +237,8 @@ def check_allowed(paths: Sequence[str]) -> None:
 
 
 def take_option(argv: Sequence[str], name: str) -> tuple[str | None, list[str]]:
-    """The folder that an option names which may stand before a command or anywhere behind it, None where it is not
-    there; and the words without it."""
+    """Return the folder that an option names which may stand before a command or anywhere behind it, None where it is
+    not there; and the words without it."""
     given: str | None = None
     rest: list[str] = []
     words = iter(argv)

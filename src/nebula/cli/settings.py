@@ -38,7 +38,7 @@ def session_overrides(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def origin_of(settings: Settings, name: str) -> str:
-    """The layer that a setting comes from: a word, or a file (`~` for the home)."""
+    """Return the layer that a setting comes from: a word, or a file (`~` for the home)."""
     return short_path(settings.origins.get(name, "default"))
 
 

@@ -14,7 +14,7 @@ MOST_BYTES = 4 << 20
 
 
 def read_plan_file(path: str) -> tuple[StepPlan, str]:
-    """The plan, and the task that it is for where the file says so. Raises BadPlan, UsageError."""
+    """Return the plan, and the task that it is for where the file says so. Raises BadPlan, UsageError."""
     try:
         if path == "-":
             raw = sys.stdin.buffer.read(MOST_BYTES + 1)

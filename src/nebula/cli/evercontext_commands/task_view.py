@@ -173,7 +173,7 @@ _SHOWN: dict[type, Any] = {
 
 
 def plan_lines(plan: Any) -> list[str]:
-    """A plan for people, in the order in which it was written."""
+    """Return a plan for people, in the order in which it was written."""
     lines = []
     for step in plan["tasks"]:
         after = step.get("depends_on") or ()

@@ -160,7 +160,7 @@ async def _look_after(session: Session, final: Final) -> None:
 
 
 def compact_focus(prompt: str) -> str | None:
-    """The one command of a session that also makes sense alone; None for anything else."""
+    """Return the one command of a session that also makes sense alone; None for anything else."""
     word, _, focus = prompt.strip().partition(" ")
     return focus.strip() if word == "/compact" else None
 

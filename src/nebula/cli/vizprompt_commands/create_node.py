@@ -34,7 +34,7 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> None:
 
 
 def read_text(path: str) -> str:
-    """A file's text, every line break as it stands."""
+    """Return a file's text, every line break as it stands."""
     if path == "-":
         data = sys.stdin.buffer.read()
     else:

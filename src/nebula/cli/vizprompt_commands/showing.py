@@ -54,7 +54,7 @@ def split_list(text: str | None) -> list[str]:
 
 
 def split_tags(text: str | None) -> list[str]:
-    """The same for tags, which may be written as they are shown, with `#`."""
+    """Return the same for tags, which may be written as they are shown, with `#`."""
     tags = [tag.lstrip("#＃").strip() for tag in split_list(text)]
     if not all(tags):
         raise UsageError("{text}: name at least one, with commas between them", text=text)

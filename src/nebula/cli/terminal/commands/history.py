@@ -28,7 +28,7 @@ _LINES = re.compile(r"(?P<path>.+?)(?::(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?
 
 
 async def history(terminal: TerminalSession, argument: str) -> None:
-    """Without a file, as elsewhere: the sessions of this directory."""
+    """List the turns that changed a file; without one, as elsewhere, the sessions of this directory."""
     if not argument:
         await sessions.list_them(terminal)
         return

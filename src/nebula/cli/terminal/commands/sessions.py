@@ -38,7 +38,7 @@ async def list_them(terminal: TerminalSession, _: str = "") -> None:
 
 
 async def resume(terminal: TerminalSession, argument: str) -> None:
-    """With an id at once; without, from the list."""
+    """Resume the session with an id at once; without one, one chosen from the list."""
     if argument:
         await _go_to(terminal, argument)
         return

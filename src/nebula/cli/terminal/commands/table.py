@@ -107,7 +107,7 @@ _COMMANDS = _by_name()
 
 
 def find(text: str) -> tuple[SessionCommand, str] | None:
-    """The command that this line is, with its argument; None for a prompt."""
+    """Return the command that this line is, with its argument; None for a prompt."""
     words = text.split(None, 1)
     if not words:
         return None

@@ -155,7 +155,7 @@ class _WriteDialog:
         show_diff(self._terminal.screen, self._shown.diff)
 
     async def decide(self, answer: str) -> Decision | None:
-        """None: look at the difference first."""
+        """Return the decision that an answer is; None where the difference is to be looked at first."""
         # An input method left on types full-width letters.
         key = unicodedata.normalize("NFKC", answer).strip().lower()
         if key in ("d", "diff"):

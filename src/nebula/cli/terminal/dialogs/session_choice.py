@@ -87,7 +87,7 @@ async def choose_session(sessions: Sequence[SessionInfo], terminal_input: Termin
 
 
 def read_choice(answer: str, sessions: Sequence[SessionInfo]) -> Choice | None:
-    """None: ask again."""
+    """Return the session that an answer chooses; None where it has to be asked again."""
     word = answer.removeprefix("/").lower()
     if word in ("", "new", "n"):
         return Choice()

@@ -39,7 +39,7 @@ class TerminalInput(Protocol):
         ...
 
     async def prompt(self) -> str:
-        """A prompt as it was typed, its pastes folded.
+        """Return a prompt as it was typed, its pastes folded.
 
         Raises `Interrupted` on an empty line, `EndOfInput`.
         """

@@ -43,7 +43,7 @@ class NodeNames:
         return [each for each, _ in zip(found, range(limit), strict=False)]
 
     def tags(self, pattern: str) -> list[tuple[str, int]]:
-        """Each with the number of nodes that have it, the most used first."""
+        """Return each tag with the number of nodes that have it, the most used first."""
         self._look()
         return [each for each in self._tags if each[0].lower().startswith(pattern.lower())]
 

@@ -64,7 +64,7 @@ class Pastes:
         return mark
 
     def fold_prompt(self, prompt: str) -> str:
-        """A prompt of an earlier session: its first line, and the rest folded where that is long."""
+        """Return a prompt of an earlier session: its first line, and the rest folded where that is long."""
         first, line_break, rest = prompt.partition("\n")
         return first + line_break + self.fold(rest) if rest else prompt
 
@@ -73,7 +73,7 @@ class Pastes:
         return _replaced(prompt, self._folded)
 
     def expand_small(self, prompt: str) -> str:
-        """The prompt as it is sent; what it leaves as marks, `attachments` has."""
+        """Return the prompt as it is sent; what it leaves as marks, `attachments` has."""
         return _replaced(prompt, {mark: text for mark, text in self._folded.items() if not is_large(text)})
 
     def tokens(self, prompt: str) -> list[int]:
@@ -104,7 +104,7 @@ def _tokens(text: str) -> int:
 
 
 def image_path(pasted: str) -> str:
-    """The image that a pasted line is the path of; empty where it is anything else."""
+    """Return the image that a pasted line is the path of; empty where it is anything else."""
     text = pasted.strip()
     if not text.lower().rstrip("'\"").endswith(ENDINGS) or "\n" in text:
         return ""
@@ -114,7 +114,8 @@ def image_path(pasted: str) -> str:
 
 
 def typed_images(prompt: str) -> list[str]:
-    """The images that a prompt names by their whole paths. With an `@` in front they are found as all files are."""
+    """Return the images that a prompt names by their whole paths. With an `@` in front they are found as all files
+    are."""
     if not any(ending in prompt.lower() for ending in ENDINGS):
         return []
     return [path for word in re.findall(_WHOLE_PATH, prompt, re.IGNORECASE) if (path := image_path(word))]

@@ -48,7 +48,7 @@ class TypedAhead:
         self.text = ""
 
     def leave(self) -> None:
-        """On an empty line, as at the prompt."""
+        """Leave the program on an empty line, as at the prompt."""
         self.leaving = not self.text
 
     def steer(self) -> None:

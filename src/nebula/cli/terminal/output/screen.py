@@ -59,7 +59,7 @@ class Screen:
             self.line(each, style)
 
     def verbatim(self, text: str, style: str = "") -> None:
-        """A line whose every blank counts, such as one of a diff: it is never broken by us."""
+        """Print a line whose every blank counts, such as one of a diff: it is never broken by us."""
         self._write([neutralise(text)], style)
 
     def _write(self, lines: list[str], style: str) -> None:

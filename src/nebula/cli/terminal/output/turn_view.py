@@ -46,7 +46,7 @@ class TurnView:
             self._live.wait(stamped.event)
 
     def look_backstage(self, shown: bool) -> None:
-        """From now on; and when it begins, also what has run so far."""
+        """Show the tools from now on, or no longer; when it begins, also those that have run so far."""
         self._backstage = shown
         if shown:
             hidden, self._hidden = self._hidden, []

@@ -34,7 +34,7 @@ def display_width(text: str) -> int:
 
 
 def cut(text: str, columns: int) -> str:
-    """The text, or as much of it as fits into `columns` with an ellipsis; never half a character."""
+    """Return the text, or as much of it as fits into `columns` with an ellipsis; never half a character."""
     if columns <= 0:
         return ""
     if display_width(text) <= columns:
@@ -100,7 +100,8 @@ def places_to_break(line: str, columns: int) -> list[int]:
 
 
 def wrap(line: str, columns: int, hang: int = 0) -> list[str]:
-    """The line in pieces that fit, broken between words, or between Japanese characters where their rules allow."""
+    """Return the line in pieces that fit, broken between words, or between Japanese characters where their rules
+    allow."""
     if display_width(line) <= columns:
         return [line]
     indent = " " * min(hang, columns // 2)

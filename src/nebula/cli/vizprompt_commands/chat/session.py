@@ -176,7 +176,7 @@ class Chat:
         return self._flow
 
     def _home_of(self, flow: str | None, parents: Sequence[str]) -> str | None:
-        """The flow that is named, or the one with the path that the conversation continues."""
+        """Return the flow that is named, or the one with the path that the conversation continues."""
         if flow:
             return find_flow(self._graph, flow).id
         homes = (flow_of(self._graph, parent) for parent in parents)

@@ -69,7 +69,7 @@ async def _edited(terminal: TerminalSession, prompt: str) -> str:
 
 
 def _last_turn(terminal: TerminalSession) -> PastTurn | None:
-    """The turn to be asked again, with a word about files that it left behind."""
+    """Return the turn to be asked again, with a word about files that it left behind."""
     turns = terminal.session.conversation.turns
     if not turns or not turns[-1].prompt:
         terminal.screen.line(translate("There is no turn to go back to yet."), "yellow")
@@ -87,7 +87,7 @@ def _last_turn(terminal: TerminalSession) -> PastTurn | None:
 
 
 def _files_of(terminal: TerminalSession, turn: PastTurn) -> list[str]:
-    """The files that a turn left changed, also one of an earlier run of this session."""
+    """Return the files that a turn left changed, also one of an earlier run of this session."""
     if not turn.node_id:
         return []
     try:
