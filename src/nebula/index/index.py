@@ -70,7 +70,8 @@ class Index(ClosedByBlock):
 
     @classmethod
     def open(cls, root: str, *, home: str | None = None, url: str = "", hides: Hides = hides_nothing) -> Index:
-        """The index of a project, made if there is none. One that is damaged, or from another version, is made anew.
+        """Return the index of a project, made if there is none. One that is damaged, or from another version, is made
+        anew.
 
         `url` of a PostgreSQL database keeps it there instead of in a file.
         """
@@ -156,7 +157,7 @@ class Index(ClosedByBlock):
         return joined(self.rename(moves), self.ingest([change.path for change in changes if not change.moved_from]))
 
     def inside(self, path: str) -> str:
-        """A path as the index writes it. Raises OutsideRoot."""
+        """Return a path as the index writes it. Raises OutsideRoot."""
         return self._follower.inside(path)
 
     @repairing
@@ -176,7 +177,7 @@ class Index(ClosedByBlock):
 
     @repairing
     def search(self, question: str, limit: int = 10, *, path_prefix: str = "", language: str = "") -> list[Hit]:
-        """The best chunks, each as its file is now. A file that changed is read again first, or left out."""
+        """Return the best chunks, each as its file is now. A file that changed is read again first, or left out."""
         hits: list[Hit] = []
         meaning, scope = self._meaning(question), Scope.of(path_prefix, language)
         for _ in range(FRESH_ROUNDS):
@@ -200,7 +201,7 @@ class Index(ClosedByBlock):
 
     @repairing
     def outline(self, question: str = "", recent: Sequence[str] = (), limit: int = OUTLINE_FILES) -> list[OutlinedFile]:
-        """The files that count most, each with what it defines; as indexed, but for files that are gone."""
+        """Return the files that count most, each with what it defines; as indexed, but for files that are gone."""
         with self.store.db.reading():
             return outline(self.store, question, recent, limit, lambda path: self.root.stat(path) is not None)
 
@@ -209,7 +210,8 @@ class Index(ClosedByBlock):
         return str(self.store.shape().generation)
 
     def answering(self) -> Embedder | None:
-        """The embedder whose vectors are used: the chosen one once it has seen every chunk, until then the fullest."""
+        """Return the embedder whose vectors are used: the chosen one once it has seen every chunk, until then the
+        fullest."""
         seen = self.store.models()
         if self.embedders and seen.get(self.embedders[0].name, 0) >= self.store.shape().chunks:
             return self.embedders[0]

@@ -27,7 +27,7 @@ WEIGHTS = [(level + 0.5) / LEVELS for level in range(LEVELS)]
 
 
 def levels_for(k1: float, b: float, average: float, length: int, most: int) -> list[int]:
-    """The level of a term by how often it occurs in a place of `length` terms, for counts up to `most`."""
+    """Return the level of a term by how often it occurs in a place of `length` terms, for counts up to `most`."""
     norm = k1 * (1 - b + b * length / average)
     return [int(LEVELS * count / (count + norm)) for count in range(most + 1)]
 
@@ -61,7 +61,7 @@ def count(data: bytes) -> int:
 
 
 def places(data: bytes) -> array[int]:
-    """All places, the heaviest first."""
+    """Return all places, the heaviest first."""
     found = array("H", data[1 + 3 * data[0] :])
     if _SWAPS:
         found.byteswap()
@@ -83,7 +83,7 @@ def by_level(data: bytes) -> Iterator[tuple[int, array[int]]]:
 
 
 def moved(data: bytes, new_places: Mapping[int, int]) -> list[int]:
-    """The occurrences at their new places, for `encode`; those without one are left out."""
+    """Return the occurrences at their new places, for `encode`; those without one are left out."""
     return [
         occurrence(level, new_places[place])
         for level, found in by_level(data)

@@ -62,7 +62,7 @@ class Report:
 
 
 def joined(first: Report, second: Report) -> Report:
-    """Two changes as one."""
+    """Return two changes as one."""
     return Report(
         first.ingested + second.ingested,
         first.deleted + second.deleted,

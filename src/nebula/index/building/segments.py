@@ -76,7 +76,7 @@ class SegmentBuilder:
 
 
 def _counted(words: list[str], names: list[str]) -> tuple[dict[str, int], int]:
-    """Each term with how often it counts, and how many there are.
+    """Return each term with how often it counts, and how many there are.
 
     Most of the time of a first index goes here, so nothing in it is done word by word in Python.
     """

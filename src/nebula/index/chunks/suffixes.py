@@ -34,6 +34,6 @@ _BY_SUFFIX = {suffix: language for language, suffixes in _SUFFIXES.items() for s
 
 
 def language_of(path: str) -> str:
-    """A key of `LANGUAGES`, or "" for text."""
+    """Return a key of `LANGUAGES`, or "" for text."""
     name = os.path.basename(path)
     return _NAMES.get(name) or _BY_SUFFIX.get(os.path.splitext(name)[1].lower(), "")

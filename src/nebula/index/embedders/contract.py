@@ -15,5 +15,5 @@ class Embedder(Protocol):
         ...
 
     def embed(self, texts: Sequence[str], *, is_question: bool = False) -> list[Vector]:
-        """A vector for each text, in order, all of one length. Raises nebula.llm's errors."""
+        """Return a vector for each text, in order, all of one length. Raises nebula.llm's errors."""
         ...

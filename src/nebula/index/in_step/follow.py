@@ -77,7 +77,7 @@ class Follower:
         )
 
     def inside(self, path: str) -> str:
-        """A path as the index writes it: below the root, with "/" between names."""
+        """Return a path as the index writes it: below the root, with "/" between names."""
         full = os.path.normpath(os.path.join(self._root.path, path))
         inner = os.path.relpath(full, self._root.path)
         if inner == ".." or inner.startswith("../") or os.path.isabs(inner) or "\0" in path:

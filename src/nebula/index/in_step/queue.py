@@ -32,7 +32,7 @@ class Queue:
         self.folder = os.path.join(derived_folder(root, home), QUEUE_NAME)
 
     def entries(self) -> list[str]:
-        """The names of what waits, the oldest first."""
+        """Return the names of what waits, the oldest first."""
         try:
             return sorted(name for name in os.listdir(self.folder) if not name.startswith("."))
         except FileNotFoundError:
@@ -49,7 +49,7 @@ class Queue:
         os.rename(unfinished, os.path.join(self.folder, name))
 
     def read(self, entry: str) -> list[Change]:
-        """The changes of an entry; none where it cannot be read: `sync` finds them all the same."""
+        """Return the changes of an entry; none where it cannot be read: `sync` finds them all the same."""
         try:
             data = read_below(self.folder, entry, MAX_ENTRY_BYTES)
         except UnreadableFile:

@@ -71,7 +71,7 @@ def list_some(root: str, paths: Sequence[str]) -> list[str]:
 
 
 def head(root: str) -> str:
-    """The commit that is checked out; "" if there is none."""
+    """Return the commit that is checked out; "" if there is none."""
     return _ask_git(root, "rev-parse", "--verify", "--quiet", "HEAD").decode().strip()
 
 
@@ -102,7 +102,7 @@ def _mark(path: str) -> tuple[int, int, int] | None:
 
 
 def committed_blobs(root: str, commit: str) -> dict[str, str]:
-    """Path → blob id, of every file of a commit that lies below the root."""
+    """Return path → blob id, of every file of a commit that lies below the root."""
     blobs = {}
     for entry in _ask_git(root, "ls-tree", "-r", "-z", commit).split(b"\0") if commit else ():
         about, tab, path = entry.partition(b"\t")

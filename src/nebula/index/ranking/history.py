@@ -9,7 +9,7 @@ from nebula.index.stores.store import Store
 
 
 def shares_in_the_past(store: Store, rarities: Mapping[str, float], paths: Iterable[str]) -> dict[str, float]:
-    """Path → how much of a question the subjects of the commits that changed the file have, rare words more than
+    """Return path → how much of a question the subjects of the commits that changed the file have, rare words more than
     common ones. `rarities`: the terms of the question, each with what it weighs.
 
     Whether they say a word counts, not how often: a file that is changed every week says everything often.

@@ -28,7 +28,7 @@ class OutlinedFile(NamedTuple):
 def outline(
     store: Store, question: str, recent: Sequence[str], limit: int, is_there: Callable[[str], bool]
 ) -> list[OutlinedFile]:
-    """The most telling file first.
+    """Return the outline, the most telling file first.
 
     A file counts for what refers to it, as much again for what the question asks of it, and for having been read.
     """
@@ -69,7 +69,7 @@ def _with_symbols(store: Store, files: list[tuple[str, int]]) -> list[OutlinedFi
 
 
 def reordered(files: Sequence[OutlinedFile], question: str, recent: Sequence[str]) -> list[OutlinedFile]:
-    """An outline that was made for no question, as near to that of this one as its own words allow."""
+    """Return an outline that was made for no question, as near to that of this one as its own words allow."""
     asked = question_terms(question)
     found = [{term for word in words_of(each.line) for term in terms_of(word)} & asked.keys() for each in files]
     counts = Counter(term for terms in found for term in terms)

@@ -144,7 +144,7 @@ def rarity(total: int, having: int) -> float:
 
 
 def best_places(scores: Scores, limit: int) -> dict[int, list[int]]:
-    """The places with the highest scores, at least `limit` of them where so many score at all."""
+    """Return the places with the highest scores, at least `limit` of them where so many score at all."""
     threshold = _threshold(scores, limit)
     while True:
         found = []
@@ -174,7 +174,7 @@ def _at_least(row: Row, threshold: float) -> Iterator[tuple[int, float]]:
 
 
 def _threshold(scores: Scores, limit: int) -> float:
-    """A score that rather more than `limit` places exceed, from a sample of them."""
+    """Return a score that rather more than `limit` places exceed, from a sample of them."""
     step = max(1, sum(map(len, scores.values())) // _SAMPLE)
     sample = sorted(score for row in scores.values() for score in _numbers(row)[::step] if score)
     wanted = limit * 3 // (step * 2) + 4

@@ -25,11 +25,11 @@ class StoreDatabase(Protocol):
     def executemany(self, statement: str, rows: Iterable[Sequence[Any]]) -> None: ...
 
     def writing(self) -> AbstractContextManager[None]:
-        """One transaction that waits for other writers."""
+        """Return one transaction that waits for other writers."""
         ...
 
     def reading(self) -> AbstractContextManager[None]:
-        """All reads inside see one state."""
+        """Let all reads inside see one state."""
         ...
 
     def close(self) -> None: ...

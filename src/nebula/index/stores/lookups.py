@@ -35,7 +35,7 @@ class Lookups:
         return found
 
     def path_terms(self, terms: Sequence[str], at_most: int) -> dict[str, list[tuple[int, int]]]:
-        """Term → (file, weight); a term in more than `at_most` paths is left out."""
+        """Return term → (file, weight); a term in more than `at_most` paths is left out."""
         rows = self.db.execute(
             "SELECT term, file, weight FROM path_term"  # noqa: S608
             f" WHERE term IN (SELECT value FROM json_each(?) WHERE {IN_FEW_PATHS})",
@@ -65,7 +65,7 @@ class Lookups:
         ).fetchall()
 
     def candidates(self, places: Mapping[int, Sequence[int]]) -> list[Candidate]:
-        """The live chunks among these places, by segment."""
+        """Return the live chunks among these places, by segment."""
         return [
             Candidate._make(row)
             for segment, wanted in places.items()

@@ -60,14 +60,14 @@ class Past:
         raise NotImplementedError
 
     def changed_with(self, terms: Sequence[str]) -> dict[str, bytes]:
-        """Term → postings in the files that have a past."""
+        """Return term → postings in the files that have a past."""
         rows = self.db.execute(
             "SELECT term, files FROM change_term WHERE term IN (SELECT value FROM json_each(?))", (json.dumps(terms),)
         )
         return dict(rows.fetchall())
 
     def changed_places(self, paths: Iterable[str]) -> dict[str, int]:
-        """Path → its place in those postings, of the files that have a past."""
+        """Return path → its place in those postings, of the files that have a past."""
         rows = self.db.execute(
             "SELECT path, place FROM changed WHERE path IN (SELECT value FROM json_each(?))", (json.dumps(list(paths)),)
         )
@@ -75,7 +75,7 @@ class Past:
 
 
 def _subjects(past: Iterable[PastCommit], paths: Collection[str]) -> dict[str, list[str]]:
-    """Path → subjects of the commits that changed the file, by whatever name it had then."""
+    """Return path → subjects of the commits that changed the file, by whatever name it had then."""
     now: dict[str, str] = {}
     subjects: dict[str, list[str]] = {}
     for commit in past:

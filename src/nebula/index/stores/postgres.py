@@ -67,7 +67,7 @@ class PostgresDatabase:
 
     @contextlib.contextmanager
     def _transaction(self, begin: str) -> Iterator[None]:
-        """In as few questions as can be: for each the server has to wake up, which on a busy machine takes a while."""
+        """Ask in as few questions as can be: for each the server has to wake up, which takes a while."""
         self.execute(begin)  # a lost connection shows here, where it can still be made again
         self._is_inside = True
         try:
@@ -159,7 +159,7 @@ class PostgresStore(Store):
         ).fetchall()
 
     def path_terms(self, terms: Sequence[str], at_most: int) -> dict[str, list[tuple[int, int]]]:
-        """A row for each term: of thousands most of the time would be spent on taking them apart."""
+        """Return a row for each term: of thousands most of the time would be spent on taking them apart."""
         rows = self.db.execute(
             "SELECT term, array_agg(file), array_agg(weight) FROM path_term WHERE term = ANY(ARRAY("  # noqa: S608
             f"SELECT value FROM unnest(CAST(? AS TEXT[])) AS asked (value) WHERE {IN_FEW_PATHS})) GROUP BY term",
@@ -179,7 +179,7 @@ class PostgresStore(Store):
 
 
 def schema_name(project: str) -> str:
-    """A name that needs no quotes and is different for each project."""
+    """Return a name that needs no quotes and is different for each project."""
     plain = re.sub(r"[^a-z0-9]+", "_", project.lower()).strip("_")[:32]
     return f"nebula_{plain}_{hashlib.sha256(project.encode()).hexdigest()[:12]}"
 

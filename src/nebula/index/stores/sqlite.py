@@ -62,7 +62,8 @@ class SqliteDatabase:
 
 
 def open_sqlite(path: str) -> Store:
-    """The store in this file. One that is damaged, or of another version, is made anew: it can be derived again."""
+    """Return the store in this file. One that is damaged, or of another version, is made anew: it can be derived
+    again."""
     try:
         return Store(SqliteDatabase(path))
     except (sqlite3.DatabaseError, ForeignDatabase) as error:
@@ -72,7 +73,7 @@ def open_sqlite(path: str) -> Store:
 
 
 def renewed_sqlite(path: str) -> Store:
-    """An empty store in place of the one in this file."""
+    """Return an empty store in place of the one in this file."""
     for name in (path, f"{path}-wal", f"{path}-shm"):
         with contextlib.suppress(FileNotFoundError):
             os.unlink(name)

@@ -105,7 +105,7 @@ class Store(Lookups, Vectors, Past):
         return found
 
     def skipped(self) -> dict[str, tuple[str, Stamp]]:
-        """Path → (reason, stamp)."""
+        """Return path → (reason, stamp)."""
         rows = self.db.execute("SELECT path, reason, size, mtime_ns, ctime_ns FROM skipped")
         return {path: (reason, Stamp(*stamp)) for path, reason, *stamp in rows}
 

@@ -12,7 +12,7 @@ _SAYS_NOTHING = frozenset({"src", "lib", "init", "index", "main", "mod", "__init
 
 
 def path_terms(path: str) -> dict[str, int]:
-    """Each term with its weight; the file's own name weighs more than the folders above it."""
+    """Return each term with its weight; the file's own name weighs more than the folders above it."""
     folder, name = os.path.split(path)
     weights: dict[str, int] = {}
     for text, weight in ((folder, PATH_FOLDER_WEIGHT), (os.path.splitext(name)[0], PATH_NAME_WEIGHT)):

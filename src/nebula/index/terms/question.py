@@ -53,7 +53,7 @@ def says_something(word: str) -> bool:
 
 
 def question_terms(question: str) -> dict[str, float]:
-    """Term → weight. An identifier weighs more than a word of the sentence around it."""
+    """Return term → weight. An identifier weighs more than a word of the sentence around it."""
     question = question[:MAX_QUERY_LETTERS]
     weights: dict[str, float] = {}
     pairs: dict[str, float] = {}

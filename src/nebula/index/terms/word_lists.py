@@ -15,7 +15,8 @@ _LONGEST = 12
 
 
 def related_terms(term: str) -> tuple[str, ...]:
-    """Terms that may stand for this one: "config" for "configuration", `msg` for "message", `rm` for "remove"."""
+    """Return terms that may stand for this one: "config" for "configuration", `msg` for "message", `rm` for
+    "remove"."""
     return _groups().get(term, ())
 
 

@@ -39,12 +39,12 @@ def words_of(text: str) -> list[str]:
 
 
 def terms_of(word: str) -> tuple[str, ...]:
-    """The terms of one word."""
+    """Return the terms of one word."""
     return TERMS[word]
 
 
 def parts_of(word: str) -> list[str]:
-    """The terms of an identifier's parts, without their pairs and the whole."""
+    """Return the terms of an identifier's parts, without their pairs and the whole."""
     return [stem(part) for part in map(str.lower, _PARTS.findall(word)) if _is_worth_a_term(part)]
 
 
@@ -100,7 +100,8 @@ _LAST_LETTERS = frozenset("sedrgyn")
 
 
 def stem(word: str) -> str:
-    """A light stemmer: `cache`, `caches`, `cached`, `caching` are one term; so are `validate` and `validation`."""
+    """Return a light stemmer: `cache`, `caches`, `cached`, `caching` are one term; so are `validate` and
+    `validation`."""
     if len(word) < 4 or word[-1] not in _LAST_LETTERS:
         return word
     for suffix, instead in _SUFFIXES:
