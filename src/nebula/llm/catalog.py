@@ -123,7 +123,7 @@ def split_name(name: str) -> tuple[str, str]:
 
 
 def known_provider(model: str) -> str:
-    """The provider whose models have names like this one; empty where any may have it."""
+    """Return the provider whose models have names like this one; empty where any may have it."""
     if ":" in model or "/" in model:  # a tag, an owner
         return ""
     return next((row.name for row in PROVIDERS.values() if row.own_names and re.match(row.own_names, model)), "")

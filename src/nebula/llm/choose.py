@@ -165,7 +165,8 @@ async def list_models(settings: Settings) -> list[tuple[str, list[ModelInfo] | M
 
 
 def offered_models(listed: Sequence[tuple[str, list[ModelInfo] | ModelError]]) -> list[ModelInfo]:
-    """All that can be chosen: what a provider offers first, also where its list did not come; then what is listed."""
+    """Return all that can be chosen: what a provider offers first, also where its list did not come; then what is
+    listed."""
     first = [ModelInfo(name, provider) for provider, _ in listed for name in PROVIDERS[provider].offered]
     known = {(info.provider, info.name) for info in first}
     found = [info for _, models in listed if not isinstance(models, ModelError) for info in models]

@@ -49,7 +49,7 @@ class ReplyReader(ABC):
         self._parser = parser
 
     def feed(self, piece: bytes) -> list[str]:
-        """Texts to show, in order."""
+        """Return texts to show, in order."""
         return self._read(self._parser.feed(piece))
 
     def working(self, thoughts_before: int) -> Working | None:
@@ -184,7 +184,7 @@ class Connector(ABC):
     def _reader(self, request: ModelRequest, response: HttpResponse) -> ReplyReader: ...
 
     def _base_url(self, text: str) -> str:
-        """The address as it was set, in the form that paths are put behind."""
+        """Return the address as it was set, in the form that paths are put behind."""
         return text.rstrip("/")
 
     def _key_headers(self, key: str) -> Headers:

@@ -117,7 +117,7 @@ def _reply(code: int, out: bytes, err: bytes) -> ModelReply:
 
 
 def _object(raw: bytes) -> dict[str, Any] | None:
-    """The JSON object that ends the output; remarks may stand before it."""
+    """Return the JSON object that ends the output; remarks may stand before it."""
     text = raw.decode("utf-8", "replace")
     for start in list(re.finditer(r"^\{", text, re.MULTILINE))[:MOST_PLACES]:
         try:

@@ -52,7 +52,8 @@ def to_bytes(value: object) -> bytes:
 
 
 def counted(told: object, *names: str) -> int:
-    """Tokens that a server tells of under these names. What is no count counts nothing: no answer is lost over it."""
+    """Return tokens that a server tells of under these names. What is no count counts nothing: no answer is lost over
+    it."""
     counts = [told.get(name) for name in names] if isinstance(told, Mapping) else []
     return sum(int(each) for each in counts if isinstance(each, int | float) and 0 < each < MAX_TOKENS)
 
@@ -128,7 +129,7 @@ class FragmentCache:
 
 
 def function_tool(spec: ToolSpec) -> dict[str, Any]:
-    """A tool as OpenAI and Ollama are offered it."""
+    """Return a tool as OpenAI and Ollama are offered it."""
     function = {"name": spec.name, "description": spec.description, "parameters": spec.parameters}
     return {"type": "function", "function": function}
 
@@ -294,7 +295,7 @@ def _goes_on(before: Sequence[Message], history: Sequence[Message]) -> bool:
 
 
 def read_arguments(call: RawCall, *, cut: bool) -> tuple[dict[str, Any], str | None]:
-    """The arguments as an object, or an empty one and the reason why the call must not run."""
+    """Return the arguments as an object, or an empty one and the reason why the call must not run."""
     value = call.arguments
     if isinstance(value, str):
         if not value.strip():

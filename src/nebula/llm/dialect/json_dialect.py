@@ -181,7 +181,8 @@ class JsonDialect(WrappedModel):
 def _with_offered_names(
     message: UserMessage, results: tuple[ToolUseResult, ...], offer: Offer
 ) -> tuple[UserMessage, tuple[ToolUseResult, ...]]:
-    """The same, but a failure names the tools as the model knows them: what to use instead must be there to use."""
+    """Return the same, but a failure names the tools as the model knows them: what to use instead must be there to
+    use."""
     renamed = tuple(
         _renamed(result, offer) if result.status is ToolResultStatus.Error else result for result in results
     )
@@ -201,8 +202,8 @@ def _renamed(result: ToolUseResult, offer: Offer) -> ToolUseResult:
 
 
 def reply_schema(offer: Offer) -> dict[str, Any]:
-    """The dialect's object as a JSON schema, for servers that can hold a model to one: the tools, each with its own
-    parameters, and nothing else."""
+    """Return the dialect's object as a JSON schema, for servers that can hold a model to one: the tools, each with its
+    own parameters, and nothing else."""
     calls = [
         _only({"name": {"type": "string", "enum": [spec.name]}, "parameters": _parameters(spec)}, "name", "parameters")
         for spec in offer.specs
@@ -242,7 +243,7 @@ def _parameters(spec: ToolSpec) -> dict[str, Any]:
 
 
 def spoken(message: AssistantMessage, offer: Offer) -> str:
-    """A message of the history as the model would have said it in the dialect."""
+    """Return a message of the history as the model would have said it in the dialect."""
     calls = []
     for use in message.tool_uses or ():
         name, args = (use.name, use.args) if use.name in offer.by_name else offer.spoken(use.orig_name, use.orig_args)
@@ -256,7 +257,7 @@ def spoken(message: AssistantMessage, offer: Offer) -> str:
 
 
 def finished(reading: DialectReply, raw: ModelReply, offer: Offer, history: Sequence[Message]) -> ModelReply:
-    """The reply that native tool calls would have given.
+    """Return the reply that native tool calls would have given.
 
     While tools are called, the final answer is provisional and left out: it tells of work not yet done.
     """
@@ -300,8 +301,8 @@ def _read(raw: ModelReply, offer: Offer) -> DialectReply:
 
 
 def with_printed_calls(reply: ModelReply, request: ModelRequest) -> ModelReply:
-    """A reply whose text is nothing but tool calls, which some models print instead of making them, by the names they
-    were offered or by those of the dialect, which they may have learnt; else as it is."""
+    """Return a reply whose text is nothing but tool calls, which some models print instead of making them, by the names
+    they were offered or by those of the dialect, which they may have learnt; else as it is."""
     understood = _with_calls_of(make_offer(request.tools, under_own_names=True), reply, request)
     return understood if understood is not reply else _with_calls_of(make_offer(request.tools), reply, request)
 
@@ -317,7 +318,7 @@ def _with_calls_of(offer: Offer, reply: ModelReply, request: ModelRequest) -> Mo
 
 
 def with_known_names(reply: ModelReply, request: ModelRequest) -> ModelReply:
-    """A native reply whose calls name offered tools, where a server left tokens of its own on the names."""
+    """Return a native reply whose calls name offered tools, where a server left tokens of its own on the names."""
     offer = make_offer(request.tools, under_own_names=True)
     tools = KnownTools(offer.schemas, offer.readers)
     uses = [

@@ -62,7 +62,7 @@ class Parsed:
 
 
 def parse_value(text: str, start: int = 0) -> Parsed:
-    """The JSON value that begins at `start` (after white space). Raises `Cut` or `Fault`."""
+    """Return the JSON value that begins at `start` (after white space). Raises `Cut` or `Fault`."""
     reader = Reader(text)
     at = reader.space(start)
     quick = _quick(_STRICT, text, at) or _quick(_LOOSE, text, at)
@@ -73,7 +73,7 @@ def parse_value(text: str, start: int = 0) -> Parsed:
 
 
 def _quick(decoder: json.JSONDecoder, text: str, at: int) -> Parsed | None:
-    """The value as the standard library reads it; None where only a closer look can tell."""
+    """Return the value as the standard library reads it; None where only a closer look can tell."""
     try:
         value, end = decoder.raw_decode(text, at)
     except (ValueError, RecursionError):

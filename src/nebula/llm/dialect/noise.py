@@ -20,7 +20,8 @@ _LONGEST_TOKEN = 44
 
 
 def strip_noise(text: str) -> str:
-    """Without think blocks in front, byte order marks, and the special tokens of chat templates at both ends."""
+    """Return the text without think blocks in front, byte order marks, and the special tokens of chat templates at both
+    ends."""
     start, end = 0, len(text)
     while True:
         before = (start, end)

@@ -221,7 +221,7 @@ class _Walk:
             return self._completed(at, end, cut)
 
     def _completed(self, at: int, end: int, cut: Cut) -> Parsed:
-        """A value whose closing brackets alone are missing, provided that it asks for nothing but reading."""
+        """Return a value whose closing brackets alone are missing, provided that it asks for nothing but reading."""
         if cut.closers is None:
             shorter = "the JSON is cut off: {cut}; nothing was run, send it again whole and shorter"
             raise FormatFailure(Sentence(shorter, cut=str(cut))) from None

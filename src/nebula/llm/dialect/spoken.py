@@ -181,7 +181,7 @@ def _name_of(entry: Mapping[str, Any]) -> str | None:
 
 
 def decoded(value: Any, what: str) -> Any:
-    """A value that was sent as JSON inside a string (or inside a string inside one), taken out of it."""
+    """Return a value that was sent as JSON inside a string (or inside a string inside one), taken out of it."""
     for _ in range(MAX_ENCODINGS):
         if not isinstance(value, str) or not value.strip():
             return value
@@ -190,7 +190,7 @@ def decoded(value: Any, what: str) -> Any:
 
 
 def whole_value(text: str, what: str) -> Any:
-    """The JSON value that a text is, with nothing behind it."""
+    """Return the JSON value that a text is, with nothing behind it."""
     try:
         parsed = parse_value(text)
     except Fault as fault:

@@ -54,7 +54,7 @@ class Offer:
     """The same where a tool is named together with the argument that tells which of its forms is meant."""
 
     def in_its_words(self, text: str) -> str:
-        """A text of ours for the model, with tools and arguments under the names that it was offered."""
+        """Return a text of ours for the model, with tools and arguments under the names that it was offered."""
         if not self.said:
             return text
         text = _CALL.sub(self._retold, text)

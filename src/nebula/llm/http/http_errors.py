@@ -92,7 +92,7 @@ class Service:
 
 
 def status_error(service: Service, model: str, status: int, headers: Mapping[str, str], body: bytes) -> ModelError:
-    """The error for a response whose status is not 200."""
+    """Return the error for a response whose status is not 200."""
     if 300 <= status < 400:
         return NotFoundError(
             "{service} redirects to {where}. Redirects are not followed; set {variable} to the final address.",

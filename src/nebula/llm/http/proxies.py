@@ -33,7 +33,7 @@ def proxy_for(url: Url, environ: Mapping[str, str]) -> Url | None:
 
 
 def basic_auth(userinfo: str) -> str:
-    """The Authorization value for `user:password` as it stands in a URL."""
+    """Return the Authorization value for `user:password` as it stands in a URL."""
     from base64 import b64encode
 
     user, _, password = userinfo.partition(":")

@@ -40,7 +40,7 @@ DEFAULT_RETRY = RetryPolicy()
 async def with_retries(
     attempt: Callable[[], AsyncIterator[StreamItem]], policy: RetryPolicy
 ) -> AsyncIterator[StreamItem]:
-    """The items of the first attempt that succeeds, with a `Retrying` before each new one.
+    """Yield the items of the first attempt that succeeds, with a `Retrying` before each new one.
 
     An attempt that failed after giving text was cut in the middle. Nothing has come of it (a reply counts when it
     is whole), so it may start over, but only `cut_retries` times: each costs a full reply.

@@ -16,7 +16,7 @@ LONGEST_PAUSE_S = 60.0
 async def with_waiting_notices(
     items: AsyncIterator[StreamItem], notice: Callable[[float], ModelNotice], every_s: float
 ) -> AsyncIterator[StreamItem]:
-    """The items as they come, and a notice whenever none has come for `every_s`, then at twice that, and so on.
+    """Yield the items as they come, and a notice whenever none has come for `every_s`, then at twice that, and so on.
 
     `notice` is given the seconds since the last item. The pause before a retry was announced, and is no silence.
     """

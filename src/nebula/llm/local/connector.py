@@ -154,7 +154,7 @@ def model_names(folder: str) -> list[str]:
 
 
 def model_path(model: str, folder: str) -> str:
-    """The file that a name means: one in the folder, with or without its ending, or a path of its own."""
+    """Return the file that a name means: one in the folder, with or without its ending, or a path of its own."""
     for name in (model, model + SUFFIX):
         inside = os.path.join(folder, name)
         if not os.path.isabs(name) and os.path.isfile(inside):

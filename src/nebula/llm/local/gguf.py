@@ -59,7 +59,7 @@ def _reason(problem: Exception) -> str:
 
 
 def _parts(path: str) -> list[str]:
-    """The files of a model that was cut into several, by the name of the first."""
+    """Return the files of a model that was cut into several, by the name of the first."""
     found = SHARD.search(path)
     if found is None:
         return [path]

@@ -130,7 +130,7 @@ class LocalServer:
 
 
 def serve(model: ModelFile, name: str, user: object) -> LocalServer:
-    """The process that serves this file to `user`, started where there is none."""
+    """Return the process that serves this file to `user`, started where there is none."""
     server = _running.get(model.path)
     if server is None or not server.is_alive:
         server = _running[model.path] = LocalServer(model, name)

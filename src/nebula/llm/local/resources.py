@@ -27,7 +27,7 @@ class Resources:
 
 
 def chosen_resources(model: ModelFile, free: int, cores: int) -> Resources:
-    """The file's own context length where the memory allows it, else as much as it does.
+    """Return the file's own context length where the memory allows it, else as much as it does.
 
     At most half of what is free goes to the context. One core is left to the rest: threads of one model wait for each
     other at every step, and one that is held up holds up all.
@@ -42,7 +42,8 @@ def chosen_resources(model: ModelFile, free: int, cores: int) -> Resources:
 
 
 def free_memory() -> int:
-    """Bytes that can be had without anything being pushed out, also inside a container with a limit of its own."""
+    """Return bytes that can be had without anything being pushed out, also inside a container with a limit of its
+    own."""
     left = _left_in_group()
     return machine.free_memory() if left is None else min(left, machine.free_memory())
 
