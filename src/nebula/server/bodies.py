@@ -52,7 +52,7 @@ class Malformed(Refusal):
 
 
 def read_body(kind: type[Body], body: bytes, content_type: str) -> Body:
-    """The request, or a refusal that says which field is wrong and why."""
+    """Return the request, or a refusal that says which field is wrong and why."""
     media_type = content_type.partition(";")[0].strip().lower()
     if media_type != "application/json":
         raise Malformed("Send the request as JSON, with 'Content-Type: application/json'.")

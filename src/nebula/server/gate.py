@@ -118,7 +118,8 @@ Record = Callable[[Passage, int], None]
 
 
 def recorder(audit: AuditLog | None, from_status: int = 0) -> Record | None:
-    """For the audit log: every request, or those alone whose response has this status or a higher one."""
+    """Return what writes requests to the audit log: every one, or those alone whose response has
+    this status or a higher one."""
     if audit is None:
         return None
 
@@ -299,7 +300,7 @@ class _ClientGone(Exception):
 
 
 def _pick(headers: list[tuple[bytes, bytes]]) -> tuple[dict[bytes, bytes], bytes]:
-    """The headers by name, and the first one that came twice though it may not."""
+    """Return the headers by name, and the first one that came twice though it may not."""
     picked: dict[bytes, bytes] = {}
     repeated = b""
     for name, content in headers:
@@ -327,7 +328,7 @@ def _tried(scope: Scope, headers: dict[bytes, bytes]) -> bool:
 
 
 def _stamped(headers: list[tuple[bytes, bytes]], passage: Passage) -> list[tuple[bytes, bytes]]:
-    """With the trace id; and nobody keeps or guesses at an answer unless the app says otherwise."""
+    """Return the headers with the trace id; and nobody keeps or guesses at an answer unless the app says otherwise."""
     names = {name for name, _ in headers}
     headers.append((b"x-trace-id", passage.trace_id.encode()))
     headers += [header for header in _CAREFUL if header[0] not in names]

@@ -62,7 +62,7 @@ def _mention(uri: str, root: str) -> str:
 
 
 def _inside(uri: str, root: str) -> str:
-    """The path within the project, where it is one."""
+    """Return the path within the project, where it is one."""
     parts = urlsplit(uri)
     if parts.scheme != "file":
         return ""

@@ -19,7 +19,7 @@ _SIGNS = re.compile(r"^[\s|:-]+$|[*`#|]+", re.MULTILINE)
 
 
 def title_of(prompt: str) -> str:
-    """The first line that says something, cut to a length that fits a list."""
+    """Return the first line that says something, cut to a length that fits a list."""
     line = next((line for line in map(str.strip, prompt.splitlines()) if line), "")
     return line if len(line) <= TITLE_LENGTH else line[: TITLE_LENGTH - 1] + "…"
 
@@ -94,8 +94,8 @@ class CompactFlows:
 
 
 def seen_first(flow: Flow, near: str | None = None) -> list[str]:
-    """Ids of nodes that a reader who comes to a flow probably sees: its beginning, and where they were or its end, with
-    what leads there. A guess by the order of the file: what is missing is asked for."""
+    """Return ids of nodes that a reader who comes to a flow probably sees: its beginning, and where they were or its
+    end, with what leads there. A guess by the order of the file: what is missing is asked for."""
     ids = flow.nodes
     if not ids:
         return []
@@ -128,7 +128,8 @@ def parents_of(flow: Flow, node_ids: Iterable[str]) -> dict[str, list[dict[str, 
 
 
 def difference(old: Flow | None, new: Flow) -> tuple[list[str], list[str]]:
-    """Ids that came into a flow, and ids that left it. Mostly something was added at the end: then that is all."""
+    """Return ids that came into a flow, and ids that left it. Mostly something was added at the end: then that is
+    all."""
     before = old.entries if old else ()
     if new.entries[: len(before)] == before:
         return [entry.id for entry in new.entries[len(before) :]], []

@@ -47,7 +47,7 @@ class ServerContext:
         return found
 
     async def edit(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """A change that can be undone."""
+        """Make a change that can be undone."""
         return await in_thread(self.edits.do, lambda: call(*args, **kwargs))
 
 

@@ -241,7 +241,7 @@ class GraphWatch:
         self._put(events.NODE_DELETED, {"node_id": node_id}, self._flows_with(node_id))
 
     def _flows_with(self, node_id: str) -> list[str]:
-        """Ids and names of the flows that have this node."""
+        """Return ids and names of the flows that have this node."""
         flows = [flow for flow in self._told.values() if node_id in self._members[flow.id]]
         return [alias for flow in flows for alias in (flow.id, flow.name)]
 

@@ -95,7 +95,8 @@ def _image_characters(found: Any) -> int:
 
 
 def _id_unread(text: str) -> Any:
-    """The id of a message too large to be read as a whole, where clients put it: in front of the data or behind it."""
+    """Return the id of a message too large to be read as a whole, where clients put it: in front of the data or behind
+    it."""
     found = _ID_IN_FRONT.match(text) or _ID_AT_THE_END.search(text[-_END:])
     return json.loads(found[1]) if found else None
 

@@ -75,7 +75,7 @@ class GuardedTools:
         return await tools.run(Call(AssistantToolUse(trace_id, name, name, clean, clean)))
 
     def within(self, offered: Sequence[str] | None) -> Workspace:
-        """The workspace a client with these roots may use; None or none at all: the whole."""
+        """Return the workspace a client with these roots may use; None or none at all: the whole."""
         if not offered:
             return self.workspace
         folders = folders_below(self.root, offered)

@@ -51,7 +51,7 @@ async def give_files_back(server: ServerContext, _: Client, *, taken: str) -> Ac
 
 
 async def compare_files(server: ServerContext, client: Client, *, node_ids: Texts) -> ActionResult:
-    """From the files as the first of two turns left them to those of the second."""
+    """Compare the files as the first of two turns left them with those of the second."""
     if len(node_ids) != 2:
         raise ActionError("'node_ids' must name two nodes")
     one, other = [await in_thread(server.graph.get_node, each) for each in node_ids]
@@ -60,7 +60,7 @@ async def compare_files(server: ServerContext, client: Client, *, node_ids: Text
 
 
 def _shown(files: Iterable[FileDifference], client: Client) -> list[dict[str, Any]]:
-    """Files as JSON; `conflict` says why one cannot be brought back."""
+    """Return files as JSON; `conflict` says why one cannot be brought back."""
     return [
         {"path": each.path, "added": each.diff.added, "removed": each.diff.removed, "diff": each.diff.text}
         | ({"conflict": explain_to(client.lang, each.conflict)} if each.conflict else {})

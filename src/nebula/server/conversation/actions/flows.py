@@ -110,7 +110,7 @@ async def create_branch(
     response: str = "",
     flow_id: str = DEFAULT_FLOW,
 ) -> ActionResult:
-    """A new node behind `node_id`, on a connection of that name."""
+    """Make a new node behind `node_id`, on a connection of that name."""
     node = await server.edit(server.graph.create_branch, node_id, branch_name, prompt, response, flow=flow_id)
     return ActionResult(node_json(node) | {"branch_name": branch_name}, {"node_id": node.id})
 

@@ -113,7 +113,7 @@ async def rename_tag(server: ServerContext, _: Client, *, tag: str, name: str) -
 
 
 async def list_outside(server: ServerContext, _: Client) -> ActionResult:
-    """Nodes that are in no flow, newest first."""
+    """Return nodes that are in no flow, newest first."""
     nodes = await in_thread(server.graph.list_nodes_outside)
     return ActionResult({"nodes": [brief_node(node) for node in nodes[:MAX_FOUND]], "total": len(nodes)})
 
@@ -197,14 +197,14 @@ async def list_tags(server: ServerContext, _: Client) -> ActionResult:
 
 
 async def list_due(server: ServerContext, _: Client) -> ActionResult:
-    """Nodes that `build` would summarise, oldest first."""
+    """Return nodes that `build` would summarise, oldest first."""
     return ActionResult({"node_ids": [node.id for node in await in_thread(server.graph.due_nodes)]})
 
 
 async def build(
     server: ServerContext, _: Client, *, node_id: str | None = None, node_ids: Texts | None = None, all_: bool = False
 ) -> ActionResult:
-    """By the configured model; where none can be reached, extracts are made, marked as such."""
+    """Build summaries by the configured model; where none can be reached, extracts are made, marked as such."""
     wanted = [node_id] if node_id is not None else node_ids
     for each in wanted or ():
         await in_thread(server.graph.get_node, each)

@@ -131,7 +131,7 @@ class AgentTurns:
         return self._names
 
     def _session_of(self, parents: tuple[str, ...]) -> Session | None:
-        """The session at rest whose conversation goes on here: best the one that ended here."""
+        """Return the session at rest whose conversation goes on here: best the one that ended here."""
         if not parents:
             return None
         for session in sorted(self._idle, key=lambda each: each.conversation.leaf != parents[0]):

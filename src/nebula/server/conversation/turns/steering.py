@@ -33,7 +33,7 @@ class SteeringQueue:
         return steering_id
 
     def take(self) -> str:
-        """All of it, for the turn, which has heard it then."""
+        """Return all of it, for the turn, which has heard it then."""
         text = "\n".join(self.waiting.values())
         self.waiting.clear()
         return text

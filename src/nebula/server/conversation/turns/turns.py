@@ -75,7 +75,7 @@ class Runner(Protocol):
     def has_files(self) -> bool: ...
 
     def files(self) -> Workspace | None:
-        """The project's files, where the turns can touch some."""
+        """Return the project's files, where the turns can touch some."""
         ...
 
     def file_names(self) -> FileNames | None:
