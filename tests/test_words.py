@@ -13,6 +13,13 @@ import nebula
 
 SOURCE = Path(nebula.__file__).parent
 ROOMS = sorted(path.name for path in SOURCE.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file())
+NOUNS = {"A", "All", "An", "Each", "Every", "For", "The", "Without"}
+"""A sentence that begins with one of these may have forgotten its verb: "The node as its file says now"."""
+VERB = re.compile(
+    r"\b(?:is|are|was|were|has|have|had|can|cannot|may|must|will|does|do|comes|go|goes|gets|sees|begins|keeps|makes"
+    r"|stands|lies|says|guards|waits|knows|leaves|becomes|depends|starts|follows|breaks|changed)\b"
+)
+NAMED = re.compile(rf'^ +"""(?:{"|".join(NOUNS)})\b', re.MULTILINE)
 CLAUSES = {"As", "Of", "That", "Those", "What", "Whatever", "Where", "Whether", "Which", "Who", "Whoever", "Whose"}
 """No sentence that begins with one of these has a verb of its own where it should be."""
 SUSPECT = re.compile(rf'"""\s*(?:{"|".join(CLAUSES)})\b')
@@ -31,8 +38,34 @@ def clauses_in(path: Path) -> list[str]:
     return [f"{path}:{line}: {said}" for line, said in found if re.split(r"\W", said, maxsplit=1)[0] in CLAUSES]
 
 
+def files_of(room: str) -> list[Path]:
+    place = SOURCE / room
+    return [place] if place.suffix else sorted(place.rglob("*.py"))
+
+
 @pytest.mark.parametrize("room", ROOMS)
 def test_no_docstring_begins_with_a_clause(room: str) -> None:
-    place = SOURCE / room
-    paths = [place] if place.suffix else sorted(place.rglob("*.py"))
+    paths = files_of(room)
     assert paths and [each for path in paths for each in clauses_in(path)] == []
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_no_docstring_begins_with_a_noun_that_does_nothing(room: str) -> None:
+    """A property is a thing and may be named as one; a function does something."""
+    found = []
+    for path in files_of(room):
+        text = path.read_text("utf-8")
+        for node in ast.walk(ast.parse(text)) if NAMED.search(text) else ():
+            if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or "property" in map(
+                name_of, node.decorator_list
+            ):
+                continue
+            said = " ".join((ast.get_docstring(node) or "").split())
+            first = re.split(r"[.;:](?:\s|$)", said, maxsplit=1)[0]
+            if re.split(r"\W", said, maxsplit=1)[0] in NOUNS and not VERB.search(first):
+                found.append(f"{path}:{node.lineno}: {said}")
+    assert found == []
+
+
+def name_of(decorator: ast.expr) -> str:
+    return ast.unparse(decorator).removeprefix("cached_").rpartition(".")[2]

@@ -66,7 +66,7 @@ class Attachment:
         return ImageBlock.from_json({"format": self.format, "data": self.text})
 
     def to_json(self) -> dict[str, Any]:
-        """For the wire and the trace: what it is, not what it holds."""
+        """Return it for the wire and the trace: what it is, not what it holds."""
         return {"name": self.name, "kind": self.kind, "size": self.size}
 
     def to_record(self) -> dict[str, Any]:

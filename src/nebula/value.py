@@ -43,19 +43,19 @@ class _Factory:
 
 
 def field(*, default_factory: Callable[[], T]) -> T:
-    """The default of a field that is made anew for every object."""
+    """Return the default of a field that is made anew for every object."""
     return _Factory(default_factory)  # type: ignore[return-value]
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def value(cls: type[T]) -> type[T]:
-    """The class as a frozen value of its annotated fields; a base that is one gives its fields, too."""
+    """Return the class as a frozen value of its annotated fields; a base that is one gives its fields, too."""
     return _made(cls, _SHARED)
 
 
 @dataclass_transform(field_specifiers=(field,))
 def record(cls: type[T]) -> type[T]:
-    """The class as an object with its annotated fields, which can be set; equal by content, and not hashed."""
+    """Return the class as an object with its annotated fields, which can be set; equal by content, and not hashed."""
     return _made(cls, {"__eq__": _eq, "__hash__": None, "__repr__": _repr})
 
 
@@ -83,7 +83,7 @@ def _made(cls: type[T], methods: dict[str, Any]) -> type[T]:
 
 
 def replace(original: T, **changes: Any) -> T:
-    """The same value with some fields changed."""
+    """Return the same value with some fields changed."""
     names: Any = original.__match_args__  # type: ignore[attr-defined]
     return type(original)(**{name: getattr(original, name) for name in names} | changes)
 

@@ -119,7 +119,8 @@ class Event(Facts):
     type: ClassVar[str] = ""
 
     def to_json(self) -> dict[str, Any]:
-        """The event's own keys. A field that is None is left out, so that optional facts cost nothing on the wire."""
+        """Return the event's own keys. A field that is None is left out, so that optional facts cost nothing on the
+        wire."""
         return without_none({"type": self.type} | Facts.to_json(self))
 
 

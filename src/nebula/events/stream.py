@@ -52,7 +52,8 @@ class TurnNotKept(NebulaError):
 
 
 def new_trace_id() -> str:
-    """A UUID of version 7: it sorts by time. It names the task in every log, and the node that the turn becomes."""
+    """Return a UUID of version 7: it sorts by time. It names the task in every log, and the node that the turn
+    becomes."""
     milliseconds = time.time_ns() // 1_000_000
     chance = int.from_bytes(os.urandom(10), "big")
     value = (milliseconds & 0xFFFF_FFFF_FFFF) << 80 | 0x7 << 76 | (chance >> 68) << 64 | 0b10 << 62
@@ -61,7 +62,7 @@ def new_trace_id() -> str:
 
 
 def now() -> datetime:
-    """The present, aware of its zone, as every timestamp here is."""
+    """Return the present, aware of its zone, as every timestamp here is."""
     seconds = time.time()
     return datetime.fromtimestamp(seconds, _zone(time.localtime(seconds).tm_gmtoff))
 

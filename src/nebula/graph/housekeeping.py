@@ -81,5 +81,5 @@ class Housekeeper:
         return self._stopping
 
     def should_make_way(self) -> bool:
-        """For the end, or for a new change."""
+        """Return whether there is an end or a new change to make way for."""
         return self._stopping or self._due_at is not None

@@ -96,8 +96,8 @@ def explain_to(lang: str, problem: BaseException | Sentence | str) -> str:
 
 
 def _said(lang: str, value: Any) -> Any:
-    """A value for a place in a sentence: one that is a sentence itself is said in the same language, and so is what
-    the system says of a failure ("Permission denied"), which comes as it is."""
+    """Return a value for a place in a sentence: one that is a sentence itself is said in the same language, and so is
+    what the system says of a failure ("Permission denied"), which comes as it is."""
     sentence = getattr(value, "sentence", None)
     if sentence is None:
         return _table(lang).get(_SYSTEM + value, value) if isinstance(value, str) else value

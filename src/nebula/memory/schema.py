@@ -78,7 +78,7 @@ def _text(raw: bytes) -> str:
 
 @contextmanager
 def file_errors(path: str) -> Iterator[None]:
-    """The one border at which errors of SQLite and the file system become ours."""
+    """Be the one border at which errors of SQLite and the file system become ours."""
     import sqlite3
 
     try:

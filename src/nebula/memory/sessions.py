@@ -207,7 +207,7 @@ class Sessions(ClosedByBlock):
             )
 
     def _append(self, session_id: str, timestamp: datetime | None, *values: str | None) -> None:
-        """On the disk when it returns."""
+        """Append one message, which is on the disk when this returns."""
         moment = write_time(timestamp or datetime.now().astimezone())
         self._write(
             "INSERT INTO messages (session_id, timestamp, role, content, tool_calls, tool_results) "

@@ -43,7 +43,7 @@ class UserEnvContext(JsonObject):
 
     @classmethod
     def generate_new(cls) -> UserEnvContext:
-        """The state of this process, now."""
+        """Return the state of this process, now."""
         system = _SYSTEM_NAMES.get(sys.platform) or sys.platform.rstrip("0123456789")
         return cls(EnvState(system, _working_directory()))
 

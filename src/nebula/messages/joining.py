@@ -16,7 +16,7 @@ EMPTY_PROMPT = "Empty prompt"
 
 
 def joined_user_message(run: Sequence[UserMessage]) -> UserMessage:
-    """One message with all prompts, results and images of `run`; time and place are the newest."""
+    """Return one message with all prompts, results and images of `run`; time and place are the newest."""
     newest = run[-1]
     if len(run) == 1:
         return newest
@@ -31,7 +31,7 @@ def joined_user_message(run: Sequence[UserMessage]) -> UserMessage:
 
 
 def joined_assistant_message(run: Sequence[AssistantMessage]) -> AssistantMessage:
-    """One message with all texts of `run`, of which only the last may use tools."""
+    """Return one message with all texts of `run`, of which only the last may use tools."""
     newest = run[-1]
     if len(run) == 1 and (newest.tool_uses or isinstance(newest, Response)):
         return newest
@@ -73,7 +73,7 @@ def _as_prompt(message: UserMessage) -> UserMessage:
 def _matched(
     tool_uses: Sequence[AssistantToolUse], results: Iterable[ToolUseResult]
 ) -> tuple[tuple[ToolUseResult, ...], tuple[ToolUseResult, ...]]:
-    """One result for each tool use, and the results left over."""
+    """Return one result for each tool use, and the results left over."""
     waiting: dict[str, list[ToolUseResult]] = {use.id: [] for use in tool_uses}
     strays: list[ToolUseResult] = []
     for result in results:

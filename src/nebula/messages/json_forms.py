@@ -105,7 +105,7 @@ def optional(reader: Callable[[Any], T], otherwise: T | None = None) -> Callable
 
 
 def read_tag(value: object, tags: Sequence[str]) -> str:
-    """The one key of an externally tagged value such as `{"Prompt": {…}}`."""
+    """Return the one key of an externally tagged value such as `{"Prompt": {…}}`."""
     fields = read_object(value)
     if len(fields) != 1:
         found = ", ".join(map(str, fields)) or "none"
@@ -167,7 +167,7 @@ def _to_json(value: Any) -> Any:
 
 
 def own_json(value: object) -> Any:
-    """A copy of a JSON value that nobody else can change.
+    """Return a copy of a JSON value that nobody else can change.
 
     TypeError for what JSON cannot hold, ValueError for what is nested too deep (or in itself).
     """
@@ -175,7 +175,7 @@ def own_json(value: object) -> Any:
 
 
 def map_json_text(value: object, on_text: Callable[[str], str], depth: int = 0) -> Any:
-    """A copy of a JSON value with every string in it, keys included, passed through `on_text`."""
+    """Return a copy of a JSON value with every string in it, keys included, passed through `on_text`."""
     if isinstance(value, str):
         return on_text(value)
     if value is None or isinstance(value, (bool, int, float)):

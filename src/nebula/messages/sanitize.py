@@ -16,16 +16,16 @@ _TAG_CHARACTERS = dict.fromkeys(range(0xE0000, 0xE0080))
 
 
 def strip_control_characters(text: str) -> str:
-    """Without characters below U+0020 other than tab, line feed and carriage return."""
+    """Return the text without characters below U+0020 other than tab, line feed and carriage return."""
     # Scanning for printable text first costs a fraction of a translation.
     return text if text.isprintable() else text.translate(_CONTROL_CHARACTERS)
 
 
 def clean_tool_arguments(value: object) -> Any:
-    """A copy of a JSON value a model sent, with control characters removed from every string and key."""
+    """Return a copy of a JSON value a model sent, with control characters removed from every string and key."""
     return map_json_text(value, strip_control_characters)
 
 
 def strip_hidden_characters(text: str) -> str:
-    """Without the invisible tag characters U+E0000–E007F."""
+    """Return the text without the invisible tag characters U+E0000–E007F."""
     return text if text.isascii() else text.translate(_TAG_CHARACTERS)

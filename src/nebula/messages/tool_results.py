@@ -116,16 +116,16 @@ class ToolUseResult(JsonObject):
 
     @classmethod
     def cancelled(cls, tool_use_id: str) -> ToolUseResult:
-        """The answer to a tool use that never ran to its end."""
+        """Return the answer to a tool use that never ran to its end."""
         return cls(tool_use_id, (Text(CANCELLED_TOOL_USE),), ToolResultStatus.Error)
 
     def as_text(self) -> str:
-        """All of it as one text, for those who can show or send nothing else."""
+        """Return all of it as one text, for those who can show or send nothing else."""
         return "\n".join(block.as_text() for block in self.content)
 
 
 def results_text(results: Iterable[ToolUseResult]) -> str:
-    """All blocks as text, joined with a space."""
+    """Return all blocks as text, joined with a space."""
     return " ".join(block.as_text() for result in results for block in result.content)
 
 
@@ -134,7 +134,7 @@ def results_byte_length(results: Iterable[ToolUseResult]) -> int:
 
 
 def truncate_safe_tool_use_results(results: Sequence[ToolUseResult], max_bytes: int) -> tuple[ToolUseResult, ...]:
-    """Each content block within its even share of `max_bytes`; a JSON block that must be cut becomes text."""
+    """Return each content block within its even share of `max_bytes`; a JSON block that must be cut becomes text."""
     blocks = sum(len(result.content) for result in results)
     if not blocks:
         return tuple(results)

@@ -60,7 +60,7 @@ class DeclaredSpec(ToolSpec):
 
 
 def tool_specs(tools: Mapping[str, Any] | Iterable[Any]) -> tuple[ToolSpec, ...]:
-    """The specs in `tools`: a sequence of them, or a mapping from names (or from groups) to them.
+    """Return the specs in `tools`: a sequence of them, or a mapping from names (or from groups) to them.
 
     A spec may also be given as a mapping in its JSON form; inside a mapping its name may be left to the key.
     """

@@ -13,7 +13,7 @@ def byte_length(text: str) -> int:
 
 
 def truncate_safe(text: str, max_bytes: int) -> str:
-    """The longest prefix of whole characters within `max_bytes` bytes of UTF-8."""
+    """Return the longest prefix of whole characters within `max_bytes` bytes of UTF-8."""
     max_bytes = max(max_bytes, 0)
     head = text[:max_bytes]  # no character is shorter than a byte, so nothing beyond can matter
     if head.isascii():

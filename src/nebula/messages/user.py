@@ -101,7 +101,7 @@ class UserMessage(JsonObject):
         return replace(self, content=self.content.truncate_safe(max_bytes))
 
     def replace_content_with_tool_use_results(self) -> UserMessage:
-        """The tool results as a prompt, for a place where no tool use precedes them."""
+        """Return the tool results as a prompt, for a place where no tool use precedes them."""
         results = self.tool_use_results
         if results is None:
             return self

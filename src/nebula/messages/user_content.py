@@ -26,7 +26,7 @@ class UserMessageContent(TaggedObject):
         def tool_use_results(self) -> tuple[ToolUseResult, ...] | None: ...
 
     def truncate_safe(self, max_bytes: int) -> UserMessageContent:
-        """The same content within `max_bytes`, unchanged when it fits."""
+        """Return the same content within `max_bytes`, unchanged when it fits."""
         raise NotImplementedError
 
 

@@ -96,7 +96,8 @@ def _folder_to_try() -> Iterator[str]:
 
 
 def _new_folder() -> str:
-    """By hand where that goes: `tempfile` loads random numbers, hashes and archives, half a megabyte for one folder."""
+    """Make a folder by hand where that goes: `tempfile` loads random numbers, hashes and archives, half a megabyte
+    for one folder."""
     folder = f"/tmp/nebula-{os.urandom(8).hex()}"  # noqa: S108 - a name that nobody can guess
     try:
         os.mkdir(folder, 0o700)

@@ -68,7 +68,7 @@ class Layer:
         return stat.S_ISREG(mask.st_mode) and mask.st_size == 0 and mask.st_atime_ns != below.st_atime_ns
 
     def conflicts(self, changes: Iterable[LayerChange]) -> list[str]:
-        """Paths of those changes where the project is no longer what it was when the layer was read."""
+        """Return paths of those changes where the project is no longer what it was when the layer was read."""
         return [change.path for change in changes if change.conflict or not self._is_as_it_was(change)]
 
     def remember_indexes(self, paths: Iterable[str]) -> None:

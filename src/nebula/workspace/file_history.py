@@ -236,7 +236,8 @@ def _plan(kind: PlanKind, group: str, steps: Sequence[PathChange], emptied: tupl
 
 
 def states_after(changes: Sequence[RecordedChange], end: int) -> dict[str, str | None]:
-    """Path → state (None: nothing) when the first `end` of these changes had happened, for every path in them."""
+    """Return path → state (None: nothing) when the first `end` of these changes had happened, for every path in
+    them."""
     state: dict[str, str | None] = {change.path: change.after for change in changes[:end]}
     for change in changes[end:]:
         state.setdefault(change.path, change.before)

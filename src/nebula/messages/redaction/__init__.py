@@ -81,7 +81,7 @@ class Redactor:
         return cut
 
     def value(self, value: T) -> T:
-        """The same for JSON and for values of ours, inside strings only: a key of digits must not eat a number.
+        """Return the same for JSON and for values of ours, inside strings only: a key of digits must not eat a number.
 
         Hardly any event holds a secret, and looking is much cheaper than copying: what holds none is returned itself.
         """
@@ -92,7 +92,7 @@ class Redactor:
         return kept
 
     def secret_result(self, result: ToolUseResult) -> ToolUseResult:
-        """The result of reading a secret file as it may be recorded; its values are known from now on.
+        """Return the result of reading a secret file as it may be recorded; its values are known from now on.
 
         What a command says that may see such files is not: their own values are known before it runs, and each long
         path in its output would be taken for one.

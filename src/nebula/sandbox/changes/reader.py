@@ -266,7 +266,7 @@ def _is_opaque(handle: int) -> bool:
 
 @contextmanager
 def _opened(parent: int | None, name: str, ours: os.stat_result | None = None) -> Iterator[int | None]:
-    """A folder in a folder; None where there is none that we may open. `ours`: it is in the layer, and is made
+    """Yield a folder in a folder; None where there is none that we may open. `ours`: it is in the layer, and is made
     readable."""
     handle = None
     if ours is not None and parent is not None and os.geteuid() != 0 and ours.st_mode & 0o500 != 0o500:

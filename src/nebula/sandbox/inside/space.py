@@ -89,7 +89,7 @@ class DiskSpace:
 
 
 def _sizes(folder: int, linked: set[int], depth: int) -> tuple[int, int]:
-    """Bytes and number of the files below a folder."""
+    """Return bytes and number of the files below a folder."""
     size = number = 0
     with os.scandir(folder) as entries:
         for entry in entries:

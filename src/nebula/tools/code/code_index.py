@@ -61,7 +61,7 @@ class CodeSearch(Protocol):
         ...
 
     def search(self, question: str, limit: int, path_prefix: str, trace_id: str) -> list[dict[str, Any]]:
-        """Chunks as `/search` gives them. Raises NebulaError."""
+        """Return chunks as `/search` gives them. Raises NebulaError."""
         ...
 
     def changed(self, path: str) -> None:

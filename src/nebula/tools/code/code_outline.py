@@ -55,7 +55,7 @@ def kept_outline(settings: Settings) -> KeptOutline | None:
 
 
 def keep_outline(settings: Settings, mark: str, files: Callable[[], Sequence[OutlinedFile]]) -> None:
-    """Unless it is here already."""
+    """Keep the outline, unless it is here already."""
     kept = kept_outline(settings)
     if kept is not None and kept.mark == mark:
         return

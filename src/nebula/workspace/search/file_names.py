@@ -36,7 +36,7 @@ class FileNames:
 
 
 def best_matches(pattern: str, names: Sequence[str], limit: int) -> list[str]:
-    """Names that hold the pattern's characters in order, closest first; ties by length, then by name."""
+    """Return names that hold the pattern's characters in order, closest first; ties by length, then by name."""
     scored = [(score, len(name), name) for name in names if (score := _distance(pattern.lower(), name)) is not None]
     return [name for _, _, name in sorted(scored)[:limit]]
 

@@ -126,7 +126,7 @@ class LibraryWalk:
         return Walked(self.names(start, use_parents, with_rules), "" if with_rules else WITHOUT_RULES)
 
     def names(self, start: str, use_parents: bool, with_rules: bool) -> list[bytes]:
-        """Files and folders."""
+        """Return the names of files and folders."""
         from pathlib import Path
 
         import ignore
@@ -150,7 +150,8 @@ class LibraryWalk:
 
 
 def _rules_size(start: str, use_parents: bool, at_most: int = sys.maxsize) -> int | None:
-    """Bytes of all ignore rules in a tree and, where they count, above it; None if it has more names than `at_most`."""
+    """Return bytes of all ignore rules in a tree and, where they count, above it; None if it has more names than
+    `at_most`."""
     size = sum(_sizes(os.path.join(start, ".git/info"), ["exclude"]))
     waiting = [start]
     seen = 0
