@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import os
+import pkgutil
 import time
 import uuid
 from datetime import datetime
@@ -10,6 +12,7 @@ from typing import Any
 
 import pytest
 
+import nebula.events
 from nebula.attachments import Attachment
 from nebula.events import (
     Approval,
@@ -296,3 +299,16 @@ def test_no_hash_of_a_secret_file_is_on_the_wire(path: str) -> None:
         states = {"before": event.before and "[redacted]", "after": event.after and "[redacted]"}
         assert event.to_json().items() >= states.items() <= final.items()
     assert Diff("a.txt", "", 1, 0, "", "a" * 64).to_json()["after"] == "a" * 64
+
+
+def test_every_event_is_offered_and_so_described() -> None:
+    """The reference lists what `nebula.events` exports: an event that is left out there would be in no document."""
+    for module in pkgutil.iter_modules(nebula.events.__path__):
+        importlib.import_module(f"nebula.events.{module.name}")
+    kinds = [each for each in of_kind(Event) if each.type and each.__module__.startswith("nebula.events.")]
+    assert len(kinds) > 15
+    assert [each.__name__ for each in kinds if each.__name__ not in nebula.events.__all__] == []
+
+
+def of_kind(kind: type[Event]) -> list[type[Event]]:
+    return [found for each in kind.__subclasses__() for found in (each, *of_kind(each))]
