@@ -532,7 +532,7 @@ def test_a_command_says_what_it_cannot_take(bench: Bench) -> None:
     with ScriptedModel([]) as server:
         ran = run_here(bench, "nebula", stdin=script, **server.env())
     for said in (
-        "/undo takes nothing behind it; nothing was done.",
+        "/undo takes no argument; nothing was done.",
         "There is no curtain 'foo'; there are quiet and paths.",
         "There is no mode 'loud'; there are plan and agent.",
         "There is no other session in this directory.",

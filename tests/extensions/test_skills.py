@@ -79,7 +79,7 @@ def test_trust_of_skills_is_no_trust_of_checks(bench, shelf):
             "Do it.",
             "its description has more than 1,024 characters; the rest is left out",
         ),
-        ("---\nname: {name}\ndescription: d\n---\n", "  \n", "it says nothing behind its head"),
+        ("---\nname: {name}\ndescription: d\n---\n", "  \n", "it has no text below its head"),
     ],
 )
 def test_a_skill_that_departs_from_the_form_is_used_and_told_of(bench, shelf, monkeypatch, head, body, said):

@@ -138,7 +138,7 @@ def _departures(held: MarkdownFile, name: str, folder: str, description: str) ->
     if len(description) > LONGEST_DESCRIPTION:
         found.append(Sentence("its description has more than 1,024 characters; the rest is left out"))
     if not held.body.strip():
-        found.append(Sentence("it says nothing behind its head"))
+        found.append(Sentence("it has no text below its head"))
     return found
 
 

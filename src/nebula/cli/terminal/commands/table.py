@@ -157,7 +157,7 @@ async def _obey(terminal: TerminalSession, text: str) -> None:
 
 async def _run(terminal: TerminalSession, command: SessionCommand, argument: str, *, is_one_line: bool) -> None:
     if argument and command.alone:
-        said = translate("/{name} takes nothing behind it; nothing was done.", name=command.name)
+        said = translate("/{name} takes no argument; nothing was done.", name=command.name)
         terminal.screen.line(said, "yellow")
     elif not is_one_line:  # lines that waited come back together when a turn is interrupted
         terminal.screen.line(translate("/{name} takes one line; nothing was done.", name=command.name), "yellow")
