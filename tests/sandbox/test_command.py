@@ -192,6 +192,38 @@ def test_shared_memory_that_nobody_is_seen_to_hold_ends_it_when_it_stays(project
     assert (done.exit_code, done.stopped) == (None, "memory")
 
 
+IN_SOCKETS = """
+import socket, sys, time
+held, kept, wanted = 0, [], int(sys.argv[2]) << 20
+def full(end):
+    global held
+    end.setblocking(False)
+    end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 23)
+    try:
+        while held < wanted: held += end.send(bytes(1 << 16))
+    except BlockingIOError: pass
+listener = socket.create_server(("127.0.0.1", 0))
+while held < wanted:
+    pair = socket.socketpair() if sys.argv[1] == "unix" else (
+        socket.create_connection(listener.getsockname()), listener.accept()[0])
+    full(pair[0])
+    if sys.argv[1] == "unix" and sys.argv[3:]: pair[0].close()
+    kept.append(pair)
+print("held", flush=True)
+time.sleep(float(sys.argv[2]) / 100)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["tcp {}", "unix {}", "unix {} closed"])
+def test_memory_in_its_sockets_ends_it(project: Path, how: str) -> None:
+    (project / "hold.py").write_text(IN_SOCKETS)
+    done = ran(project, f"/usr/bin/python3 hold.py {how.format(50)}", memory_bytes=200 * MIB, timeout_s=60)
+    assert (done.exit_code, done.stopped, done.output) == (0, None, "held\n")
+    done = ran(project, f"/usr/bin/python3 hold.py {how.format(400)}", memory_bytes=200 * MIB, timeout_s=60)
+    assert (done.exit_code, done.stopped) == (None, "memory")
+
+
 def test_too_many_processes_end_it(project: Path) -> None:
     done = ran(project, "while :; do sleep 100 & done", processes=40, timeout_s=60)
     assert (done.exit_code, done.stopped) == (None, "processes")

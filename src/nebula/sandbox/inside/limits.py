@@ -65,7 +65,7 @@ def die_first() -> None:
 
 
 class ResourceWatch:
-    """Counts processes and their memory, and what memory belongs to none of them.
+    """Counts processes and their memory, what waits in their sockets, and what memory belongs to none of them.
 
     Shared memory (segments, memfds, pages mapped by several) is seen as what the machine has more of it than at the
     start, but for the layer itself. That of other programs, of another layer too, is in that figure. So it ends the
@@ -73,11 +73,14 @@ class ResourceWatch:
     been ended by then, unless it is this command, and hid it (a memfd in a message that nobody receives).
     """
 
-    def __init__(self, memory_bytes: int, processes: int, layer_used: Callable[[], int]) -> None:
+    def __init__(
+        self, memory_bytes: int, processes: int, layer_used: Callable[[], int], in_sockets: Callable[[], int]
+    ) -> None:
         self._memory_bytes = memory_bytes
         self._shared_bytes = max(memory_bytes, _LEAST_SHARED)
         self._processes = processes
         self._layer_used = layer_used
+        self._in_sockets = in_sockets
         self._shared_at_start = _meminfo()["Shmem"] - layer_used()
         self._much_since: float | None = None
 
@@ -86,7 +89,7 @@ class ResourceWatch:
         pids = [name for name in os.listdir("/proc") if name.isdigit()]
         if len(pids) > self._processes + 1:
             return "processes"
-        if sum(map(_private_bytes, pids)) > self._memory_bytes:
+        if sum(map(_private_bytes, pids)) + self._in_sockets() > self._memory_bytes:
             return "memory"
         figures = _meminfo()
         shared = figures["Shmem"] - self._layer_used() - self._shared_at_start

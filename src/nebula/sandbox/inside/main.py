@@ -19,6 +19,7 @@ import time
 
 from nebula.sandbox.inside import limits, namespaces, root, seccomp, walls
 from nebula.sandbox.inside.kernel import StepFailed, prctl
+from nebula.sandbox.inside.socket_memory import SocketMemory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -104,7 +105,8 @@ def _listen_for_proxy(env: dict[str, str]) -> int:
 
 
 def _watch(control: _socket.socket, config: dict[str, Any], space: Space) -> tuple[str, int | str]:
-    watch = limits.ResourceWatch(config["memory_bytes"], config["processes"], space.memory_used)
+    in_sockets = int if config["network"] else SocketMemory().held  # those of the machine are not the command's
+    watch = limits.ResourceWatch(config["memory_bytes"], config["processes"], space.memory_used, in_sockets)
     command = os.fork()
     if command == 0:
         _become_command(control, config)
