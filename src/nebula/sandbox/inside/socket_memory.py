@@ -27,6 +27,7 @@ _UNIX_ANSWER, _INTERNET_ANSWER = (16, 4, Struct("=II")), (72, 7, Struct("=9I"))
 """Length of the fixed part, number of the attribute, its form."""
 _MOST = 1 << 18
 _SHARE_OF_TIME = 10
+_FEW = 8
 
 
 class SocketMemory:
@@ -42,7 +43,7 @@ class SocketMemory:
         began = time.monotonic()
         if began >= self._due:
             try:
-                self._held = self._unix() + self._internet()
+                self._held = self._unix() + self._internet() if _are_many() else 0
             except OSError:
                 self._held, self._kernel = 0, None
             self._due = began + _SHARE_OF_TIME * (time.monotonic() - began)
@@ -78,6 +79,12 @@ class SocketMemory:
                     return
                 yield from _attribute(data[_HEAD.size + fixed : length], number, form)
                 data = data[(length + 3) & ~3 :]
+
+
+def _are_many() -> bool:
+    """Return whether there are sockets enough to hold much; one can hold some megabytes."""
+    with open("/proc/net/sockstat", encoding="ascii") as file:
+        return int(file.readline().split()[-1]) > _FEW
 
 
 def _attribute(data: memoryview, number: int, form: Struct) -> Iterator[tuple[int, ...]]:
