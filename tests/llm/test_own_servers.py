@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -229,3 +230,38 @@ async def test_a_providers_own_model_behind_another_address_answers_in_text(mode
     with ScriptedModel([Turn('{"name": "look", "arguments": {"at": "x"}}')]) as server:
         reply = await asked(openai(server), model)
     assert [use.name for use in reply.message.tool_uses or ()] == ran
+
+
+ODD_LISTS = [5, "x", [1], {"a": 1}, [[1]], [None], [{"id": 5, "name": {}, "model": [1]}], True]
+
+
+@pytest.mark.parametrize("odd", ODD_LISTS, ids=repr)
+@pytest.mark.parametrize("provider", ["openai", "ollama", "gemini", "anthropic"])
+async def test_odd_answers_about_models_are_passed_over(provider: str, odd: object) -> None:
+    """Also one that names a next page each time."""
+    fields = (
+        "data",
+        "models",
+        "model_info",
+        "capabilities",
+        "template",
+        "chat_template_caps",
+        "nextPageToken",
+        "last_id",
+    )
+    body = json.dumps(dict.fromkeys(fields, odd) | {"nextPageToken": "more", "has_more": True}).encode()
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        await reader.readexactly(int(head.lower().partition(b"content-length: ")[2].split(b"\r\n")[0] or 0))
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n")
+        writer.write(b"content-length: %d\r\n\r\n%s" % (len(body), body))
+        await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        model = connect(provider, base_url=url, api_key="k", environ={})
+        assert all(isinstance(each.name, str) for each in await asyncio.wait_for(model.list_models(), 20))
+        assert (await model.describe("tiny")).context_length is None
+        await model.aclose()

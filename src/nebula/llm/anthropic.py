@@ -15,7 +15,7 @@ from nebula.llm.http.http_errors import Service, message_in, refusal_error
 from nebula.llm.http.sse import Parser, SseParser, WholeParser
 from nebula.llm.http.url import percent_encode
 from nebula.llm.known_models import KnownModel
-from nebula.llm.wire import RawCall, counted, to_bytes, told_id, told_name
+from nebula.llm.wire import MOST_PAGES, RawCall, counted, entries_of, to_bytes, told_id, told_name
 from nebula.messages import Message, ToolResultStatus, ToolUseResult, UserMessage
 
 VERSION = "2023-06-01"
@@ -63,14 +63,15 @@ class AnthropicModel(Connector):
     async def list_models(self) -> list[ModelInfo]:
         found: list[ModelInfo] = []
         page = ""
-        while True:
+        for _ in range(MOST_PAGES):
             answer = await self._json("GET", f"/v1/models?limit=1000{page}")
-            entries = [each for each in answer.get("data") or () if isinstance(each, dict) and each.get("id")]
+            entries = [each for each in entries_of(answer, "data") if isinstance(each.get("id"), str)]
             found += [_info(each) for each in entries if each.get("lifecycle") != "retired"]
             last = answer.get("last_id")
             if not answer.get("has_more") or not isinstance(last, str) or not entries:
-                return found
+                break
             page = f"&after_id={percent_encode(last)}"
+        return found
 
     async def describe(self, model: str) -> ModelInfo:
         return ModelInfo(model, self.provider, tools=True, images=True)

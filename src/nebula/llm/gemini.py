@@ -15,7 +15,18 @@ from nebula.llm.http.client import Headers, HttpResponse
 from nebula.llm.http.http_errors import Service
 from nebula.llm.http.sse import SseParser
 from nebula.llm.http.url import percent_encode
-from nebula.llm.wire import FragmentCache, RawCall, counted, to_bytes, to_text, told_id, told_name, tool_names
+from nebula.llm.wire import (
+    MOST_PAGES,
+    FragmentCache,
+    RawCall,
+    counted,
+    entries_of,
+    to_bytes,
+    to_text,
+    told_id,
+    told_name,
+    tool_names,
+)
 from nebula.messages import (
     AssistantMessage,
     AssistantToolUse,
@@ -50,16 +61,18 @@ class GeminiModel(Connector):
     async def list_models(self) -> list[ModelInfo]:
         found: list[ModelInfo] = []
         page = ""
-        while True:
+        for _ in range(MOST_PAGES):
             answer = await self._json("GET", f"/{VERSION}/models?pageSize=1000{page}")
-            for entry in answer.get("models") or ():
-                if "generateContent" in entry.get("supportedGenerationMethods", ("generateContent",)):
-                    name = str(entry.get("name", "")).removeprefix("models/")
-                    found.append(ModelInfo(name, self.provider, entry.get("inputTokenLimit"), tools=True))
+            entries = entries_of(answer, "models")
+            for entry in entries:
+                if "generateContent" in (entry.get("supportedGenerationMethods") or ("generateContent",)):
+                    name, size = str(entry.get("name", "")).removeprefix("models/"), entry.get("inputTokenLimit")
+                    found.append(ModelInfo(name, self.provider, size if isinstance(size, int) else None, tools=True))
             token = answer.get("nextPageToken")
-            if not token:
-                return found
+            if not isinstance(token, str) or not token or not entries:
+                break
             page = f"&pageToken={token}"
+        return found
 
     def _base_url(self, text: str) -> str:
         return re.sub(r"/v1(beta\d*|alpha)?$", "", text.rstrip("/"))

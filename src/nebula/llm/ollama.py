@@ -14,7 +14,7 @@ from nebula.llm.contract import ModelInfo, ModelRequest, Usage
 from nebula.llm.errors import BadReplyError, NotFoundError, UnavailableError
 from nebula.llm.http.client import HttpResponse, Timeouts
 from nebula.llm.http.sse import NdjsonParser
-from nebula.llm.wire import RawCall, counted, function_tool, to_bytes, told_id, told_name, tool_names
+from nebula.llm.wire import RawCall, counted, entries_of, function_tool, to_bytes, told_id, told_name, tool_names
 from nebula.messages import Message, UserMessage
 
 DEFAULT_HOST = "http://127.0.0.1:11434"
@@ -42,9 +42,9 @@ class OllamaModel(Connector):
         self._without_schema: set[str] = set()
 
     async def list_models(self) -> list[ModelInfo]:
-        listed = (await self._json("GET", "/api/tags")).get("models")
-        names = [entry.get("model") or entry.get("name") for entry in listed or () if isinstance(entry, dict)]
-        return [ModelInfo(name, self.provider) for name in sorted(filter(None, names))]
+        listed = entries_of(await self._json("GET", "/api/tags"), "models")
+        names = {name for entry in listed if isinstance(name := entry.get("model") or entry.get("name"), str)}
+        return [ModelInfo(name, self.provider) for name in sorted(names)]
 
     async def describe(self, model: str) -> ModelInfo:
         """Return what the model can do and takes, asked once.
@@ -60,8 +60,9 @@ class OllamaModel(Connector):
         return self._described[model]
 
     def _info(self, model: str, shown: Mapping[str, Any]) -> ModelInfo:
-        facts = shown.get("model_info") or {}
-        limit = next((value for key, value in facts.items() if key.endswith(".context_length")), None)
+        facts = shown.get("model_info")
+        known = facts.items() if isinstance(facts, Mapping) else ()
+        limit = next((value for key, value in known if key.endswith(".context_length")), None)
         abilities = shown.get("capabilities")
         template = shown.get("template")
         return ModelInfo(

@@ -11,7 +11,17 @@ from nebula.llm.contract import ModelInfo, ModelReply, ModelRequest, Usage
 from nebula.llm.errors import ModelError, UnavailableError
 from nebula.llm.http.client import HttpResponse
 from nebula.llm.http.sse import EitherParser, SseParser
-from nebula.llm.wire import LastRendering, RawCall, counted, function_tools, to_bytes, to_text, told_id, told_name
+from nebula.llm.wire import (
+    LastRendering,
+    RawCall,
+    counted,
+    entries_of,
+    function_tools,
+    to_bytes,
+    to_text,
+    told_id,
+    told_name,
+)
 from nebula.messages import Message, ToolSpec, UserMessage
 from nebula.value import replace
 
@@ -60,8 +70,8 @@ class OpenAIModel(Connector):
 
     async def list_models(self) -> list[ModelInfo]:
         self._listing = await self._json("GET", "/models")
-        listed = self._listing.get("data")
-        names = [entry["id"] for entry in listed or () if isinstance(entry, dict) and isinstance(entry.get("id"), str)]
+        listed = entries_of(self._listing, "data")
+        names = [entry["id"] for entry in listed if isinstance(entry.get("id"), str)]
         return [ModelInfo(name, self.provider) for name in sorted(names)]
 
     async def describe(self, model: str) -> ModelInfo:
@@ -234,8 +244,8 @@ def _described(info: ModelInfo, properties: Mapping[str, Any], listing: Mapping[
         info = replace(info, tools=tools, tool_role=tools)
     generation = properties.get("default_generation_settings")
     sizes = [generation.get("n_ctx")] if isinstance(generation, dict) else []
-    for entry in listing.get("data") or ():
-        if isinstance(entry, dict) and entry.get("id") == info.name:
+    for entry in entries_of(listing, "data"):
+        if entry.get("id") == info.name:
             sizes += [entry.get("max_model_len"), entry.get("context_length")]
     size = next((each for each in sizes if isinstance(each, int) and each > 0), None)
     return replace(info, context_length=size)

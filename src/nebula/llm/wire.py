@@ -17,6 +17,8 @@ MAX_TOKENS = 1 << 53
 MAX_REPLY = 4 * 1024 * 1024
 """Characters of an answer, or of the arguments of one call: many times what any model writes."""
 MAX_CALLS = 2_000
+MOST_PAGES = 100
+"""Of a list of models."""
 MAX_REMEMBERED_BYTES = 64 * 1024 * 1024
 UNNAMED_TOOL = "unnamed_tool"
 CUT_REPLY = (
@@ -56,6 +58,12 @@ def counted(told: object, *names: str) -> int:
     it."""
     counts = [told.get(name) for name in names] if isinstance(told, Mapping) else []
     return sum(int(each) for each in counts if isinstance(each, int | float) and 0 < each < MAX_TOKENS)
+
+
+def entries_of(told: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
+    """Return the objects in a list of an answer; what else a server puts there is passed over."""
+    listed = told.get(key)
+    return [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
 
 
 def from_text(text: str) -> Any:
