@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import math
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -240,3 +242,11 @@ def test_the_first_turn_of_a_long_flow_does_not_read_the_others(vizprompt: Vizpr
 def _write(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_commands_on_files_load_no_event_loop() -> None:
+    names = ("create_node", "node", "search", "flow", "tag", "undo", "check", "context", "export")
+    imports = "; ".join(f"import nebula.cli.vizprompt_commands.{name}" for name in names)
+    code = f"import sys; {imports}; print('asyncio' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True).stdout == "False\n"

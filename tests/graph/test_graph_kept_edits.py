@@ -116,3 +116,17 @@ def test_nobody_else_can_read_what_is_kept(graph: Graph) -> None:
     folder = Path(derived_folder(graph.data_dir), "edits")
     (name,) = kept(graph)
     assert folder.stat().st_mode & 0o777 == 0o700 and (folder / name).stat().st_mode & 0o777 == 0o600
+
+
+def test_what_takes_a_turn_back_is_as_short_in_a_long_flow(graph: Graph) -> None:
+    sizes = []
+    for count in (1, 400):
+        graph.create_flow(str(count))
+        graph.rebuild_flow(str(count), [graph.create_node("p", flow=str(count)).id for _ in range(count)])
+        edit(graph, "a turn", lambda count=count: graph.create_node("q", flow=str(count)))  # type: ignore[misc]
+        folder = Path(derived_folder(graph.data_dir), "edits")
+        sizes.append((folder / kept(graph)[-1]).stat().st_size)
+        before = graph.get_flow(str(count)).entries[:-1]
+        assert KeptEdits(graph).undo() and graph.get_flow(str(count)).entries == before
+        assert KeptEdits(graph).redo() and len(graph.get_flow(str(count)).entries) == count + 1
+    assert sizes[1] < 1.1 * sizes[0]

@@ -6,7 +6,7 @@ import sys
 
 from nebula.cli.printing import print_remark
 from nebula.language import translate
-from nebula.tools.approval import agrees
+from nebula.language.agreement import agrees
 
 
 def agreed(question: str) -> bool:

@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 from nebula.events import Approval, Notice, ProposedChange, new_trace_id
 from nebula.language import Sentence
+from nebula.language.agreement import agrees, fold_width
 from nebula.messages import AssistantToolUse, ToolSpec
 from nebula.tools.contract import Call, Outcome, ToolFailure, to_the_end
 from nebula.tools.permissions import EVERY_FILE, YES_TO_ALL, Permission, Permissions
@@ -40,25 +41,6 @@ BY_NAME = "{path} may hold secrets or decides what other programs run. A yes is 
 REFUSED = "The user did not allow this write. Do not try it again; go on without it or ask what is wanted."
 
 
-_AGREEMENT = (
-    *("y", "yes", "yep", "yeah", "sure", "ok", "okay", "yes please", "ok go", "go ahead", "do it", "please do"),
-    *("はい", "うん", "ええ", "オーケー", "了解", "承認", "許可", "どうぞ", "いいよ", "いいです", "お願いします"),
-    "はい お願いします",
-)
-
-
-def agrees(text: str) -> bool:
-    """Return whether a text is a plain word of agreement; also in full-width letters, as an input method types them."""
-    words = _folded(text).replace("、", " ").replace(",", " ").split()
-    return " ".join(words).rstrip(".!。 ") in _AGREEMENT
-
-
-def _folded(text: str) -> str:
-    from unicodedata import normalize  # only an answer needs it: a first request does not wait for its tables
-
-    return normalize("NFKC", text).lower()
-
-
 @value
 class Decision:
     """An answer. `scope` says how far a yes reaches; a no may carry the reason, which the model is told."""
@@ -78,7 +60,7 @@ class Decision:
         word = text.strip()
         if agrees(word):
             return cls(True)
-        key = _folded(word)
+        key = fold_width(word)
         if key in ("all", "a"):
             return cls(True, "session")
         if key in ("no", "n", "いいえ"):

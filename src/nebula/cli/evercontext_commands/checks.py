@@ -8,8 +8,8 @@ from nebula.agent.checks.find import with_found_checks
 from nebula.cli.printing import print_remark
 from nebula.config import Settings, is_declined, remember_trust
 from nebula.language import Sentence, explain, translate
+from nebula.language.agreement import agrees
 from nebula.stage import one_line
-from nebula.tools.approval import agrees
 
 
 def confirmed_checks(settings: Settings, said: list[Sentence]) -> Settings:

@@ -18,10 +18,10 @@ from nebula.cli.settings import open_project
 from nebula.config import Settings
 from nebula.errors import EXIT_FAILED, EXIT_OK
 from nebula.language import translate, translate_count
+from nebula.language.agreement import agrees
 from nebula.llm.choose import choose_model
 from nebula.messages.redaction import Redactor
 from nebula.stage import one_line
-from nebula.tools.approval import agrees
 
 EDIT = ("e", "edit", "編集")
 

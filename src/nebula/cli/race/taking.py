@@ -15,7 +15,8 @@ from nebula.config import Settings
 from nebula.errors import EXIT_FAILED, EXIT_OK, EXIT_POLICY, NebulaError
 from nebula.events import Approval
 from nebula.language import explain, translate
-from nebula.tools.approval import Decision, agrees
+from nebula.language.agreement import agrees
+from nebula.tools.approval import Decision
 from nebula.workspace.local import LocalWorkspace
 
 

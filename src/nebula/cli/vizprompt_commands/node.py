@@ -13,7 +13,7 @@ from nebula.cli.vizprompt_commands.showing import find_flow, node_line, run_on_g
 from nebula.graph.graph import Graph
 from nebula.graph.values import DEFAULT_FLOW, Node
 from nebula.language import translate
-from nebula.tools.approval import agrees
+from nebula.language.agreement import agrees
 
 
 def main(data_dir: str, argv: Sequence[str], prog: str) -> int | None:

@@ -194,8 +194,13 @@ def difference(old: Flow, new: Flow) -> FlowChange:
         opens=opens,
         opened=_opened_before(old, opens),
         archived=new.archived if new.archived != old.archived else None,
-        like=new,
+        like=None if _begins_with(old, new) else new,
     )
+
+
+def _begins_with(flow: Flow, other: Flow) -> bool:
+    """Return whether `other` is left where `flow` loses its last nodes and connections: mostly a turn at its end."""
+    return flow.entries[: len(other.entries)] == other.entries and flow.edges[: len(other.edges)] == other.edges
 
 
 def _opened(old: Flow, new: Flow) -> tuple[tuple[str, str], ...]:

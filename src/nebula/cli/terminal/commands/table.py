@@ -33,8 +33,8 @@ from nebula.config import Settings
 from nebula.errors import NebulaError
 from nebula.extensions.commands import expand_typed, find_commands, is_command_word
 from nebula.language import translate
+from nebula.language.agreement import agrees
 from nebula.stage import one_line
-from nebula.tools.approval import agrees
 
 if TYPE_CHECKING:
     from nebula.cli.terminal.terminal_session import TerminalSession

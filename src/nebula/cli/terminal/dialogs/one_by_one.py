@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from nebula.language import translate
-from nebula.tools.approval import agrees
+from nebula.language.agreement import agrees
 
 if TYPE_CHECKING:
     from nebula.cli.terminal.terminal_session import TerminalSession
