@@ -145,8 +145,26 @@ def test_records_keep_to_the_published_form(bench: Bench) -> None:
     for wrong in ({"timestamp": "2026-01-01T10:00:00+09:00"}, {"id": "7"}, {"version": "0.1"}, {"by": "nebula"}):
         assert not check.is_valid(told | wrong)
     assert not check.is_valid(told | {"files": [{"path": "a", "conversations": [{"url": "7", "ranges": []}]}]})
-    assert told["vcs"] and {each["contributor"]["type"] for each in told["files"][0]["conversations"]} == {
+    assert {each["contributor"]["type"] for each in told["files"][0]["conversations"]} == {
         "ai",
         "human",
         "unknown",
     }
+
+
+def test_a_record_of_a_file_names_the_commit_that_has_these_lines(bench: Bench) -> None:
+    repository(bench)
+    turn(bench, "one", write("a.py", "by one", "also by one"))
+
+    def revision(*argv: str) -> str | None:
+        told = run_here(bench, "nebula", "blame", "a.py", "--format", "agent-trace", *argv).json
+        found: str | None = told.get("vcs", {}).get("revision")
+        return found
+
+    assert revision() is None
+    git(bench.project, "add", "a.py")
+    git(bench.project, "commit", "-qm", "one")
+    commit = git(bench.project, "rev-parse", "HEAD")
+    assert revision() == commit
+    bench.write("a.py", "by hand\nby one\nalso by one\n")
+    assert revision() is None and revision("--rev", "HEAD") == commit

@@ -9,8 +9,10 @@ from typing import Any, Final
 
 from nebula import __version__
 from nebula.blame.authors import AuthorKind
+from nebula.blame.commits import content_at
 from nebula.blame.line_record import ranges_of
 from nebula.blame.runs import LineRun
+from nebula.blame.text import split
 from nebula.git import GitFailed, place_in_repository, safe_git
 from nebula.graph.values import Node
 from nebula.llm.catalog import known_provider
@@ -20,8 +22,10 @@ _CONTRIBUTORS: Final[Mapping[AuthorKind, str]] = {"turn": "ai", "other": "ai", "
 _LONGEST_MODEL: Final = 250
 
 
-def trace_file(root: str, path: str, runs: Sequence[LineRun], revision: str = "HEAD") -> dict[str, Any]:
-    """Return one record of a file as it is, with who wrote each of its lines."""
+def trace_file(root: str, path: str, content: bytes, runs: Sequence[LineRun], revision: str = "") -> dict[str, Any]:
+    """Return one record of a file with this content, as it is or in a revision, with who wrote each of its lines.
+
+    As it is it names the last commit only where that has these lines: a reader takes their numbers for those there."""
     by_source: dict[tuple[AuthorKind, str, str], list[LineRun]] = {}
     for run in runs:
         by_source.setdefault((run.by, run.node_id, run.model), []).append(run)
@@ -30,7 +34,9 @@ def trace_file(root: str, path: str, runs: Sequence[LineRun], revision: str = "H
         for (by, node_id, model), own in by_source.items()
     ]
     files = [{"path": _path_in_repository(root, path), "conversations": conversations}] if conversations else []
-    return _record(str(uuid.uuid4()), datetime.now().astimezone(), files, _commit(root, revision))
+    then = content if revision else content_at(root, "HEAD", path)
+    commit = _commit(root, revision or "HEAD") if then is not None and split(then) == split(content) else ""
+    return _record(str(uuid.uuid4()), datetime.now().astimezone(), files, commit)
 
 
 def trace_turn(root: str, node: Node) -> dict[str, Any] | None:

@@ -41,7 +41,7 @@ def main(argv: Sequence[str]) -> None:
         if options.format == "agent-trace":
             from nebula.blame.exchange.agent_trace import trace_file
 
-            print_json(trace_file(root, path, runs, options.rev or "HEAD"))
+            print_json(trace_file(root, path, content, runs, options.rev))
         elif as_json:
             print_json([run.to_json() for run in runs])
         else:
