@@ -104,6 +104,14 @@ def test_a_whole_rewrite_owns_only_what_differs() -> None:
     assert authors(project, "a.py") == [BEFORE, one, BEFORE]
 
 
+def test_a_line_that_a_turn_takes_out_and_puts_back_keeps_its_author() -> None:
+    project = project_of("first line", "second line", "third line")
+    one = turn(project, a=["third line", "by the turn"])
+    turn(project, one, a=None)
+    turn(project, one, a=["first line", "second line", "third line", "by the turn"])
+    assert authors(project, "a.py") == [BEFORE, BEFORE, BEFORE, one]
+
+
 def test_what_stands_since_the_last_turn_is_yours() -> None:
     project = project_of("first line")
     one = turn(project, a=["first line", "second line"])

@@ -90,6 +90,17 @@ def test_a_formatter_and_a_rename_leave_the_authors_in_a_clone(worked: tuple[Ben
     assert who(blame(there, "b.py")) == [each if each != "you" else "before" for each in authors]
 
 
+def test_a_line_that_a_turn_takes_out_and_puts_back_keeps_its_author_in_a_clone(
+    worked: tuple[Bench, list[str]], tmp_path: Path
+) -> None:
+    bench, authors = worked
+    lines = bench.read("a.py").splitlines()
+    three = turn(bench, "three", *edit("a.py", lines[0]), *edit("a.py", *lines, "by the third turn"))
+    assert who(blame(bench, "a.py")) == [*authors, three]
+    in_clone = who(blame(clone(bench, tmp_path), "a.py"))
+    assert in_clone == [*(each if each != "you" else "before" for each in authors), three]
+
+
 def test_a_copied_line_is_not_the_turns_in_a_clone(worked: tuple[Bench, list[str]], tmp_path: Path) -> None:
     there = clone(worked[0], tmp_path)
     there.write("b.py", there.read("a.py"))

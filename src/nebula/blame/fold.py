@@ -156,7 +156,7 @@ class Fold:
             if not heritage.is_settled and change.kind != "write":
                 take_back(course, heritage, lambda _: True)
             if not heritage.is_settled:
-                heritage.claim_moved(self._lost_in_turn(path, change))
+                heritage.claim_moved([*self._lost_before(path, course, change), *self._lost_in_turn(path, change)])
             state = settle(course, base, heritage, content, author)
         elif course.state is not None:
             self._note_lost(course, course.state, state)
@@ -201,6 +201,14 @@ class Fold:
             if each.path != path and each.kind == change.kind:
                 courses.setdefault(each.path, []).append(each)
         return courses
+
+    def _lost_before(self, path: str, course: Course, change: RecordedChange) -> Iterator[Lost[Author]]:
+        """Yield the lines that the turn of a change took out of the same file before it: a turn may put them back."""
+        own = (each for each in self._history.changes_of(change.turn) if (each.path, each.kind) == (path, change.kind))
+        for first, _ in _stretches([each for each in own if each.seq < change.seq]):
+            found = course.known.get(file_of(first.before) or "")
+            if found is not None:
+                yield from inherit(self._content(found), found.owners(), self._content(course.state or NOTHING)).lost
 
     def _lost_in_turn(self, path: str, change: RecordedChange) -> Iterator[Lost[Author]]:
         """Yield the lines that the turn of a change took out of other files."""

@@ -51,9 +51,10 @@ class Inheritance(Generic[Owner]):
         """Return the lines that have no owner."""
         return [line for line, owner in zip(self.lines, self.owners, strict=True) if owner is None]
 
-    def claim_moved(self, lost: Iterable[Lost[Owner]]) -> None:
-        """Give lines without an owner the owner of the same line among those that were taken out elsewhere."""
-        _claim_moved(self.lines, self.owners, list(lost))
+    def claim_moved(self, lost: Iterable[Lost[Owner]]) -> list[Lost[Owner]]:
+        """Give lines without an owner the owner of the same line among those that were taken out elsewhere; return the
+        others of these."""
+        return _claim_moved(self.lines, self.owners, list(lost))
 
     def settle(self, owner: Owner) -> None:
         """Give every line that still has no owner to `owner`."""

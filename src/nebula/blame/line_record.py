@@ -115,6 +115,8 @@ def _follow(steps: Sequence[FileState], content: Callable[[str], bytes | None]) 
             return None
         for then, writer in ((before, "found"), (after, "turn")):
             heritage = inherit(here, owners, then)
+            if writer == "turn":
+                lost = heritage.claim_moved(lost)  # it may put back what it took out
             heritage.settle(writer)  # type: ignore[arg-type]
             tail = owners[len(owners) - heritage.tail :] if heritage.tail else []
             owners = [*owners[: heritage.head], *(each or "found" for each in heritage.owners), *tail]
