@@ -236,6 +236,14 @@ def test_what_another_turn_wrote_meanwhile_stays_its_own_where_a_turn_renames_th
     assert authors(project, "z.py") == [BEFORE, one, two]
 
 
+def test_a_line_that_a_turn_wrote_and_moves_out_of_a_file_renamed_meanwhile_is_its_own() -> None:
+    project = project_of("first line")
+    one = turn(project, a=["first line", "by the first turn"])
+    turn(project, a=None, z=["first line", "by the first turn"])
+    turn(project, one, b=["by the first turn"], z=["first line"])
+    assert authors(project, "b.py") == [one]
+
+
 def test_a_file_that_no_turn_changed_is_older() -> None:
     project = project_of("first line")
     turn(project, b=["of another file"])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
@@ -214,6 +215,10 @@ class Fold:
         """Yield the lines that the turn of a change took out of other files."""
         others = self._others_of_turn(path, change)
         for other, first, last in ((other, *ends) for other, own in others.items() for ends in _stretches(own)):
+            changes = self._history.changes(other)
+            place = bisect_left(changes, first.seq, key=_seq)
+            if place and changes[place - 1].seq > change.seq:
+                continue  # what it found was not there yet
             after = file_of(last.after)
             left = self._history.content(after) if after is not None else b""
             found = self._state_found(other, self._fold(other, first.seq), first)
@@ -305,6 +310,10 @@ class Fold:
             if following is None:
                 return left
         return None
+
+
+def _seq(change: RecordedChange) -> int:
+    return change.seq
 
 
 def _stretches(changes: Sequence[RecordedChange]) -> Iterator[tuple[RecordedChange, RecordedChange]]:
