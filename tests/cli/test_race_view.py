@@ -15,9 +15,10 @@ from nebula.cli.race.progress import TryLine
 from nebula.cli.race.taking import report_taken
 from nebula.cli.race.view import reasons, result_table
 from nebula.cli.terminal.output.width import display_width
-from nebula.events import Final, Stamped
+from nebula.events import EventStream, Final, Retry, Stamped, Step, ToolResult
 from nebula.graph.graph import Graph
 from nebula.language import Sentence, explain_to, use_language
+from nebula.messages import ToolResultStatus, ToolUseResult
 from nebula.workspace.errors import PathRefused
 
 
@@ -64,3 +65,17 @@ def test_what_is_said_of_tries_and_tasks_is_in_the_language_of_the_user(capsys: 
     said = capsys.readouterr().err
     assert str(refused) not in said and explain_to("ja", refused) in said
     assert "1/1  b  失敗  0.5 秒" in said
+
+
+def test_a_try_says_what_it_waits_for() -> None:
+    use_language("en")
+    line, stream = TryLine(1, started=time.monotonic()), EventStream("s")
+    stream.audience = (line.read,)
+    stream.emit(Step("1", "readFile", {"path": "a.py"}))
+    assert line.state == "readFile a.py"
+    stream.emit(ToolResult("readFile", ToolUseResult("1", (), ToolResultStatus.Success)))
+    assert line.state == "asking the model"
+    stream.emit(Retry(Sentence("too much"), 2, 20.0, attempts=4, kind="limit"))
+    assert line.state == "rate limited, again in 20 s, 2 of 4"
+    stream.emit(Retry(Sentence("too much"), 3, 0.0, attempts=4, kind="limit"))
+    assert line.state == "asking the model"

@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from math import ceil
 
 from nebula.cli.race.view import short_name
 from nebula.cli.terminal.output.live_line import LiveLine
 from nebula.cli.terminal.output.screen import Screen
-from nebula.events import Final, Message, Stamped, Step, Task
+from nebula.cli.turn_lines.retries import asked_again
+from nebula.events import Final, Message, Retry, Stamped, Step, Task, ToolResult
 from nebula.language import explain, translate, translate_count
 from nebula.llm.catalog import cost
 from nebula.stage import one_line
@@ -29,6 +31,9 @@ class TryLine:
     cost: float | None = 0.0
     """In US dollars; None where a price is not known."""
     started: float = 0.0
+    retry: Retry | None = None
+    again_at: float = 0.0
+    """When the model is asked again."""
     ended: str = ""
     ended_at: float | None = None
 
@@ -38,6 +43,10 @@ class TryLine:
             self.model, self.provider = event.model, event.provider
         elif isinstance(event, Step):
             self.doing = " ".join((event.name, str(event.args.get("path") or event.args.get("command") or "")))
+        elif isinstance(event, ToolResult):
+            self.doing = ""
+        elif isinstance(event, Retry):
+            self.retry, self.again_at = event, time.monotonic() + event.delay_s
         elif isinstance(event, Message):
             self.rounds += 1
             self.tokens += event.usage.input_tokens + event.usage.output_tokens
@@ -59,7 +68,9 @@ class TryLine:
 
     @property
     def state(self) -> str:
-        return self.ended or self.doing or translate("asking the model")
+        left = ceil(self.again_at - time.monotonic())
+        waits = asked_again(self.retry, left) if self.retry is not None and left > 0 else ""
+        return self.ended or waits or self.doing or translate("asking the model")
 
 
 class RaceLines:
