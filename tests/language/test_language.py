@@ -183,8 +183,8 @@ def declared_tools() -> Iterator[tuple[str, str]]:
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "DeclaredSpec":
                 name, about = node.args[:2]
-                if isinstance(name, ast.Constant) and isinstance(about, ast.Constant):
-                    yield str(name.value), str(about.value).split(". ")[0]
+                if isinstance(about, ast.Constant):
+                    yield ast.unparse(name), str(about.value).split(". ")[0]
 
 
 def test_what_a_tool_is_for_is_translated() -> None:
