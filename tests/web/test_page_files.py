@@ -93,6 +93,25 @@ async def tops(locator):
     return [round((await each.bounding_box())["y"]) for each in await locator.all()]
 
 
+async def test_paragraphs_that_say_something_else_are_marked_in_japanese_too(bench):
+    """Every sentence shares its particles with every other: that does not make two of them alike."""
+    told = "プロセスが二つ以上ならそうです。ワーカーごとにバケットを持つので、それぞれから割り当てを受け取ります。"
+    other = "スライディングログは区切りでも正確ですが、すべてのリクエストを覚えます。"
+    with serving(bench, "vizprompt") as server:
+        async with talk(server) as client:
+            root = await make(client, "root")
+            for prompt, response in (("left", told), ("right", other)):
+                await client.ask("create_node", prompt=prompt, response=response, parents=[root])
+        async with browsing(server, viewport=WIDE, locale="ja-JP") as page:
+            await (await row(page, "left")).click()
+            await (await row(page, "right")).click(modifiers=["Control"])
+            await page.locator("#outline .tree").focus()
+            await page.keyboard.press("d")
+            said = page.locator("#dialog .pair", has_text="ワーカー")
+            await expect(said).to_contain_text("スライディング")
+            await expect(said).to_have_class(re.compile("apart"))
+
+
 async def test_two_branches_side_by_side_with_their_files(bench):
     script = [Turn("root answer"), *write("a.txt", "left\n", LEFT), *write("b.txt", "right\n", RIGHT)]
     with ScriptedModel(script) as model, serving(bench, "nebula", **model.env()) as server:

@@ -24,8 +24,8 @@ export async function sideBySide(one, other, labels) {
       left: pair.left === null ? null : left[pair.left],
       right: pair.right === null ? null : right[pair.right],
     };
-    if (pair.alike && blocks.left && blocks.right) markBoth(blocks.left, blocks.right);
-    return { ...blocks, alike: pair.alike };
+    const alike = pair.alike && blocks.left !== null && blocks.right !== null && markBoth(blocks.left, blocks.right);
+    return { ...blocks, alike };
   });
 }
 
@@ -37,14 +37,16 @@ export function markedTexts(one, other) {
   return [left, right];
 }
 
+// False where nothing tells in which words they differ: then they stand apart.
 /** @param {HTMLElement} left @param {HTMLElement} right */
 function markBoth(left, right) {
   const [ours, theirs] = [runsOf(left), runsOf(right)];
-  if (ours.text === theirs.text) return;
+  if (ours.text === theirs.text) return true;
   const spans = differing(ours.text, theirs.text, LIMITS);
-  if (!spans) return;
+  if (!spans) return false;
   mark(ours, spans[0]);
   mark(theirs, spans[1]);
+  return true;
 }
 
 // Of code what was written, not what the page says about it.
