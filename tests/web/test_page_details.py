@@ -79,6 +79,22 @@ async def test_files_that_were_taken_are_given_back_with_one_click(bench):
             assert bench.read("b.txt") == "new\n" and bench.read("a.txt") == "new\n"
 
 
+async def test_an_offer_to_undo_can_be_closed_and_the_keys_are_not_lost(bench):
+    with serving(bench, "vizprompt") as server:
+        async with talk(server) as client:
+            for title in ("one", "two", "three"):
+                await make(client, title)
+        async with browsing(server, viewport=WIDE) as page:
+            banner = page.locator("#banner")
+            for title, button, left in (("two", "Close", 2), ("three", "Undo", 2)):
+                await (await row(page, title)).click()
+                await page.locator(".selected").get_by_role("button", name="Delete").click()
+                await banner.get_by_role("button", name=button).press("Enter")
+                await expect(banner.get_by_role("button")).to_have_count(0)
+                await expect(page.locator(ROWS)).to_have_count(left)
+                await expect(page.locator("#transcript")).to_be_focused()
+
+
 async def test_a_change_of_the_graph_is_taken_back_with_one_click(bench):
     with serving(bench, "vizprompt") as server:
         async with talk(server) as client:

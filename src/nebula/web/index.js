@@ -142,6 +142,7 @@ const after = [
 let rest = 0;
 function drawNow() {
   const held = document.activeElement;
+  const goes = held?.closest(".question, #banner"); // what may be gone when this is drawn
   const { state } = store;
   const words = say();
   for (const part of before) part(state, words);
@@ -152,7 +153,8 @@ function drawNow() {
   for (const part of after) part(state, words);
   if (state.outdated && state.status === "open") loading.refresh();
   // An answered question takes the focus along: who has no pointer goes on where the next prompt is written.
-  if (held?.closest(".question") && !held.isConnected && document.activeElement === document.body) composer.focus();
+  if (goes && !held?.isConnected && document.activeElement === document.body)
+    (goes.id ? find("transcript") : composer).focus();
 }
 const draw = onNextFrame(() => begun && drawNow());
 // Mostly the flow is there before an empty page could be seen: that one is not drawn then.

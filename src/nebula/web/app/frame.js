@@ -1,6 +1,6 @@
 // What frames the parts of the page: words in the document itself, which parts are in sight, the banner, the title.
 
-import { icon } from "../lib/icon.js";
+import { icon, iconButton } from "../lib/icon.js";
 import { html, nothing, render } from "../lib/lit.js";
 import { isOver } from "../state/turn.js";
 
@@ -11,8 +11,8 @@ import { isOver } from "../state/turn.js";
 
 const FEWEST_TURNS = 2; // one turn is no graph; one at work counts
 
-/** @param {Document} document @param {Pick<Asking, "takeUp">} asking @param {Pick<Selectors, "topology" | "live">} selectors @returns {Part} */
-export function createFrame({ body, documentElement: root }, { takeUp }, selectors) {
+/** @param {Document} document @param {Pick<Asking, "takeUp" | "dismiss">} asking @param {Pick<Selectors, "topology" | "live">} selectors @returns {Part} */
+export function createFrame({ body, documentElement: root }, { takeUp, dismiss }, selectors) {
   const banner = /** @type {HTMLElement} */ (body.querySelector("#banner"));
   const waits = /** @type {HTMLElement} */ (body.querySelector("#awaiting"));
   /** @type {(selector: string) => NodeListOf<HTMLElement>} */
@@ -23,7 +23,9 @@ export function createFrame({ body, documentElement: root }, { takeUp }, selecto
       root.lang = view.lang;
       root.dataset.theme = view.theme;
       body.dataset.tab = view.tab;
-      body.classList.toggle("with-graph", view.graph && countOf(state, selectors) >= FEWEST_TURNS);
+      const isGraph = countOf(state, selectors) >= FEWEST_TURNS;
+      body.classList.toggle("graphless", !isGraph);
+      body.classList.toggle("with-graph", view.graph && isGraph);
       body.classList.toggle("with-backstage", view.drawer);
       body.classList.toggle("awaiting", awaiting);
       waits.textContent = awaiting ? say("awaiting") : "";
@@ -31,7 +33,7 @@ export function createFrame({ body, documentElement: root }, { takeUp }, selecto
       for (const each of all("[data-label]")) each.setAttribute("aria-label", say(each.dataset.label ?? ""));
       const text = status === "open" ? notice : say(status);
       const undo = (/** @type {NonNullable<typeof offer>} */ given) =>
-        html` <button type="button" class="quiet" @click=${() => takeUp(given)}>${icon("undo-2")}${say("take_back")}</button>`;
+        html` <button type="button" class="quiet" @click=${() => takeUp(given)}>${icon("undo-2")}${say("take_back")}</button>${iconButton("x", say("close"), dismiss)}`;
       render(html`<span>${text}</span>${status === "open" && offer ? undo(offer) : nothing}`, banner);
       banner.hidden = text === "";
       banner.className = status === "open" ? "" : "warning";

@@ -41,6 +41,8 @@ export function createAsking(store, link, say) {
     setTimeout(() => number === notices && store.change("notice", { text: "" }), offer ? OFFER_MS : NOTICE_MS);
   }
 
+  const dismiss = () => store.change("notice", { text: "" });
+
   /** @param {string} word @param {Record<string, any>} values */
   const tell = (word, values = {}) => notice(say()(word, values));
 
@@ -62,6 +64,7 @@ export function createAsking(store, link, say) {
     ask,
     attempt,
     notice,
+    dismiss,
     tell,
     // What is told at once is told together: a notice takes the place of the one before.
     /** @param {string[]} texts */
