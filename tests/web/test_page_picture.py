@@ -130,17 +130,20 @@ async def test_from_afar_every_conversation_has_its_title(bench):
             assert await page.evaluate(COVERED) == []
 
 
-async def test_neither_legend_nor_buttons_lie_over_what_a_fit_shows(bench):
+@pytest.mark.parametrize("size", [WIDE, {"width": 390, "height": 844}], ids=["wide", "phone"])
+async def test_neither_legend_nor_buttons_lie_over_what_a_fit_shows(bench, size):
     with serving(bench, "vizprompt") as server:
         async with talk(server) as client:
             node = []
             for number in range(9):
-                sent = {"prompt": f"turn {number}", "model": f"a model with a long name {number % 3}", "parents": node}
+                sent = {"prompt": f"turn {number}", "model": f"a model with a long name {number % 5}", "parents": node}
                 node = [(await client.ask("create_node", **sent))["node_id"]]
-        async with browsing(server, viewport=WIDE) as page:
+        async with browsing(server, viewport=size) as page:
+            await page.locator("button[data-tab=outline]").evaluate("(tab) => tab.click()")
             await (await row(page, "turn 8")).click()
-            await page.keyboard.press("f")
+            await page.locator("button[data-tab=graph]").evaluate("(tab) => tab.click()")
             await expect(page.locator("#graph .legend")).to_be_visible()
+            await page.get_by_role("button", name="Fit").click()
             await spot(page, "turn 0")
             await spot(page, "turn 8")
             assert await page.evaluate(COVERED) == []
@@ -203,6 +206,22 @@ async def test_where_there_is_little_room_the_graph_is_a_rail(bench):
             await page.mouse.click(*await spot(page, "side", 5))
             await expect(page.locator(SELECTED)).to_have_text("side")
             await until(page, "document.getElementById('graph').clientWidth === 56")
+
+
+async def test_what_the_colours_mean_is_read_beside_backstage_too(bench):
+    models = ["claude-sonnet-5-5", "claude-haiku-4-5", "gpt-4.1-nano"]
+    with serving(bench, "vizprompt") as server:
+        async with talk(server) as client:
+            for model in models:
+                await client.ask("create_node", prompt=f"by {model}", model=model)
+        async with browsing(server, viewport={"width": 1220, "height": 800}) as page:
+            await page.click("#toggle-backstage")
+            names = page.locator("#graph .legend li")
+            await expect(names).to_have_count(3)
+            await expect(names).to_have_text(models)
+            await page.get_by_role("button", name="Zoom in").click(click_count=4)
+            for name in await names.all():
+                assert await name.evaluate("(name) => name.scrollWidth <= name.clientWidth")
 
 
 async def test_colours_tell_models_or_tags_apart(bench):

@@ -34,6 +34,7 @@ import { begin, bringIntoSight, everything, isReadable, whole, zoomedByKey } fro
 /** @import { Handles } from "./overlay.js" */
 /** @import { Colouring } from "./picture/colouring.js" */
 /** @import { Link, Scene } from "./picture/scene.js" */
+/** @import { Panel } from "./sight.js" */
 /**
  * @typedef {object} GraphActions
  * @property {Choosing} choosing
@@ -55,7 +56,7 @@ import { begin, bringIntoSight, everything, isReadable, whole, zoomedByKey } fro
  * @property {Set<string> | null} hits
  * @property {Placed[]} live
  * @property {Colouring} colouring
- * @property {Size} size
+ * @property {Panel} size
  */
 
 const STAY_MS = 180;
@@ -68,7 +69,7 @@ const WAYS = { ArrowUp: "up", ArrowDown: "down", ArrowLeft: "left", ArrowRight: 
 /** @param {HTMLElement} root @param {GraphActions} actions @param {{ readonly state: State }} store @param {Say} words */
 export function createGraph(root, actions, store, words) {
   const { choosing, looking, loading, selectors, handles } = actions;
-  /** @type {Size} */
+  /** @type {Panel} */
   let size = { width: 0, height: 0 };
   /** @type {Picture | null} */
   let view = null;
@@ -226,7 +227,10 @@ export function createGraph(root, actions, store, words) {
     else if (selected === null && view.topology.ids.length) choosing.select(view.topology.ids[0]);
   });
   const painted = different();
-  const measure = () => (size = { width: canvas.clientWidth, height: canvas.clientHeight });
+  const measure = () => {
+    const legend = /** @type {HTMLElement | null} */ (root.querySelector(".legend"));
+    size = { width: canvas.clientWidth, height: canvas.clientHeight, below: legend?.offsetHeight };
+  };
   // Asking for the size while other parts are being drawn would lay out the page once more.
   new ResizeObserver(() => {
     const { width, height } = size;

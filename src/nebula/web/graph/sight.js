@@ -10,12 +10,17 @@ import { centred, filled, fitted, holds, panned, zoomed } from "./layout/viewpor
 /** @import { Layout } from "./layout/layout.js" */
 /** @import { Box, Point, Size, Viewport } from "./layout/viewport.js" */
 /** @import { Placed } from "./live.js" */
-/** @typedef {{ layout: Layout, topology: Topology, state: State, size: Size, live: Placed[] }} Sight */
+/** @typedef {Size & { below?: number }} Panel `below`: how high the legend is. */
+/** @typedef {{ layout: Layout, topology: Topology, state: State, size: Panel, live: Placed[] }} Sight */
 /** @typedef {{ card: Box, region: number }} Aim A card, and in which conversation it is, if in one. */
 
 const [NEAREST, FURTHEST] = [0.9, 0.55]; // how a conversation is first seen
 const BESIDE = 10; // pixels that stay free on both sides of everything, however small it is
-const [ABOVE, BELOW] = [48, 58]; // pixels that the buttons above the picture take, and the legend below it
+const [ABOVE, BELOW] = [48, 58]; // pixels that the buttons above the picture take, and at least the legend below it
+const AROUND_LEGEND = 16;
+
+/** @param {Panel} size */
+const under = ({ below = 0 }) => Math.max(BELOW, below + AROUND_LEGEND);
 
 // Where everything is, turns at work included.
 /** @param {Sight} view @returns {Box} */
@@ -34,7 +39,7 @@ export function whole({ layout, live }) {
 /** @param {Sight} view */
 export function everything(view) {
   const { size } = view;
-  const fit = (/** @type {number} */ width) => fitted(whole(view), { ...size, width }, 1, ABOVE, BELOW);
+  const fit = (/** @type {number} */ width) => fitted(whole(view), { ...size, width }, 1, ABOVE, under(size));
   const beside = Math.max(0, BESIDE - BLANK * fit(size.width).scale);
   return panned(fit(Math.max(1, size.width - 2 * beside)), -beside, 0);
 }
@@ -45,7 +50,8 @@ export function begin(view) {
   const { layout, topology, size } = view;
   if (isReadable(view) || !topology.ids.length) return everything(view);
   const aim = chosen(view) ?? aimAt(layout, topology.ids.length - 1);
-  const { scale } = aim.region < 0 ? { scale: NEAREST } : fitted(homeOf(layout, aim), size, NEAREST, ABOVE, BELOW);
+  const { scale } =
+    aim.region < 0 ? { scale: NEAREST } : fitted(homeOf(layout, aim), size, NEAREST, ABOVE, under(size));
   return around(view, { x: 0, y: 0, scale: Math.max(FURTHEST, scale) }, aim);
 }
 
@@ -77,8 +83,8 @@ function isSeen({ size }, viewport, card) {
   return holds(panned(viewport, 0, ABOVE), between(size), card);
 }
 
-/** @param {Size} size @returns {Size} */
-const between = ({ width, height }) => ({ width, height: Math.max(1, height - ABOVE - BELOW) });
+/** @param {Panel} size @returns {Size} */
+const between = (size) => ({ width: size.width, height: Math.max(1, size.height - ABOVE - under(size)) });
 
 // With the card in the middle, or its conversation where that can be seen whole, and no more blank space than there must be.
 /** @param {Sight} view @param {Viewport} viewport @param {Aim} aim */
