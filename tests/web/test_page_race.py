@@ -106,6 +106,23 @@ async def test_one_try_is_stopped_then_all_and_the_page_may_be_closed_meanwhile(
             await expect(lines.locator(".ended")).to_have_text(["stopped"] * 3)
 
 
+async def test_on_a_phone_tries_at_work_are_seen_and_one_press_away(bench):
+    sleeps = Turn("", [Call("runCommand", {"command": "sleep 60"})])
+    phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+    with ScriptedModel(lambda _: sleeps) as model, serving(bench, "nebula", **model.env()) as server:
+        async with browsing(server, **phone) as page:
+            await page.fill("#prompt", "do it")
+            await page.locator("#race").tap()
+            sheet = page.locator("#dialog")
+            await sheet.get_by_role("button", name="Start 3 tries").tap()
+            await expect(sheet.locator(".tries > li", has_text="sleep 60")).to_have_count(3)
+            await sheet.get_by_role("button", name="Close").tap()
+            await page.evaluate("document.activeElement.blur()")
+            await page.locator("#race").tap()
+            await sheet.get_by_role("button", name="Stop all").tap()
+            await expect(sheet.locator(".ended")).to_have_text(["stopped"] * 3)
+
+
 async def test_tries_at_work_stand_in_graph_and_outline_and_lead_to_the_race(bench):
     sleeps = Turn("", [Call("runCommand", {"command": "sleep 60"})])
     with ScriptedModel(lambda _: sleeps) as model, serving(bench, "nebula", **model.env()) as server:
