@@ -9,6 +9,7 @@ import { changedLines, changedWords, countsOf, differing, hunksOf } from "../../
 import { againWith, FRESH, namedModels } from "../../src/nebula/web/composer/composing.js";
 import { columnsOf, namedDays } from "../../src/nebula/web/figures/days.js";
 import { dollars, measures, roughly, short, sharesOf } from "../../src/nebula/web/figures/measures.js";
+import { speaker } from "../../src/nebula/web/lib/words.js";
 import { continuing } from "../../src/nebula/web/state/here.js";
 import { reduce } from "../../src/nebula/web/state/reduce.js";
 import { EMPTY } from "../../src/nebula/web/state/state.js";
@@ -146,12 +147,11 @@ test("two turns part at the last one they share", () => {
 });
 
 test("figures have their units, and a dash where nothing was measured", () => {
-  const shown = Object.fromEntries(
-    measures({ task_success_rate: 0.5, p95_latency_s: 1.26, policy_refusals: 0 }).map(({ name, shown: text }) => [
-      name,
-      text,
-    ]),
-  );
+  const found = { task_success_rate: 0.5, p95_latency_s: 1.26, policy_refusals: 0 };
+  const shownIn = (lang) =>
+    Object.fromEntries(measures(found, speaker(lang)).map(({ name, shown: text }) => [name, text]));
+  const shown = shownIn("en");
+  assert.equal(shownIn("ja").p95_latency_s, "1.3 秒");
   assert.deepEqual(
     [shown.task_success_rate, shown.p95_latency_s, shown.policy_refusals, shown.rename_accuracy],
     ["50 %", "1.3 s", "0", null],

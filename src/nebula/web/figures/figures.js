@@ -29,7 +29,7 @@ export function figures({ state, say, actions, close, kept, redraw }) {
   const more = html`<span class="segments">${PERIODS.map(period)}</span><span class="segments">${WHATS.map(kind)}</span>`;
   return html`${bar(say("figures"), say, close, more)}
     <p class="hint">${say("figures_of", { tasks: found.tasks, projects: found.projects.length })}</p>
-    ${measured(measures(found), say)}
+    ${measured(measures(found, say), say)}
     <section aria-label=${say("by_day")}><h3>${say("by_day")}</h3>${dayChart(found.spending.day, kept.what, found.days, say)}</section>
     <div class="charts">${KINDS.map((each) => chart(each, found.spending[each], kept.what, say))}</div>`;
 }

@@ -6,11 +6,12 @@ const MOST_NAMES = 8;
 const percent = (/** @type {number} */ value) => `${Math.round(value * 100)} %`;
 const rounded = (/** @type {number} */ value) => String(Math.round(value * 10) / 10);
 
-/** @type {Record<string, (value: number) => string>} */
+/** @import { Say } from "../lib/words.js" */
+/** @type {Record<string, (value: number, say: Say) => string>} */
 const UNITS = {
   task_success_rate: percent,
-  p95_latency_s: (value) => `${rounded(value)} s`,
-  policy_refusals: String,
+  p95_latency_s: (value, say) => say("seconds", { seconds: rounded(value) }),
+  policy_refusals: (value) => String(value),
   plan_reproducibility: percent,
   partial_failure_rate: percent,
   evidence_match_at_k: percent,
@@ -21,11 +22,11 @@ const UNITS = {
 export const MEASURES = Object.keys(UNITS);
 
 // Null where nothing was measured.
-/** @param {any} found */
-export function measures(found) {
+/** @param {any} found @param {Say} say */
+export function measures(found, say) {
   return MEASURES.map((name) => ({
     name,
-    shown: found[name] === null || found[name] === undefined ? null : UNITS[name](found[name]),
+    shown: found[name] === null || found[name] === undefined ? null : UNITS[name](found[name], say),
     of: found.counted?.[name]?.of ?? 0,
   }));
 }
