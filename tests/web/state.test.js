@@ -269,6 +269,9 @@ test("the outline shows hits while there is a search, each once and flat", () =>
 
 const EDIT = { id: "t1", name: "editFile", args: { edits: [{ old_text: "a\n", new_text: "b\n\n" }] } };
 
+const REMARK = "A part was left out:\n@@ -7 +7 @@\n-c\n+d\n";
+const TAKEN = { tool_use_id: "t1", content: [{ Json: { remark: REMARK } }] };
+
 test("the model's list of steps is read from the last call that wrote it", () => {
   const round = (/** @type {unknown} */ items) => ({
     role: "tool",
@@ -282,13 +285,13 @@ test("the model's list of steps is read from the last call that wrote it", () =>
 test("what a reader decided is read from a turn's log, and a plain yes is not", () => {
   const round = (/** @type {unknown} */ decisions) => ({
     role: "tool",
-    text: JSON.stringify({ message: { ToolUse: { tool_uses: [EDIT] } }, results: [], decisions }),
+    text: JSON.stringify({ message: { ToolUse: { tool_uses: [EDIT] } }, results: [TAKEN], decisions }),
   });
   const part = { about: "a.py", answer: "hunks 1, 3", taken: 2, of: 3, tool_use_id: "t1" };
   const no = { about: "b.py", answer: "keep it", refused: true };
   assert.deepEqual(decided([round([part, { about: "c.py", answer: "yes" }, no])]), [
-    { ...part, proposed: "@@ -1 +1 @@\n-a\n+b\n+\n" },
-    { ...no, proposed: "" },
+    { ...part, proposed: "@@ -1 +1 @@\n-a\n+b\n+\n", left: REMARK },
+    { ...no, proposed: "", left: "" },
   ]);
   for (const odd of [3, null, ["x", null, { about: 1, answer: "no", refused: true }]])
     assert.deepEqual(decided([round(odd)]), []);

@@ -43,6 +43,21 @@ async def undo(page):
     await page.keyboard.press("Control+z")
 
 
+async def test_a_pin_stands_where_the_text_of_its_turn_begins(bench):
+    """Also where the rest of its row is not shown: it is not left alone in the middle."""
+    with serving(bench, "vizprompt") as server:
+        async with talk(server) as client:
+            _, second, _ = await branched(client)
+            await client.ask("update_node", node_id=second, pinned=True)
+        async with browsing(server, viewport=WIDE) as page:
+            for title in ("three", "two"):
+                await (await row(page, title)).click()
+                turn = page.locator(f'#transcript [data-id="{second}"]')
+                pin = await turn.locator(".pinned .icon").bounding_box()
+                text = await turn.locator(".response p").bounding_box()
+                assert abs(pin["x"] - text["x"]) <= 4, title
+
+
 async def test_a_turn_is_pinned_by_a_key_and_found_by_the_filter(bench):
     with serving(bench, "vizprompt") as server:
         async with talk(server) as client, browsing(server, viewport=WIDE) as page:

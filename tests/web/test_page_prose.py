@@ -75,6 +75,22 @@ async def test_tables_keep_words_whole_and_tasks_have_boxes(bench):
             assert broken == []
 
 
+async def test_a_sentence_in_a_cell_is_not_squeezed_to_a_word_a_line(bench):
+    said = "no, a client can send twice its share within a moment"
+    table = f"| strategy | memory for each client | burst | fair |\n|---|---|---|---|\n| fixed window | two numbers | double at the border | {said} |\n"
+    with serving(bench, "vizprompt") as server:
+        async with talk(server) as client:
+            await client.ask("create_node", prompt="asked", response=table)
+        async with browsing(server, viewport={"width": 390, "height": 844}) as page:
+            await page.locator(".first-view li button").click()
+            cell = page.locator("#transcript td", has_text="twice its share")
+            lines = await cell.evaluate(
+                "(cell) => { const range = document.createRange(); range.selectNodeContents(cell); return range.getClientRects().length; }"
+            )
+            assert lines <= 4, lines
+            assert await page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
 DIAGRAMS = """```mermaid
 flowchart LR
   ask[Ask <b>now</b>] --> known{Known?}

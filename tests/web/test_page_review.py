@@ -159,9 +159,11 @@ async def test_the_first_view_offers_things_to_do_and_the_last_conversations(ben
             await view.get_by_role("button", name=re.compile("Find a bug")).click()
             await expect(page.locator("#prompt")).to_have_value(re.compile("Look for a bug"))
             await expect(page.locator("#graph")).to_be_hidden()
+            await expect(page.locator("#toggle-graph")).to_be_hidden()  # there is none to show
             await make(client, "the second thing", await make(client, "how it began"))
             await expect(view.locator("li")).to_contain_text("how it began")
             await expect(page.locator("#graph")).to_be_visible()
+            await expect(page.locator("#toggle-graph")).to_be_visible()
             await view.locator("li button").click()
             await expect(page.locator("#transcript .selected")).to_contain_text("answer to the second thing")
 

@@ -9,6 +9,7 @@ import { fencesOf, inPieces, isLong } from "./plain.js";
 
 const SAFE = new Set(["http:", "https:", "mailto:"]);
 const ANSWERS_OWN = 2; // the heading "Answer"
+const LONG_CELL = 24; // characters
 const TAGS = new Set("p blockquote ul ol li em strong s a table thead tbody tr th td".split(" "));
 
 /** @typedef {{ copy: string, copied: string, done?: string, todo?: string, open?: string, draw?: string, source?: string, link?: (word: string) => string | null }} Labels `link`: the address of a word that is a path. */
@@ -72,14 +73,22 @@ function built(tokens, labels) {
       const made = opened(token, levels.get(token));
       inside.append(token.tag === "table" ? element("div", { class: "wide", tabindex: "0" }, made) : made);
       open.push(made);
-    } else if (token.nesting === -1) open.pop();
-    else {
+    } else if (token.nesting === -1) {
+      const done = open.pop();
+      if (token.tag === "tr") widen(/** @type {HTMLElement} */ (done));
+    } else {
       const task = tokens[place - 2]?.type === "list_item_open" ? TASK.exec(token.content) : null;
       if (task) inside.append(...ticked(token, task, /** @type {HTMLElement} */ (open[open.length - 2]), labels));
       inside.append(...leaf(token, labels));
     }
   });
   return root;
+}
+
+// A cell with a sentence in it is not squeezed to a word a line: the box around the table scrolls.
+/** @param {HTMLElement} row */
+function widen(row) {
+  for (const cell of row.children) if (cell.textContent.length > LONG_CELL) cell.classList.add("long");
 }
 
 const TASK = /^\[([ xX])\]\s+/;

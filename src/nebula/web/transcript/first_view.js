@@ -46,6 +46,6 @@ export function firstView(state, topology, say, { choosing, suggest }, loading) 
 function teaching(say) {
   return html`<div class="teaching">
     <svg viewBox="0 0 132 84" aria-hidden="true"><path d="M20 42h24M56 36c14-18 10-18 24-18M56 48c14 18 10 18 24 18M92 18c14 0 8 18 20 22M92 66c14 0 8-18 20-22"></path><circle cx="14" cy="42" r="6"></circle><circle cx="50" cy="42" r="6"></circle><circle cx="86" cy="18" r="6"></circle><circle cx="86" cy="66" r="6"></circle><circle class="last" cx="118" cy="42" r="6"></circle></svg>
-    <p>${say("teach")}</p>
+    <p>${say("teach")} <span class="keys">${say("teach_keys")}</span></p>
   </div>`;
 }

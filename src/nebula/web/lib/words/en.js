@@ -46,7 +46,7 @@ export const EN = {
   steer: "Say it now",
   steer_hint: "The turn at work hears it before its next step",
   send_hint: "Send (Enter); Shift+Enter is a new line",
-  prompt_steer: "Say something into the turn at work",
+  prompt_steer: "Say it into the turn",
   steer_waits: "Heard before the next step:",
   decided_part: "You applied {taken} of {of} changes to {about}",
   part_left_out: "Left out",
@@ -351,7 +351,8 @@ export const EN = {
   begin_test_hint: "For what matters most and has none",
   begin_test_prompt: "Which important behaviour of this project has no test yet? Write one for it.",
   teach:
-    "Each prompt with its answer is a turn. Choose any earlier turn and ask again: that is a branch, and nothing is lost. Choose two, and the next prompt merges them. Press ? for every key.",
+    "Each prompt with its answer is a turn. Choose any earlier turn and ask again: that is a branch, and nothing is lost. Choose two, and the next prompt merges them.",
+  teach_keys: "Press ? for every key.",
   a_turn: "Turn",
   unmeasured: "Not measured yet: {names}.",
   price_unknown: "price not known",
