@@ -56,7 +56,7 @@ function passed(context, seconds) {
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 const PRESENT = { seq: 7, epoch: "one", turns: [], modes: ["agent"] };
 
-function opened(context, token = "", first = null) {
+function opened(context, token = "", first = null, held = false) {
   context.mock.timers.enable({ apis: ["setTimeout", "Date"] });
   globalThis.WebSocket = Socket;
   globalThis.addEventListener = () => {};
@@ -73,6 +73,7 @@ function opened(context, token = "", first = null) {
     },
     Promise.resolve(first),
   );
+  if (!held) link.open();
   return { link, heard };
 }
 
@@ -196,6 +197,26 @@ test("what came with the first look is there before the line, and what is asked 
   );
   await socket.answer("get_flow", { ids: ["a", "b"] });
   assert.deepEqual(await again, { ids: ["a", "b"] });
+});
+
+test("with a first look the line can wait, and what is asked waits with it", async (context) => {
+  const { link, heard } = opened(context, "", FIRST, true);
+  await settled();
+  const asked = link.ask("list_flows");
+  assert.deepEqual([heard.statuses, heard.ready, Socket.all.length], [["open"], [false], 0]);
+  link.open();
+  link.open();
+  const [socket] = Socket.all;
+  await greeted(socket, PRESENT, true);
+  await socket.answer("list_flows", { flows: [] });
+  assert.deepEqual([await asked, Socket.all.length], [{ flows: [] }, 1]);
+});
+
+test("without a first look nothing is asked before the line is open", async (context) => {
+  const { link, heard } = opened(context, "", null, true);
+  await settled();
+  await assert.rejects(link.ask("list_flows"), { code: "lost" });
+  assert.deepEqual(heard.statuses, []);
 });
 
 test("events are heard from the first look on, whatever happened until the line stood", async (context) => {

@@ -30,7 +30,7 @@ import { createGraph } from "./graph/graph.js";
 import { createHandles } from "./graph/handles.js";
 import { flowKeys, pictureKeys } from "./graph/keys.js";
 import { createHeader } from "./header/header.js";
-import { isTyping, onNextFrame } from "./lib/dom.js";
+import { afterFrame, isTyping, onNextFrame } from "./lib/dom.js";
 import { timeOfDay } from "./lib/time.js";
 import { speaker } from "./lib/words.js";
 import { link, listen, place as first } from "./line.js";
@@ -212,6 +212,7 @@ listen({
   onstatus: (status) => store.change("status", { status }),
   onevents: (events) => store.change("events", { events, now: Date.now() }),
   async onready(hello, resumed) {
+    afterFrame(() => link.open());
     await loading.arrive(hello, resumed, first.node);
     begun = true;
     drawNow(); // titles are asked for now, not with the next frame

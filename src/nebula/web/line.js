@@ -8,6 +8,8 @@ import { Link } from "./server/link.js";
 
 /** @import { Listener } from "./server/link.js" */
 
+const OPEN_WITHIN_MS = 100;
+
 export const place = readPlace(location.search);
 /** @type {Listener | null} */
 let listener = null;
@@ -17,6 +19,7 @@ const unheard = [];
 const hand = (tell) => (listener ? tell(listener) : unheard.push(tell));
 
 const token = takeToken();
+const look = firstLook(location.search, place, token);
 export const link = new Link(
   `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws`,
   () => token,
@@ -25,8 +28,11 @@ export const link = new Link(
     onevents: (events) => hand((to) => to.onevents(events)),
     onready: (hello, resumed) => hand((to) => to.onready(hello, resumed)),
   },
-  firstLook(location.search, place, token),
+  look,
 );
+// What is seen first goes before the line: each would hold up the other.
+look.then((found) => found || link.open());
+setTimeout(() => link.open(), OPEN_WITHIN_MS);
 
 // How it looks is decided before anything is painted: a page for the dark does not flash.
 const root = document.documentElement;

@@ -1,12 +1,13 @@
 // The line to the server: questions and their answers, events, and coming back after a break.
 //
 //   const link = new Link(url, () => token, { onstatus, onevents, onready });
+//   link.open();
 //   const { nodes } = await link.ask("search_nodes", { text: "…" });
 //
 // `onready(present, resumed)` is called whenever the line stands; unless `resumed`, all that was known may be out of date.
 // Events that come thick and fast are told together, always before an answer that came after them.
-// `first` is a greeting with answers to what will be asked first of all, fetched while the line is being opened. From then
-// on things are as after a break: what is asked leaves with the opening, and events are heard from that greeting on.
+// `first` is a greeting with answers to what will be asked first of all, fetched before the line is open. From then on
+// things are as after a break: what is asked leaves with the opening, and events are heard from that greeting on.
 
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 8000;
@@ -52,8 +53,9 @@ export class Link {
   #looked;
   /** @type {Map<string, any>} Answers that came with the first look, until somebody wants them. */
   #early = new Map();
-  /** @type {string[] | null} What was asked since the first look, while the line is being opened. */
+  /** @type {string[] | null} What was asked since the first look, until the line is open. */
   #unsent = null;
+  #begun = false;
 
   /** @param {string} url @param {() => string} token @param {Listener} listener @param {Promise<FirstLook | null>} first */
   constructor(url, token, listener, first = Promise.resolve(null)) {
@@ -63,8 +65,12 @@ export class Link {
     this.#looked = first.then((found) => this.#look(found));
     // A laptop that wakes up, or a network that is back, need not wait out the pause.
     addEventListener("online", () => this.#reconnectNow());
-    this.#connect();
     this.#watch();
+  }
+
+  // Whoever calls second comes too late, and need not know.
+  open() {
+    if (!this.#begun) this.#connect();
   }
 
   /**
@@ -95,21 +101,21 @@ export class Link {
 
   /** @param {string} action @param {Record<string, any>} data @returns {Promise<any>} */
   #send(action, data) {
-    const socket = this.#socket;
     const unsent = this.isOpen ? null : this.#unsent;
-    if (socket === null || !(this.isOpen || unsent)) return Promise.reject(failure("lost", "not connected"));
+    if (!this.isOpen && !unsent) return Promise.reject(failure("lost", "not connected"));
     const id = ++this.#number;
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, { resolve, reject });
       const text = JSON.stringify({ action, data, id });
       if (unsent) unsent.push(text);
-      else socket.send(text);
+      else this.#socket?.send(text);
     });
   }
 
   #connect() {
     const socket = new WebSocket(this.#url);
     this.#socket = socket;
+    this.#begun = true;
     this.#askedAt = Date.now(); // a server that hangs takes the line and says nothing
     socket.onopen = () => this.#greet(socket);
     socket.onmessage = (message) => socket === this.#socket && this.#hear(JSON.parse(message.data));
@@ -152,8 +158,9 @@ export class Link {
     this.#seq = oldestOf(found.hello);
     this.#epoch = found.hello.epoch;
     for (const [question, answer] of found.answers) this.#early.set(JSON.stringify(question), answer);
-    if (this.#socket && !this.isOpen) this.#unsent = [];
-    if (this.#socket) this.#listener.onstatus("open");
+    const isLost = this.#begun && !this.#socket;
+    if (!isLost && !this.isOpen) this.#unsent = [];
+    if (!isLost) this.#listener.onstatus("open");
     this.#listener.onready(found.hello, false);
   }
 
