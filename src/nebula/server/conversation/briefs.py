@@ -107,7 +107,9 @@ def seen_first(flow: Flow, near: str | None = None) -> list[str]:
 def _leading_to(flow: Flow, place: int) -> list[str]:
     way = [flow.entries[place].index]
     for edge in reversed(flow.edges):  # mostly a node's connections are written after those of its parents
-        if len(way) < SEEN_FIRST and edge.target == way[-1]:
+        if len(way) == SEEN_FIRST:
+            break
+        if edge.target == way[-1]:
             way.append(edge.source)
     wanted = set(way)
     return [entry.id for entry in flow.entries if entry.index in wanted]

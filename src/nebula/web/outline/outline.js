@@ -141,14 +141,11 @@ export function createOutline(root, actions, store) {
     );
   }
 
+  // To measure, the frame is enough: there are no rows yet, and they are drawn once.
   function begin() {
-    const { rows } = view;
-    view.rows = []; // to measure, the frame is enough: the rows themselves are drawn once
     paint();
-    view.rows = rows;
     const found = tree();
     view.height = parseFloat(getComputedStyle(found).getPropertyValue("--row"));
-    view.tops = topsOf(rows, view.height);
     view.room = found.clientHeight;
     new ResizeObserver(() => {
       if (view.room === found.clientHeight) return;
@@ -177,6 +174,7 @@ export function createOutline(root, actions, store) {
     /** @param {State} next @param {Say} words */
     draw(next, words) {
       [state, say] = [next, words];
+      list ??= begin();
       const [rows, place] = [selectors.rows(state), selectors.placeOfRow(state)];
       const moved = view.selected !== state.selected && place >= 0;
       const searched = isOther(view.search, state.search);
@@ -185,7 +183,6 @@ export function createOutline(root, actions, store) {
       if (rows !== view.rows) view.tops = topsOf(rows, view.height);
       Object.assign(view, { rows, selected: state.selected, search: state.search });
       view.active = Math.max(0, Math.min(place < 0 ? view.active : place, rows.length - 1));
-      list ??= begin();
       // First the place, then the rows: what is read here was laid out already, and the rows are drawn once.
       const tall = `${view.tops[rows.length]}px`;
       const inner = /** @type {HTMLElement} */ (list.firstElementChild);
