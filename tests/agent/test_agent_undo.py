@@ -6,15 +6,7 @@ from datetime import datetime
 import pytest
 
 from nebula.agent.recording.node_files import FileTexts, changed_by, texts_by_turn
-from nebula.agent.undo import (
-    NoJournalHere,
-    NothingToUndo,
-    UndoRefused,
-    carry_out,
-    redo_plan,
-    restore_plan,
-    undo_plan,
-)
+from nebula.agent.undo import NoJournalHere, NothingToUndo, UndoRefused, carry_out, redo_plan, restore_plan, undo_plan
 from nebula.graph.values import FileState, Node
 from nebula.workspace import Policy, open_workspace
 

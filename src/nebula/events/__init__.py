@@ -9,41 +9,11 @@ An event says what happened. `Stamped` adds where it stands: trace, session, pla
 
 from __future__ import annotations
 
-from nebula.events.approval import (
-    Approval,
-    ProposedChange,
-    QuestionKind,
-)
-from nebula.events.facts import (
-    CheckRun,
-    Citations,
-    CommandRun,
-    Event,
-    Evidence,
-    StepOutcome,
-    StepState,
-    Usage,
-)
-from nebula.events.plan import (
-    Checked,
-    Plan,
-    PlanReply,
-    Repair,
-    StepProgress,
-)
-from nebula.events.stream import (
-    EventStream,
-    Reader,
-    RecordingFailed,
-    Stamped,
-    TurnNotKept,
-    new_trace_id,
-    now,
-)
-from nebula.events.todo import (
-    TodoItem,
-    TodoList,
-)
+from nebula.events.approval import Approval, ProposedChange, QuestionKind
+from nebula.events.facts import CheckRun, Citations, CommandRun, Event, Evidence, StepOutcome, StepState, Usage
+from nebula.events.plan import Checked, Plan, PlanReply, Repair, StepProgress
+from nebula.events.stream import EventStream, Reader, RecordingFailed, Stamped, TurnNotKept, new_trace_id, now
+from nebula.events.todo import TodoItem, TodoList
 from nebula.events.turn import (
     Diff,
     Error,
@@ -58,10 +28,7 @@ from nebula.events.turn import (
     Task,
     ToolResult,
 )
-from nebula.events.watched import (
-    Activity,
-    Delta,
-)
+from nebula.events.watched import Activity, Delta
 
 __all__ = [
     "Activity",

@@ -5,16 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, Literal
 
 from nebula.attachments import Attachment
-from nebula.events.facts import (
-    CheckRun,
-    Citations,
-    CommandRun,
-    Event,
-    Evidence,
-    StepOutcome,
-    Usage,
-    without_none,
-)
+from nebula.events.facts import CheckRun, Citations, CommandRun, Event, Evidence, StepOutcome, Usage, without_none
 from nebula.files.protected_names import names_secret
 from nebula.language import Sentence
 from nebula.messages import AssistantMessage, ToolUseResult

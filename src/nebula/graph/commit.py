@@ -8,15 +8,7 @@ from nebula.graph import events
 from nebula.graph.disk.flow_files import Loaded
 from nebula.graph.disk.step import Operation
 from nebula.graph.errors import BadFile, BadRequest, ChangedSince
-from nebula.graph.flows.change import (
-    FlowChange,
-    GraphChange,
-    NodeEdit,
-    apply_edit,
-    changed,
-    difference,
-    is_edited,
-)
+from nebula.graph.flows.change import FlowChange, GraphChange, NodeEdit, apply_edit, changed, difference, is_edited
 from nebula.graph.flows.topology import without_nodes
 from nebula.graph.formats.xml_text import refuse_surrogates
 from nebula.graph.ids import now

@@ -11,20 +11,8 @@ from typing import TYPE_CHECKING, Literal, Self, get_args, overload
 
 from nebula.files.syscalls import REAL, Syscalls
 from nebula.value import replace
-from nebula.workspace.contract import (
-    AppliedSet,
-    NotApplied,
-    PathChange,
-    PathState,
-    WriteMode,
-    WriteResult,
-)
-from nebula.workspace.errors import (
-    MalformedRequest,
-    NotKept,
-    Stale,
-    WorkspaceError,
-)
+from nebula.workspace.contract import AppliedSet, NotApplied, PathChange, PathState, WriteMode, WriteResult
+from nebula.workspace.errors import MalformedRequest, NotKept, Stale, WorkspaceError
 from nebula.workspace.guard.jail import Jail
 from nebula.workspace.guard.judge import Judge
 from nebula.workspace.guard.paths import NormalPath, normal_path

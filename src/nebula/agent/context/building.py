@@ -14,13 +14,7 @@ from typing import TYPE_CHECKING
 from nebula.agent.context.tokens import message_texts, message_tokens, total_tokens
 from nebula.agent.conversation import Conversation, PastTurn
 from nebula.graph.tokens import estimate_tokens
-from nebula.messages import (
-    AssistantMessage,
-    Message,
-    UserMessage,
-    truncate_safe,
-    truncate_safe_in_place,
-)
+from nebula.messages import AssistantMessage, Message, UserMessage, truncate_safe, truncate_safe_in_place
 from nebula.value import replace, value
 
 if TYPE_CHECKING:

@@ -15,14 +15,7 @@ from nebula.graph.disk.step import Put, Remove, checksum
 from nebula.graph.errors import BadFile, NotFound
 from nebula.graph.flows.topology import Topology
 from nebula.graph.formats.flow_edit import edit
-from nebula.graph.formats.flow_yaml import (
-    MAX_FLOW_BYTES,
-    FlowFile,
-    dump_flow,
-    load_flow,
-    read_claims,
-    refuse_bad_text,
-)
+from nebula.graph.formats.flow_yaml import MAX_FLOW_BYTES, FlowFile, dump_flow, load_flow, read_claims, refuse_bad_text
 from nebula.graph.ids import sort_key
 from nebula.graph.values import DEFAULT_FLOW, Flow, Problem
 from nebula.language import Sentence

@@ -8,15 +8,7 @@ from __future__ import annotations
 import re
 
 from nebula.graph.formats import xml_text
-from nebula.graph.formats.node_xml import (
-    PARTS,
-    TEXT_PATHS,
-    Element,
-    NodeFile,
-    dump_node,
-    parse_node,
-    text_element,
-)
+from nebula.graph.formats.node_xml import PARTS, TEXT_PATHS, Element, NodeFile, dump_node, parse_node, text_element
 from nebula.graph.values import Node
 from nebula.value import replace
 

@@ -10,12 +10,7 @@ import re
 from collections.abc import Iterable
 
 from nebula.index import postings
-from nebula.index.constants import (
-    MAX_DEFINING_FILES,
-    MIN_NAME_LETTERS,
-    RANK_DAMPING,
-    RANK_ROUNDS,
-)
+from nebula.index.constants import MAX_DEFINING_FILES, MIN_NAME_LETTERS, RANK_DAMPING, RANK_ROUNDS
 from nebula.index.postings import WEIGHTS
 from nebula.index.stores.store import Store
 from nebula.index.terms.words import terms_of

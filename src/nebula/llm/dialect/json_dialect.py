@@ -12,16 +12,7 @@ from contextlib import aclosing
 from typing import Any
 
 from nebula.language import Sentence
-from nebula.llm.contract import (
-    Model,
-    ModelReply,
-    ModelRequest,
-    Retrying,
-    StreamItem,
-    TextDelta,
-    Usage,
-    Working,
-)
+from nebula.llm.contract import Model, ModelReply, ModelRequest, Retrying, StreamItem, TextDelta, Usage, Working
 from nebula.llm.dialect.reader import DialectReply, read_reply
 from nebula.llm.dialect.spoken import FormatFailure, KnownTools, SpokenCall
 from nebula.llm.dialect.tools import Offer, make_offer

@@ -22,14 +22,7 @@ from nebula.workspace.journal.changes import Abort, ChangeKind, ChangeLog, KeptC
 from nebula.workspace.journal.objects import KEPT_BYTES, ObjectStore
 from nebula.workspace.journal.states import EntryState, same_state
 from nebula.workspace.state_folder import open_state_dir
-from nebula.workspace.writing.request import (
-    NOTHING,
-    ExistingFile,
-    WriteRequest,
-    already_there,
-    judge_write,
-    look_at,
-)
+from nebula.workspace.writing.request import NOTHING, ExistingFile, WriteRequest, already_there, judge_write, look_at
 
 _ATTEMPTS = 5
 _PAUSE_S = 0.01

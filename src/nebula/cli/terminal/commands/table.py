@@ -9,16 +9,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from nebula.cli.terminal.commands import (
-    checks,
-    files,
-    modes,
-    permissions,
-    plans,
-    races,
-    reports,
-    sessions,
-)
+from nebula.cli.terminal.commands import checks, files, modes, permissions, plans, races, reports, sessions
 from nebula.cli.terminal.commands.command import SessionCommand
 from nebula.cli.terminal.commands.elsewhere import ELSEWHERE
 from nebula.cli.terminal.commands.graph import branches, maps
