@@ -16,7 +16,7 @@ import sys
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from nebula.config import Settings
 from nebula.config.hooks import NOTIFY, OUTSIDE
@@ -27,9 +27,7 @@ from nebula.events.approval import ProposedChange
 from nebula.language import Sentence, translate
 from nebula.sandbox.errors import SandboxError
 from nebula.tools.commands.layers import CommandLayers
-
-if TYPE_CHECKING:
-    from nebula.tools.contract import Call
+from nebula.tools.contract import Call
 
 LIMIT_S: Final = 10.0
 LARGEST_TEXT: Final = 1 << 20

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from nebula.events import Final, Message, Stamped, Steering, Task, ToolResult
 from nebula.memory.rows import FAILED, REFUSED
-
-if TYPE_CHECKING:
-    from nebula.memory.sessions import Sessions
+from nebula.memory.sessions import Sessions
 
 
 class MemoryReader:

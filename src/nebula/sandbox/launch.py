@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from nebula.files.home import nebula_home
 from nebula.sandbox.contract import Command
+from nebula.sandbox.disk import LayerFolder
 from nebula.sandbox.environment import (
     GIT_SETTINGS,
     activated,
@@ -33,7 +34,6 @@ from nebula.sandbox.secrets import private_kernel_files, private_system_files
 from nebula.sandbox.tracked.views import RepositoryView
 
 if TYPE_CHECKING:
-    from nebula.sandbox.disk import LayerFolder
     from nebula.sandbox.proxy import HostProxy
 
 _SETUP_TIMEOUT_S: Final = 30.0

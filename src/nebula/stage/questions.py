@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from nebula.events import Approval
 from nebula.language import Sentence
-
-if TYPE_CHECKING:
-    from nebula.events import Approval
 
 NETWORK_WARNING = Sentence(
     "It would share this machine's network, servers on loopback included; what it can read, it can send."

@@ -15,13 +15,13 @@ from nebula.agent.checks.find import kind_of
 from nebula.events import Activity, Checked, CheckRun, Event, new_trace_id
 from nebula.language import Sentence
 from nebula.messages import AssistantToolUse
+from nebula.tools.approval import Approvals
 from nebula.tools.commands.plain import CheckResult
 from nebula.tools.commands.run_check import last_line, run_check, run_check_asking
 from nebula.tools.contract import Call
 from nebula.tools.declaration import Checks
 
 if TYPE_CHECKING:
-    from nebula.tools.approval import Approvals
     from nebula.tools.commands.layers import CommandLayers
 
 NOT_STARTED = (126, 127)

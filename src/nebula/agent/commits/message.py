@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from nebula.agent.commits.staged import StagedFile
 from nebula.agent.model_call import ask_once
 from nebula.llm.choose import ChosenModel
 from nebula.llm.errors import BadReplyError
 from nebula.messages import strip_hidden_characters, truncate_safe
 from nebula.messages.redaction import Redactor
-
-if TYPE_CHECKING:
-    from nebula.agent.commits.staged import StagedFile
 
 MOST_PROMPT_BYTES = 2_000
 MOST_PROMPTS = 20

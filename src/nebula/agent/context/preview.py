@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from nebula.agent.attached.gather import gather
 from nebula.agent.context.building import past_sizes
 from nebula.agent.context.tokens import message_tokens
 from nebula.agent.place import Place
+from nebula.agent.session import Session
 from nebula.attachments import Attachment, attach
 from nebula.graph.context.preview import ContextPreview
 from nebula.messages import UserMessage
-
-if TYPE_CHECKING:
-    from nebula.agent.session import Session
 
 
 def preview_turn(

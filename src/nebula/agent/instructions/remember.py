@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from nebula.agent.instructions.standing import NAMES
+from nebula.agent.judging import Judge
 from nebula.agent.undo import NoJournalHere
 from nebula.events import new_trace_id
 from nebula.value import value
@@ -12,9 +11,6 @@ from nebula.workspace.contract import Workspace, WriteMode
 from nebula.workspace.diff import diff_texts
 from nebula.workspace.local import LocalWorkspace
 from nebula.workspace.proposing import propose_text
-
-if TYPE_CHECKING:
-    from nebula.agent.judging import Judge
 
 PATH = NAMES[0]
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from nebula.agent.conversation import Conversation, PastTurn
 from nebula.agent.past.summaries import SummaryWork, soon_needed, summarise
+from nebula.agent.recording.turn_archive import TurnArchive
+from nebula.llm.choose import ChosenModel
 from nebula.value import field, record
-
-if TYPE_CHECKING:
-    from nebula.agent.recording.turn_archive import TurnArchive
-    from nebula.llm.choose import ChosenModel
 
 
 @record

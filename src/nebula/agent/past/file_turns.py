@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from nebula.agent.judging import Judge
 from nebula.agent.undo import UndoRefused, carry_out, difference, journal_of, text_of
 from nebula.events import ProposedChange, new_trace_id
 from nebula.value import value
@@ -16,7 +17,6 @@ from nebula.workspace.guard.paths import normal_path
 from nebula.workspace.three_way import merged
 
 if TYPE_CHECKING:
-    from nebula.agent.judging import Judge
     from nebula.graph.values import Node
 
 

@@ -9,15 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from nebula.agent.conversation import PastTurn
 from nebula.agent.recording.nodes import turn_of
+from nebula.agent.recording.session_nodes import SessionNode
+from nebula.agent.recording.turn_archive import TurnArchive
 from nebula.messages import Message
-
-if TYPE_CHECKING:
-    from nebula.agent.recording.session_nodes import SessionNode
-    from nebula.agent.recording.turn_archive import TurnArchive
 
 
 def resumed_turns(turns: Sequence[Sequence[Message]], archive: TurnArchive, session_id: str) -> list[PastTurn]:

@@ -12,11 +12,11 @@ from nebula.files.home import derived_folder
 from nebula.files.reading import UnreadableFile, read_below
 from nebula.memory.errors import UnknownSession
 from nebula.memory.session_lock import is_open
+from nebula.memory.sessions import SessionInfo, Sessions
 from nebula.value import replace
 
 if TYPE_CHECKING:
     from nebula.config import Settings
-    from nebula.memory.sessions import SessionInfo, Sessions
 
 LONGEST = 100
 """Characters of a name."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from nebula.agent.recording.secret_states import find_sealed
 from nebula.agent.undo import UndoRefused, journal_of
+from nebula.agent.workbench import ProjectAccess
 from nebula.attachments import Attachment
 from nebula.workspace.errors import WorkspaceError
 from nebula.workspace.file_history import FileHistory
@@ -21,7 +22,6 @@ from nebula.workspace.records import moment
 from nebula.workspace.state_folder import STATE_DIR
 
 if TYPE_CHECKING:
-    from nebula.agent.workbench import ProjectAccess
     from nebula.graph.values import Node
 
 MOST_FILES = 200

@@ -12,14 +12,12 @@ import os
 import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 from nebula.blame.kept.basis import Basis
 from nebula.files.database import ForeignDatabase, connect, transaction
 from nebula.files.home import derived_folder
-
-if TYPE_CHECKING:
-    from nebula.workspace.journal.reader import JournalReader
+from nebula.workspace.journal.reader import JournalReader
 
 FILE: Final = "blame.db"
 _APPLICATION: Final = 0x4E47626C  # "NGbl"

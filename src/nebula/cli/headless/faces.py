@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from nebula.cli.busy import come_back
 from nebula.cli.printing import make_room, print_json, print_remark
+from nebula.config import Settings
 from nebula.events import Approval, Final, Notice, Stamped, Step, Task, ToolResult
 from nebula.language import Sentence, explain
 
 if TYPE_CHECKING:
     from nebula.cli.headless.text import Findings, TextFace
-    from nebula.config import Settings
 
 Face = Callable[[Stamped], None]
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from nebula.agent.judging import judge_of
 from nebula.agent.recording.node_files import described
+from nebula.agent.session import Session
 from nebula.agent.undo import carry_out, restore_plan
 from nebula.cli.printing import print_remark
 from nebula.language import translate
-
-if TYPE_CHECKING:
-    from nebula.agent.session import Session
 
 
 def take_files(session: Session) -> None:

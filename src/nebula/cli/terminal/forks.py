@@ -6,12 +6,8 @@ a /fork or a change of files, and what was taken back last is done again first.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from nebula.agent.place import Place
 from nebula.value import field, record
-
-if TYPE_CHECKING:
-    from nebula.agent.place import Place
 
 
 @record

@@ -17,22 +17,22 @@ from nebula.cli.terminal.input.contract import TerminalInput, Watch
 from nebula.cli.terminal.input.paste import Pastes
 from nebula.cli.terminal.input.typed_ahead import TypedAhead
 from nebula.cli.terminal.output.screen import Screen
+from nebula.cli.terminal.output.turn_view import TurnView
 from nebula.cli.terminal.usage_report import TurnUsage, remembered
 from nebula.config import Settings
 from nebula.errors import NebulaError
 from nebula.events import Final, Reader, Usage
+from nebula.graph.values import Node
 from nebula.language import Sentence, explain, translate
 from nebula.llm.catalog import short_name
 from nebula.llm.choose import ChosenModel
 from nebula.stage import StageOptions, one_line
 from nebula.tools.permissions import EVERY_FILE, NETWORK, YES_TO_ALL, Permission
 from nebula.value import replace
+from nebula.workspace.file_history import FilePlan
 
 if TYPE_CHECKING:
     from nebula.agent.race.outcome import TryOutcome
-    from nebula.cli.terminal.output.turn_view import TurnView
-    from nebula.graph.values import Node
-    from nebula.workspace.file_history import FilePlan
 
     TakeTurn = Callable[[str, Sequence[Attachment]], Awaitable[Final]]
 

@@ -5,20 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Final, cast
+from typing import Final, cast
 
 from nebula.exchange.imports.changed_files import file_states
 from nebula.exchange.imports.contract import ELSEWHERE, ImportSource, RecordedConversation, SkipCounts
 from nebula.exchange.imports.turns import ImportedTurn, gather_turns
 from nebula.graph.flows.change import FlowChange, GraphChange
+from nebula.graph.graph import Graph
 from nebula.graph.ids import id_of_content, now
 from nebula.graph.text_figures import measured
 from nebula.graph.values import DEFAULT_FLOW, Connection, Node, NodeUsage, Utterance
 from nebula.messages.redaction import REDACTED, Redactor
 from nebula.value import field, record, replace
-
-if TYPE_CHECKING:
-    from nebula.graph.graph import Graph
 
 SOURCES: Final = ("claude", "codex", "gemini", "aider", "chatgpt", "markdown")
 AT_A_TIME: Final = 1000

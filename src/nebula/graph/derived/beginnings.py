@@ -7,14 +7,11 @@ the others. Of a flow of 50,000 turns in 1,250 conversations they are read in 20
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from nebula.graph.derived.node_index import NodeIndex
+from nebula.graph.disk.node_files import NodeFiles
 from nebula.graph.errors import BadFile, NotFound
 from nebula.graph.values import Beginning
-
-if TYPE_CHECKING:
-    from nebula.graph.derived.node_index import NodeIndex
-    from nebula.graph.disk.node_files import NodeFiles
 
 _MARK = b"<beginning>"
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
+from nebula.agent.session import Session
+from nebula.attachments import Attachment
+from nebula.events import Final, Reader
 from nebula.value import value
-
-if TYPE_CHECKING:
-    from nebula.agent.session import Session
-    from nebula.attachments import Attachment
-    from nebula.events import Final, Reader
 
 
 @value

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from nebula.agent.conversation import PastTurn
 from nebula.agent.recording.node_files import FileTexts, texts_by_turn
+from nebula.agent.session import Session
 from nebula.agent.undo import UndoRefused
 from nebula.messages import AssistantMessage, AssistantToolUse, ToolResultStatus, ToolUseResult, UserMessage
 from nebula.server.acp.tool_calls import ToolCalls, describe_call
 from nebula.server.acp.view import message
 from nebula.stage import neutralise
 from nebula.tools.registry import WRITERS
-
-if TYPE_CHECKING:
-    from nebula.agent.conversation import PastTurn
-    from nebula.agent.session import Session
 
 MOST_TURNS = 100
 """Turns, the newest ones, whose files are shown with their differences."""

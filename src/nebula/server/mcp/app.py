@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
 import mcp_types as types
@@ -27,6 +27,7 @@ from nebula.events import new_trace_id
 from nebula.messages import AssistantToolUse, Json, ToolResultStatus, clean_tool_arguments
 from nebula.server.asgi import App
 from nebula.server.gate import PASSAGE, Gate, Rules, recorder
+from nebula.server.mcp.agent_tool import AgentTool, Report
 from nebula.server.mcp.narrowed import NarrowedWorkspace, folders_below
 from nebula.server.mcp.resources import FILES, TEMPLATES, TURNS, KeptTurns, path_in, text_of_file
 from nebula.tools.code.code_index import CodeSearch
@@ -38,9 +39,6 @@ from nebula.tools.toolset import CallAudit, ToolSet
 from nebula.value import field, value
 from nebula.workspace.audit import AuditLog
 from nebula.workspace.contract import Workspace
-
-if TYPE_CHECKING:
-    from nebula.server.mcp.agent_tool import AgentTool, Report
 
 MCP_PATH: Final = "/mcp"
 ROOTS: Final = "roots"

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from nebula.sandbox.contract import LayerChange
+from nebula.sandbox.layer import Layer
 from nebula.value import value
 from nebula.workspace.diff import diff_texts
-
-if TYPE_CHECKING:
-    from nebula.sandbox.contract import LayerChange
-    from nebula.sandbox.layer import Layer
 
 SHOWN_BYTES = 256 * 1024
 """A text up to this size is compared whole; of a larger one both ends of what differs are."""

@@ -13,11 +13,11 @@ from nebula.events import Approval, Notice, new_trace_id
 from nebula.git import GitFailed, safe_git
 from nebula.language import Sentence
 from nebula.tools.commands.program_name import program_of
+from nebula.tools.contract import Call
 
 if TYPE_CHECKING:
     from nebula.tools.approval import Approvals
     from nebula.tools.commands.layers import CommandLayers
-    from nebula.tools.contract import Call
 
 MOST_NAMED = 5
 _SEARCHES = frozenset({"ag", "ack", "diff", "find", "git", "grep", "rg"})

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from nebula.errors import NebulaError
 from nebula.events import Approval, Notice, new_trace_id
+from nebula.tools.contract import Call
 
 if TYPE_CHECKING:
     from nebula.tools.approval import Approvals
     from nebula.tools.commands.layers import CommandLayers
-    from nebula.tools.contract import Call
 
 NOT_STARTED = (126, 127)
 """What a shell says of a program that cannot be started."""

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
 
 from nebula.cli.terminal.input.attached_size import AttachedSize
 from nebula.cli.terminal.input.completion import PromptCompleter
 from nebula.cli.terminal.input.editor import EditorInput, PromptParts
 from nebula.cli.terminal.input.keys import PromptActions
 from nebula.cli.terminal.input.node_names import NodeNames
+from nebula.cli.terminal.terminal_session import TerminalSession
 from nebula.messages.redaction import Redactor
 from nebula.workspace.search.file_names import FileNames
-
-if TYPE_CHECKING:
-    from nebula.cli.terminal.terminal_session import TerminalSession
 
 
 def open_editor(terminal: TerminalSession, slash_words: Mapping[str, str], bare_words: Iterable[str]) -> EditorInput:

@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from nebula.agent import undo as journal
+from nebula.agent.conversation import PastTurn
 from nebula.attachments import Attachment
 from nebula.cli.terminal.commands.command import SessionCommand
 from nebula.cli.terminal.commands.files import named, preview, tell_where
@@ -18,7 +19,6 @@ from nebula.language import translate, translate_count
 from nebula.stage import one_line
 
 if TYPE_CHECKING:
-    from nebula.agent.conversation import PastTurn
     from nebula.cli.terminal.terminal_session import TerminalSession
 
 
