@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from nebula.git import READING, GitFailed, check_out, find_repository, git_setting, git_user, safe_git
+from nebula.git import READING, GitFailed, find_repository, git_setting, git_user, safe_git
+from nebula.git.writing import check_out
 
 
 def git(root: Path, *args: str) -> None:

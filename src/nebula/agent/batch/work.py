@@ -18,7 +18,7 @@ from nebula.agent.orchestrator.task import TaskRequest
 from nebula.agent.places.wire import interrupted_by, send
 from nebula.config import Settings, load_settings
 from nebula.events import Reader
-from nebula.git import check_out
+from nebula.git.writing import check_out
 from nebula.value import replace, value
 
 if TYPE_CHECKING:

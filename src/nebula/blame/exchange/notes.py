@@ -17,7 +17,8 @@ from nebula.blame.commits import content_at
 from nebula.blame.inherit import inherit
 from nebula.blame.kept.basis import own_email
 from nebula.blame.project import ProjectBlame
-from nebula.git import add_note, git_setting, place_in_repository, safe_git
+from nebula.git import git_setting, place_in_repository, safe_git
+from nebula.git.writing import add_note
 
 REF: Final = "refs/notes/ai"
 SCHEMA: Final = "authorship/3.0.0"

@@ -14,7 +14,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from nebula.files.reading import UnreadableFile, read_below
-from nebula.git import GitFailed, use_index
+from nebula.git import GitFailed
+from nebula.git.writing import use_index
 from nebula.language import Sentence
 from nebula.value import field, replace, value
 

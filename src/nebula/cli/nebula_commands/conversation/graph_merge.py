@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from nebula.cli.arguments import UsageError
 from nebula.cli.printing import print_remark
 from nebula.errors import EXIT_FAILED, EXIT_OK
-from nebula.git import GitFailed, set_merge_driver
+from nebula.git import GitFailed
+from nebula.git.writing import set_merge_driver
 from nebula.graph.errors import BadFile
 from nebula.graph.graph import Graph
 from nebula.graph.health.merging import merge_versions, note_merge, settle_merge

@@ -14,12 +14,10 @@ Not protected: a bug in git itself.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from nebula.errors import NebulaError
-from nebula.files.beneath import FOLDER_FLAGS, open_beneath
 from nebula.files.odd_files import RULES, find_odd_file, find_odd_settings, is_odd
 from nebula.language import sentence_of
 from nebula.programs import ProgramResult, find_program, run, safe_path
@@ -28,7 +26,7 @@ from nebula.value import value
 DEFAULT_TIMEOUT: Final = 10.0
 FIRST_LOOK: Final = 1.0
 """Seconds after which it is time to see whether git waits for something that is no file."""
-CHECKOUT_TIMEOUT: Final = 300.0
+WRITING_TIMEOUT: Final = 300.0
 """For a whole tree to be written."""
 
 MOST_OF_LINK: Final = 10_000
@@ -166,102 +164,11 @@ def is_commit(root: str, ref: str) -> bool:
         return False
 
 
-def check_out(root: str, ref: str) -> None:
-    """Give the copy of a repository at `root` the files of a commit. What git ignores stays; what else is not in the
-    commit is gone. Raises GitFailed.
-
-    Git is let write files of the commit and nothing else: its own folder may lie outside the copy, or hold links that
-    lead out of it. Where it is a plain folder in the copy, it gets the index and the HEAD of the commit from us."""
-    found = safe_git(root, "rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}")
-    if ref.startswith("-") or not found.ok:
-        raise GitFailed("There is no commit {ref!r}.", ref=ref)
-    commit = found.stdout.decode().strip()
-    from tempfile import TemporaryDirectory
-
-    with TemporaryDirectory(prefix="nebula-index-") as folder:
-        index = {"GIT_INDEX_FILE": os.path.join(folder, "index")}
-        tracked = safe_git(root, "ls-files", "-z", "--cached").stdout
-        _change(root, "clean", "-ffdq", "--", ".")
-        _change(root, "read-tree", commit, more=index)
-        wanted = _read(
-            root, ("ls-files", "-z", "--cached"), {**_environment(root, _OVERRIDES), **index}, DEFAULT_TIMEOUT
-        )
-        _remove_files(root, tracked.split(b"\0"))
-        _change(root, "checkout-index", "--force", "--index", "-z", "--stdin", feed=wanted.stdout, more=index)
-        with open(index["GIT_INDEX_FILE"], "rb") as file:
-            _put_into_git_folder(root, {"index": file.read(), "HEAD": f"{commit}\n".encode()})
-
-
-def _remove_files(root: str, names: Sequence[bytes]) -> None:
-    """Remove files below `root`, and the folders that are empty then; nothing behind a link."""
-    top = os.open(root, FOLDER_FLAGS)
-    try:
-        for name in filter(None, names):
-            parts = os.fsdecode(name).split("/")
-            with suppress(OSError):  # gone already, another repository, or not to be reached without a link
-                for depth in range(len(parts), 0, -1):
-                    above = open_beneath(top, parts[: depth - 1], FOLDER_FLAGS)
-                    try:
-                        (os.unlink if depth == len(parts) else os.rmdir)(parts[depth - 1], dir_fd=above)
-                    finally:
-                        os.close(above)
-    finally:
-        os.close(top)
-
-
-def _put_into_git_folder(root: str, files: Mapping[str, bytes]) -> None:
-    try:
-        folder = os.open(os.path.join(root, ".git"), FOLDER_FLAGS)
-    except OSError:  # a link, or a file that names a folder elsewhere
-        return
-    try:
-        for name, content in files.items():
-            with suppress(FileNotFoundError):
-                os.unlink(name, dir_fd=folder)
-            handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644, dir_fd=folder)
-            with open(handle, "wb") as file:
-                file.write(content)
-    finally:
-        os.close(folder)
-
-
-def add_note(root: str, ref: str, commit: str, text: str, author: tuple[str, str]) -> None:
-    """Add a note to a commit in the user's name; raises GitFailed, also where the commit has one already."""
-    name, email = author
-    who = {
-        f"GIT_{role}_{part}": each
-        for role in ("AUTHOR", "COMMITTER")
-        for part, each in (("NAME", name), ("EMAIL", email))
-    }
-    _change(root, "notes", f"--ref={ref}", "add", "-F", "-", commit, feed=text.encode(), more=who)
-
-
-def set_merge_driver(root: str, driver: str, name: str, line: str) -> None:
-    """Tell git of this repository, and of no other, which command merges files with this driver. Raises GitFailed."""
-    _change(root, "config", "--local", f"merge.{driver}.name", name)
-    _change(root, "config", "--local", f"merge.{driver}.driver", line)
-
-
-def use_index(root: str, index: bytes, *commands: Sequence[str], names: Iterable[bytes] = ()) -> tuple[bytes, bytes]:
-    """Run `update-index` or `ls-files` on a copy of an index, which is all that they can change; `names` are what they
-    read. Return the copy afterwards, and what the last of them said. Raises GitFailed."""
-    from tempfile import TemporaryDirectory
-
-    with TemporaryDirectory(prefix="nebula-index-") as folder:
-        place, feed, said = os.path.join(folder, "index"), b"".join(name + b"\0" for name in names), b""
-        with open(place, "xb") as file:
-            file.write(index)
-        for command in commands:
-            said = _change(root, *command, feed=feed, more={"GIT_INDEX_FILE": place})
-        with open(place, "rb") as file:
-            return file.read(), said
-
-
-def _change(root: str, *args: str, feed: bytes | None = None, more: Mapping[str, str] | None = None) -> bytes:
-    """Run one of the commands that write: files of a commit, an index, a note, a setting."""
+def writing_git(root: str, *args: str, feed: bytes | None = None, more: Mapping[str, str] | None = None) -> bytes:
+    """Run one of the commands of `nebula.git.writing`, with more in its environment. Raises GitFailed."""
     env = {**_environment(root, _without_programs(root, DEFAULT_TIMEOUT)), **(more or {})}
     try:
-        outcome = _run(root, args, env, CHECKOUT_TIMEOUT, feed)
+        outcome = _run(root, args, env, WRITING_TIMEOUT, feed)
     except TimeoutError as error:
         raise _failed(error) from None
     if outcome.returncode:
