@@ -153,6 +153,8 @@ async def test_panels_keep_the_width_they_were_given(bench):
 
 async def test_hidden_and_opened_parts_stay_so(bench):
     with serving(bench, "vizprompt") as server:
+        async with talk(server) as client:
+            await make(client, "second", await make(client, "first"))  # one turn is no graph
         async with browsing(server, viewport=WIDE) as page:
             await page.locator("#toggle-graph").click()
             await page.locator("#toggle-backstage").click()
