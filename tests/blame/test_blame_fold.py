@@ -186,6 +186,32 @@ def test_a_line_moved_by_hand_to_another_file_keeps_its_author() -> None:
     assert authors(project, "b.py") == [BEFORE, two, one]
 
 
+def test_a_short_line_that_is_the_only_one_of_its_kind_moves_as_a_long_one_does() -> None:
+    project = project_of("first line")
+    project.files["b.py"] = ["of another file"]
+    one = turn(project, a=["x = 1", "first line", "y = 1"])
+    two = turn(project, a=["x = 1", "first line"], b=["of another file", "z = 1", "y = 1"])
+    assert authors(project, "b.py") == [BEFORE, two, one]
+    write(project, a=["first line"], b=["x = 1", "of another file", "z = 1", "y = 1"])
+    assert authors(project, "b.py") == [one, BEFORE, two, one]
+
+
+def test_a_short_line_that_git_carried_back_keeps_its_author() -> None:
+    project = project_of("first line")
+    one = turn(project, a=["first line", "x = 1"])
+    two = turn(project, a=["first line", "of another branch"])
+    project.carried_at.append(project.time())
+    write(project, a=["first line", "x = 1", "of another branch"])
+    assert authors(project, "a.py") == [BEFORE, one, two]
+
+
+def test_a_file_of_short_lines_renamed_by_hand_is_an_heir_as_well() -> None:
+    project = project_of("x = 1")
+    one = turn(project, a=["x = 1", "y = 1", "z = 1"])
+    write(project, a=None, z=["x = 1", "y = 1", "by hand"])
+    assert authors(project, "z.py") == [BEFORE, one, YOU]
+
+
 def test_a_line_moved_by_hand_out_of_a_file_of_a_later_turn_keeps_its_author() -> None:
     project = project_of("first line")
     one = turn(project, a=["first line", "second line"])

@@ -88,6 +88,13 @@ def test_a_moved_block_takes_its_brackets_along() -> None:
     assert owners(old, new) == ["top of it all", "end of it all", "function f() {", "  call();", "}"]
 
 
+def test_a_short_line_moves_where_it_is_the_only_one_of_its_kind() -> None:
+    old, new = "x = 1\nfirst line\nsecond line\n", "first line\nsecond line\n\tx=1\n"
+    assert owners(old, new)[-1] == "x = 1"
+    assert owners(f"\ufeff{old}x = 10\n", f"{new}x = 10\n".replace("\n", "\r\n"))[-2] == "x = 1"
+    assert owners(old + "third line\nx = 1\n", new + "third line\nx = 1\n")[2] is None
+
+
 def test_a_bracket_alone_moves_nowhere() -> None:
     assert (
         owners("first line\n}\nsecond line\nthird line\n", "first line\nsecond line\nthird line changed\n}\n")[-1]

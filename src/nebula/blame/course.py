@@ -85,7 +85,7 @@ class Course:
     known: dict[str, FileAuthors] = field(default_factory=dict)
     """States by name; the first authors of a content are its authors."""
     taken_out: dict[bytes, GoneLine] = field(default_factory=dict)
-    """The telling lines that stood here once, as they were when they went."""
+    """The lines that stood here once, as they were when they went, but those of nothing but signs."""
 
 
 def file_of(state: str | None) -> str | None:
@@ -115,7 +115,7 @@ def settle(
     times it came to be, where no turn made it."""
     heritage.settle(author)
     for line in heritage.lost:
-        if text.is_telling(line.key):
+        if text.says_anything(line.key):
             course.taken_out[line.key] = GoneLine(line.owner, *gap)
     middle = [each for each in heritage.owners if each is not None]
     state = FileAuthors(content, None, base, heritage.head, heritage.tail, middle)
@@ -127,6 +127,7 @@ def take_back(course: Course, heritage: Inheritance[Author], may_return: Callabl
     """Give lines that stood here once, and come back, the author they had."""
     for number, line in enumerate(heritage.lines):
         if heritage.owners[number] is None:
-            gone = course.taken_out.get(text.key(line))
-            if gone is not None and may_return(gone):
+            key = text.key(line)
+            gone = course.taken_out.get(key)
+            if gone is not None and may_return(gone) and (text.is_telling(key) or text.is_only(key, heritage.new)):
                 heritage.owners[number] = gone.author

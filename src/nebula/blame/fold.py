@@ -66,7 +66,7 @@ class Fold:
         end = changes[0].seq if changes else _END
         others = (other for other in self._history.paths(end) if other != path)
         lost = (each for other in others for each in self._lost_between(other, 0, end) if each.owner.kind == "turn")
-        here = Inheritance(0, 0, text.split(content), list(authors), [])
+        here = Inheritance(0, 0, text.split(content), list(authors), [], content)
         here.claim_moved(lost)
         return here.owners
 
@@ -175,7 +175,7 @@ class Fold:
             found = self._state_found(other, past, first) if last.after is None else None
             if found is not None and _count_shared(self._content(found), keys):
                 gone = inherit(self._content(found), found.owners(), content).lost
-                taken_out = {line.key: GoneLine(line.owner) for line in gone if text.is_telling(line.key)}
+                taken_out = {line.key: GoneLine(line.owner) for line in gone if text.says_anything(line.key)}
                 course.taken_out = past.taken_out | taken_out | course.taken_out
 
     def _carried_whole(self, path: str, course: Course, change: RecordedChange, content: bytes) -> FileAuthors | None:
@@ -262,7 +262,7 @@ class Fold:
 
     def _note_lost(self, course: Course, state: FileAuthors, after: FileAuthors, *, with_state: bool = False) -> None:
         for line in inherit(self._content(state), state.owners(), self._content(after)).lost:
-            if text.is_telling(line.key):
+            if text.says_anything(line.key):
                 course.taken_out[line.key] = GoneLine(line.owner, with_state=with_state)
 
     def _bring_back(self, course: Course, heritage: Inheritance[Author], until: str | None) -> None:
@@ -326,7 +326,9 @@ def _stretches(changes: Sequence[RecordedChange]) -> Iterator[tuple[RecordedChan
 
 
 def _count_shared(old: bytes, keys: set[bytes]) -> int:
-    """Return how many telling lines of a file that is gone another one has; 0 where those are too few for its heir."""
-    telling = {line for line in map(text.key, text.split(old)) if text.is_telling(line)}
+    """Return how many telling lines (of none, short ones) of a file that is gone another one has; 0 where those are too
+    few for its heir."""
+    lines = {line for line in map(text.key, text.split(old)) if text.says_anything(line)}
+    telling = set(filter(text.is_telling, lines)) or lines
     shared = len(telling & keys)
     return shared if shared * _HEIR_SHARE >= len(telling) else 0

@@ -26,6 +26,8 @@ class Lost(Generic[Owner]):
     """Its place in the old text, so that lines which stood together can be told."""
     key: bytes
     owner: Owner
+    old: bytes
+    """The whole text that it was taken out of."""
 
 
 @record
@@ -41,6 +43,8 @@ class Inheritance(Generic[Owner]):
     owners: list[Owner | None]
     """Of these lines; None: the change put it there."""
     lost: list[Lost[Owner]]
+    new: bytes
+    """The whole new text."""
 
     @property
     def is_settled(self) -> bool:
@@ -54,7 +58,7 @@ class Inheritance(Generic[Owner]):
     def claim_moved(self, lost: Iterable[Lost[Owner]]) -> list[Lost[Owner]]:
         """Give lines without an owner the owner of the same line among those that were taken out elsewhere; return the
         others of these."""
-        return _claim_moved(self.lines, self.owners, list(lost))
+        return _claim_moved(self.lines, self.owners, list(lost), self.new)
 
     def settle(self, owner: Owner) -> None:
         """Give every line that still has no owner to `owner`."""
@@ -70,9 +74,10 @@ def inherit(old: bytes, owners: Sequence[Owner], new: bytes) -> Inheritance[Owne
     kept = _keep(before, after)
     found: list[Owner | None] = [None if number is None else given[number] for number in kept]
     stayed = {number for number in kept if number is not None}
-    lost = [Lost(number, text.key(line), given[number]) for number, line in enumerate(before) if number not in stayed]
-    rest = _claim_moved(after, found, lost)
-    return Inheritance(head, tail, after, found, rest)
+    gone = [number for number in range(len(before)) if number not in stayed]
+    lost = [Lost(number, text.key(before[number]), given[number], old) for number in gone]
+    rest = _claim_moved(after, found, lost, new)
+    return Inheritance(head, tail, after, found, rest, new)
 
 
 def _count_ends(content: bytes, start: int, end: int, lines: int) -> tuple[int, int]:
@@ -110,13 +115,18 @@ def _fill_between(
     return [(a + w, a + x, c + y, c + z) for w, x, y, z in changed]
 
 
-def _claim_moved(lines: Sequence[bytes], owners: list[Owner | None], lost: list[Lost[Owner]]) -> list[Lost[Owner]]:
+def _claim_moved(
+    lines: Sequence[bytes], owners: list[Owner | None], lost: list[Lost[Owner]], new: bytes
+) -> list[Lost[Owner]]:
     """Pair lines without an owner with lost ones of the same key; return the lost ones that are left.
 
-    A telling line finds its like anywhere. A line such as `}` goes only with the neighbour it stood beside before.
+    A telling line finds its like anywhere, and so does a short one that is the only one of its kind where it was and
+    where it is. A line such as `}` goes only with the neighbour it stood beside before.
     """
     if not lost or None not in owners:
         return lost
+    open_keys = {text.key(line) for line, owner in zip(lines, owners, strict=True) if owner is None}
+    known = _find_telling(open_keys, lost, new)
     free = [True] * len(lost)
     by_key: dict[bytes, deque[int]] = {}
     for number, each in enumerate(lost):
@@ -133,7 +143,7 @@ def _claim_moved(lines: Sequence[bytes], owners: list[Owner | None], lost: list[
         wanted = text.key(line)
         before = taken[number - 1] if number else None
         found = _beside(lost, free, before, 1, wanted)
-        if found is None and text.is_telling(wanted):
+        if found is None and wanted in known:
             same = by_key.get(wanted, deque())
             while same and not free[same[0]]:
                 same.popleft()
@@ -143,6 +153,17 @@ def _claim_moved(lines: Sequence[bytes], owners: list[Owner | None], lost: list[
         if owners[number] is None:
             take(number, _beside(lost, free, taken[number + 1], -1, text.key(lines[number])))
     return [each for place, each in enumerate(lost) if free[place]]
+
+
+def _find_telling(keys: set[bytes], lost: Sequence[Lost[Owner]], new: bytes) -> set[bytes]:
+    """Return which of these keys of a new text's lines say by themselves where they came from."""
+    known = {key for key in keys if text.is_telling(key)}
+    short: dict[bytes, list[Lost[Owner]]] = {key: [] for key in keys - known if text.says_anything(key)}
+    for each in lost:
+        if each.key in short:
+            short[each.key].append(each)
+    only = (own[0] for own in short.values() if len(own) == 1)
+    return known | {each.key for each in only if text.is_only(each.key, each.old) and text.is_only(each.key, new)}
 
 
 def _beside(

@@ -131,7 +131,8 @@ def _bytes(state: str, content: Callable[[str], bytes | None]) -> bytes | None:
 
 def _mark_moved(owners: list[_Writer], lines: Sequence[bytes], lost: Sequence[Lost[_Writer]]) -> None:
     """Mark what the turn only carried here from another of its files, by the same rule as the journal's lines."""
-    heritage: Inheritance[_Writer] = Inheritance(0, 0, list(lines), [_open(each) for each in owners], [])
+    found = [_open(each) for each in owners]
+    heritage: Inheritance[_Writer] = Inheritance(0, 0, list(lines), found, [], b"\n".join(lines))
     heritage.claim_moved(replace(each, owner="moved") for each in lost)
     heritage.settle("turn")
     owners[:] = [each or "turn" for each in heritage.owners]

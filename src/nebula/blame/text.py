@@ -6,7 +6,9 @@ line break to the other keeps every author. Bytes are compared, not characters: 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from itertools import islice
 from typing import Final
 
 _BOM: Final = b"\xef\xbb\xbf"
@@ -43,6 +45,18 @@ def key(line: bytes) -> bytes:
 def is_telling(line_key: bytes) -> bool:
     """Return False for a line such as `}` or `else:`, which by itself says nothing about where it came from."""
     return len(line_key.translate(None, _SIGNS)) > TELLING
+
+
+def says_anything(line_key: bytes) -> bool:
+    """Return False for a line of nothing but signs, such as `}`: not even the only one of a file says anything."""
+    return bool(line_key.translate(None, _SIGNS))
+
+
+def is_only(line_key: bytes, content: bytes) -> bool:
+    """Return True if a content has one line of a key, and no second one."""
+    signs = rb"[ \t\r]*".join(re.escape(line_key[at : at + 1]) for at in range(len(line_key)))
+    found = re.finditer(rb"^(?:%b)?[ \t\r]*%b[ \t\r]*$" % (_BOM, signs), content, re.MULTILINE)
+    return sum(1 for _ in islice(found, 2)) == 1
 
 
 def common_ends(old: bytes, new: bytes) -> tuple[int, int]:
