@@ -293,7 +293,7 @@ def test_a_turns_line_that_a_person_moves_to_a_file_of_no_turn_stays_the_turns(
     assert who(blame(bench, path)) == there
     git(bench.project, "add", "a.py", path)
     git(bench.project, "commit", "-qm", "moved")
-    assert who(blame(bench, path)) == there
+    assert who(blame(bench, path)) == who(blame(bench, path, "--rev", "HEAD")) == there
     two = turn(bench, "two", *edit(path, "of another file", *moved, "last line by another turn"))
     assert who(blame(bench, path)) == [*there, two]
 

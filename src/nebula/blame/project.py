@@ -123,8 +123,7 @@ class ProjectBlame:
         authors = self.authors(path, content)
         open_lines = [number for number, author in enumerate(authors) if author.kind in ("you", "before")]
         origins = self._find_origins(path, content, open_lines, revision) if open_lines else {}
-        if not revision:
-            authors = self._with_carried_here(path, content, authors, origins)
+        authors = self._with_carried_here(path, content, authors, origins, revision)
         self._ask_where_they_stood(path, authors, origins)
         self._ask_others(authors, origins)
         told, number = [], 0
@@ -153,13 +152,13 @@ class ProjectBlame:
         )
 
     def _with_carried_here(
-        self, path: str, content: bytes, authors: list[Author], origins: Mapping[int, LineOrigin]
+        self, path: str, content: bytes, authors: list[Author], origins: Mapping[int, LineOrigin], revision: str
     ) -> list[Author]:
         """Return the authors, with lines of turns that a person moved here before a turn first changed this file.
 
         The journal does not say since when the lines of such a file stand there. Git does, where they are committed:
         what came before the turn, or with a commit of somebody else, is only like the turn's."""
-        since = [self._history.changed_at(path)] * len(authors)
+        since = [0.0 if revision else self._history.changed_at(path)] * len(authors)
         for line, origin in origins.items():
             since[line] = _seconds(origin.commit.at) if origin.commit.email == self._own_email else 0.0
         known = [None if author == BEFORE and at else author for author, at in zip(authors, since, strict=True)]
