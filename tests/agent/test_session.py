@@ -263,6 +263,32 @@ def test_a_session_that_branched_is_resumed_on_its_last_branch(settings):
     assert all(isinstance(message, UserMessage | AssistantMessage) for message in requests[0].messages)
 
 
+def test_a_turn_is_kept_though_git_took_the_one_before_it_along_to_another_branch(settings):
+    folder = Path(settings.root)
+
+    def git(*argv):
+        who = ["-c", "user.name=me", "-c", "user.email=me@example.org"]
+        subprocess.run(["git", *who, *argv], cwd=folder, check=True, capture_output=True)
+
+    async def scenario():
+        async with scripted_session([say("one"), say("two"), say("three")], settings=settings) as scripted:
+            finals = [await scripted.turn("first")]
+            git("init", "-q", "-b", "main")
+            git("add", "-f", ".nebula/graph")
+            git("commit", "-qm", "first")
+            git("switch", "-qc", "work")
+            finals.append(await scripted.turn("second"))
+            git("add", "-f", ".nebula/graph")
+            git("commit", "-qm", "second")
+            git("switch", "-q", "main")
+            return [*finals, await scripted.turn("third")]
+
+    first, second, third = asyncio.run(scenario())
+    graph = Graph(str(folder / ".nebula/graph"))
+    assert {node.id for node in graph.list_nodes()} == {first.node_id, third.node_id}
+    assert second.node_id and third.remark is None
+
+
 def long_past(settings, turns=12):
     """A conversation too long for the context of these settings; the ids of its nodes."""
     replies = [say(f"Answer {number}. " + "It goes on and on. " * 60) for number in range(turns)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from nebula.agent.recording.nodes import kept_with_node, round_texts
@@ -97,6 +98,14 @@ class TurnArchive:
             return ()  # without opening the graph, which a first request does not wait for
         return [self.graph.resolve_id(each) for each in node_ids] if self.graph is not None else node_ids
 
+    def still_here(self, node_ids: Sequence[str]) -> list[str]:
+        """Return those that are nodes now: with a shared conversation git takes some along to another branch."""
+        found: list[str] = []
+        for node_id in node_ids:
+            with suppress(NotFound):
+                found.extend(self.known([node_id]))
+        return found
+
     def unreadable(self) -> Sentence | None:
         """Return one sentence about the files of the graph that make no sense, as far as a short look shows them."""
         if self._graph is None or not self._was_there:
@@ -174,6 +183,7 @@ class NodeWriter:
 
         turn, usage = self._turn, self._turn.usage
         try:
+            parents = self.archive.still_here(turn.parents)
             self.archive.graph.add_turn(
                 node_id=event.node_id,
                 texts=[
@@ -184,7 +194,7 @@ class NodeWriter:
                     ),
                     Utterance("assistant", turn.answer, duration=turn.answer_seconds),
                 ],
-                parents=turn.parents,
+                parents=parents,
                 references=turn.references,
                 flow=(self.flow() if callable(self.flow) else self.flow) or DEFAULT_FLOW,
                 branch=self.branch,
@@ -198,7 +208,7 @@ class NodeWriter:
             )
             if self.archive.made is not None:
                 with self.archive.made.open_to_add(self.session_id) as file:
-                    file.write(SessionNode(event.node_id, ",".join(turn.parents)).to_line())
+                    file.write(SessionNode(event.node_id, ",".join(parents)).to_line())
         except (GraphError, OSError) as problem:
             raise TurnNotKept(
                 "This turn could not be put into the conversation graph: {problem}",
