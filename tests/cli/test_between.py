@@ -58,3 +58,23 @@ async def test_after_a_retry_it_is_said_what_is_waited_for(monkeypatch: pytest.M
     stream.show(Activity(Sentence("rate limited")))
     stream.emit(Retry(Sentence("too much"), 2, 5.0))
     assert str((await said).event.sentence) == "rate limited"  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("partial", [False, True])
+async def test_what_goes_on_for_long_is_said_again_with_its_time(
+    monkeypatch: pytest.MonkeyPatch, partial: bool
+) -> None:
+    monkeypatch.setattr(between, "SILENT_S", 0.05)
+    monkeypatch.setattr(between, "ALIVE_S", 0.05)
+    heard: asyncio.Queue[Stamped] = asyncio.Queue()
+    stream = read_by(Between(heard.put_nowait, partial=partial))
+    await heard.get()  # the task
+    stream.show(Activity(Sentence("answering"), words=1))
+    stream.show(Activity(Sentence("answering"), words=2))
+    said = [(await heard.get()).event for _ in range(4 if partial else 3)][partial:]
+    assert said == [Activity(Sentence("answering"), words=2, seconds=0)] * 3
+    stream.show(Activity(Sentence("thinking")))
+    while str(getattr((event := (await heard.get()).event), "sentence", "")) != "thinking":
+        assert event == said[0]
+    stream.emit(Notice(Sentence("here")))
+    assert [str((await heard.get()).event.sentence) for _ in range(2)] == ["here", "working"]  # type: ignore[attr-defined]

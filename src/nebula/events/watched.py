@@ -19,9 +19,11 @@ class Activity(Event):
     """How many there are of what is being written, where that is text,"""
     characters: int | None = None
     """else how many of these."""
+    seconds: int | None = None
+    """For how long it has gone on by now, where it is said again."""
 
     def to_json(self) -> dict[str, Any]:
-        amount = {"words": self.words, "characters": self.characters}
+        amount = {"words": self.words, "characters": self.characters, "seconds": self.seconds}
         return without_none({"type": self.type, "message": str(self.sentence)} | amount)
 
 
