@@ -14,7 +14,7 @@ from terminal_driver import Person
 
 pytestmark = pytest.mark.slow
 RUN = Call("runCommand", {"command": ".venv/bin/python -c hello"})
-HEADING = "The project's environment has its interpreter where commands do not see it:"
+HEADING = "A virtual environment has its interpreter where commands do not see it:"
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def config(bench: Bench) -> dict[str, object]:
 
 @pytest.mark.parametrize(
     ("lang", "heading"),
-    [("en", HEADING), ("ja", "プロジェクトの環境のインタープリターが、コマンドから見えない場所にあります:")],
+    [("en", HEADING), ("ja", "仮想環境のインタープリターが、コマンドから見えない場所にあります:")],
 )
 def test_a_yes_runs_the_command_again_and_is_remembered(project: Bench, lang: str, heading: str) -> None:
     def person(me: Person) -> None:

@@ -74,6 +74,7 @@ def test_what_a_folder_of_path_shows(home: Path, path: str, shown: list[str]) ->
     assert short(home, tools.hidden) == ([] if shown or not (home / path).is_dir() else [path or "."])
 
 
+@pytest.mark.parametrize("environment", ["project/.venv", "envs/active"])
 @pytest.mark.parametrize(
     ("interpreter", "hidden"),
     [
@@ -85,10 +86,10 @@ def test_what_a_folder_of_path_shows(home: Path, path: str, shown: list[str]) ->
     ],
 )
 def test_the_interpreter_of_an_environment_that_is_not_shown_is_named(
-    home: Path, interpreter: str, hidden: list[str]
+    home: Path, environment: str, interpreter: str, hidden: list[str]
 ) -> None:
-    link(home / "project/.venv/bin/python", program(home / interpreter))
-    assert short(home, found(home).hidden_interpreters) == hidden
+    link(home / environment / "bin/python", program(home / interpreter))
+    assert short(home, found(home, "envs/active/bin").hidden_interpreters) == hidden
 
 
 def test_an_interpreter_that_is_gone_is_not_named(home: Path) -> None:

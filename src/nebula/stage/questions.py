@@ -15,7 +15,7 @@ def head_question(question: Approval) -> Sentence:
     heads = {
         "network": Sentence("A command asks for the network:"),
         "fetch": Sentence("Fetch a page of the web:"),
-        "folders": Sentence("The project's environment has its interpreter where commands do not see it:"),
+        "folders": Sentence("A virtual environment has its interpreter where commands do not see it:"),
         "secrets": Sentence("A command that failed needs files that it cannot read:"),
         "read": Sentence("Read a secret file: {path}", path=question.path),
         "call": Sentence("Call {tool} with:", tool=question.tool),

@@ -50,7 +50,7 @@ def find_lacking(command: str, layers: CommandLayers) -> Sentence | None:
         if folder in layers.toolchains.hidden and not _is_readable(folder, layers):
             seen = "{program} lies in {folder}, which commands do not see; `sandbox_read` would show it."
             return Sentence(seen, program=program, folder=folder)
-    if command.split()[:1] == ["python"] or command.startswith("pytest"):
+    if command.startswith(("python", "pytest")):
         return layers.unseen
     return None
 

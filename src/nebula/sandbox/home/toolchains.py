@@ -76,7 +76,7 @@ class Toolchains:
     hidden: tuple[str, ...] = ()
     """Folders of `PATH` that exist and are not shown."""
     hidden_interpreters: tuple[str, ...] = ()
-    """Folders that are not shown, and in which the project's virtual environments find their interpreter."""
+    """Folders that are not shown, and in which virtual environments find their interpreter."""
 
 
 def find_toolchains(root: str, environ: Mapping[str, str]) -> Toolchains:
@@ -85,14 +85,15 @@ def find_toolchains(root: str, environ: Mapping[str, str]) -> Toolchains:
     known = {place: os.path.realpath(place) for place in _known_folders(home)}
     shown: set[str] = set()
     hidden: list[str] = []
+    bins = [os.path.join(root, name, "bin") for name in ENVIRONMENTS]
     for entry in dict.fromkeys(environ.get("PATH", "").split(os.pathsep)):
         if not os.path.isabs(entry) or not os.path.isdir(entry) or _is_visible(entry, root):
             continue
         opened = _opened_by_path(entry, home, known)
         shown |= opened
-        hidden += [] if opened else [entry]
+        (bins if opened else hidden).append(entry)
     shown |= {each for each in _named_by_variables(environ, home) if not _is_visible(each, root)}
-    programs = list(_programs_of_environments(root))
+    programs = list(_interpreters(bins))
     for program in programs:
         shown |= _known_around(program, known)
     shown |= {place for each in shown for place in _needed_with(each, home, environ)}
@@ -155,10 +156,10 @@ def _known_around(path: str, known: Mapping[str, str]) -> set[str]:
     }
 
 
-def _programs_of_environments(root: str) -> Iterator[str]:
-    """Yield where the interpreters of the project's virtual environments really lie."""
-    for name in ENVIRONMENTS:
-        program = os.path.join(root, name, "bin", "python")
+def _interpreters(bins: Iterable[str]) -> Iterator[str]:
+    """Yield where the interpreters of the project's virtual environments, and of those in `PATH`, really lie."""
+    for folder in bins:
+        program = os.path.join(folder, "python")
         if os.path.islink(program):
             yield os.path.realpath(program)
             yield os.path.join(os.path.dirname(program), os.readlink(program))

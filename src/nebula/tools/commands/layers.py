@@ -160,7 +160,7 @@ class CommandLayers:
 
     @property
     def unseen_folders(self) -> tuple[str, ...]:
-        """The folders in which the project's environment finds its interpreter and that commands do not see."""
+        """The folders in which virtual environments find their interpreter and that commands do not see."""
         shown = tuple(f"{path}/" for each in self.readable for path in (each, os.path.realpath(each)))
         hidden = self.toolchains.hidden_interpreters
         return tuple(_shorten(each) for each in hidden if not f"{each}/".startswith(shown))
@@ -183,7 +183,7 @@ class CommandLayers:
 
     @property
     def unseen(self) -> Sentence | None:
-        """Say which folders the project's environment needs and commands do not see, and what shows them."""
+        """Say which folders virtual environments need and commands do not see, and what shows them."""
         folders = self.unseen_folders
         if not folders:
             return None
@@ -191,7 +191,7 @@ class CommandLayers:
 
         wanted = json.dumps([*self.settings.sandbox_read, *folders], ensure_ascii=False)
         return Sentence(
-            "Commands do not see {folders}, where the project's environment has its interpreter. This shows it: {line}",
+            "Commands do not see {folders}, where a virtual environment has its interpreter. This shows it: {line}",
             folders=", ".join(folders),
             line=shlex.join(["nebula", "config", "set", "sandbox_read", wanted]),
         )
