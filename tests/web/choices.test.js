@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { base64, fits, LARGEST_IMAGE, MOST_IMAGES, MOST_TEXT } from "../../src/nebula/web/composer/attachments.js";
 import { editorLink, linkOfWord } from "../../src/nebula/web/lib/editor_link.js";
 import { changedLines, changedWords, countsOf, differing, hunksOf } from "../../src/nebula/web/lib/hunks.js";
-import { againWith, FRESH, namedModels } from "../../src/nebula/web/composer/composing.js";
+import { againWith, answering, FRESH, namedModels } from "../../src/nebula/web/composer/composing.js";
 import { columnsOf, namedDays } from "../../src/nebula/web/figures/days.js";
 import { dollars, measures, roughly, short, sharesOf } from "../../src/nebula/web/figures/measures.js";
 import { speaker } from "../../src/nebula/web/lib/words.js";
@@ -213,4 +213,10 @@ test("the model that answers anyway is not listed twice, whoever has it", () => 
   assert.deepEqual(namedModels(models, "gemini/one", ""), ["openai/one", "ollama/two"]);
   assert.deepEqual(namedModels(models, "", "ollama/two"), models);
   assert.deepEqual(namedModels([], "", "ollama/two"), ["ollama/two"], "before the server has said so");
+});
+
+test("the model that answers anyway is shown by its name, where the one of the settings cannot", () => {
+  assert.equal(answering("one", ""), "one", "before the server has said so");
+  assert.equal(answering("one", "gemini/one"), "one");
+  assert.equal(answering("one", "gemini/two"), "gemini/two");
 });

@@ -8,7 +8,7 @@ import { html, nothing, render } from "../lib/lit.js";
 import { canSend, continuing, isBusy, steerable, turnHere } from "../state/here.js";
 import { fits, read } from "./attachments.js";
 import { chips } from "./chips.js";
-import { namedModels } from "./composing.js";
+import { answering, namedModels } from "./composing.js";
 import { preview } from "./preview.js";
 import { createSlash } from "./slash.js";
 import { isTypedCommand } from "./typed.js";
@@ -142,7 +142,7 @@ function controls(state, say, { composing: actions, looking, turns }, attach, pr
   return html`<label class="attach" data-tip=${say("attach")}><input type="file" multiple class="hidden" aria-label=${say("attach")} @change=${pick}>${icon("plus")}</label>
     <div class="choices"><select id="mode" aria-label=${say("mode")} ?hidden=${modes.length < 2} @change=${(/** @type {Event} */ event) => looking.look({ mode: valueOf(event) })}>${modes.map(mode)}</select>
     <select id="model" aria-label=${say("model")} @focus=${loadModels} @pointerdown=${loadModels} @change=${(/** @type {Event} */ event) => actions.chooseModel(valueOf(event))}>
-      <option value="" .selected=${composing.model === ""}>${state.project.model || say("model")}</option>
+      <option value="" .selected=${composing.model === ""}>${answering(state.project.model, state.current) || say("model")}</option>
       ${namedModels(state.models, state.current, composing.model).map(model)}
     </select>
     <span class="others">${state.project.root ? raceButton(state, say, race) : nothing}

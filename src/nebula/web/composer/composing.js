@@ -49,3 +49,9 @@ export function namedModels(models, current, chosen) {
   const others = models.filter((model) => model !== current);
   return chosen && !others.includes(chosen) ? [chosen, ...others] : others;
 }
+
+// The name of the model that answers where none is chosen: of the settings, unless the server has said that another does.
+/** @param {string} wished @param {string} current */
+export function answering(wished, current) {
+  return current && !current.endsWith(`/${wished}`) ? current : wished;
+}
