@@ -31,3 +31,31 @@ async def test_all_of_this_message_is_not_all_of_the_next(tmp_path: Path, way: s
         assert ids[:2] == ids[2:], "the ids are counted anew"
     assert [question.path for question in scripted.questions] == ["a.py", "deploy.sh", "c.py"]
     assert sorted(name for name in os.listdir(tmp_path) if name != ".nebula") == ["a.py", "b.py"]
+
+
+@pytest.mark.parametrize("old, asked", [("1", ["a.py", "a.py"]), ("then 1", ["a.py"])])
+async def test_all_of_this_message_is_what_was_shown_of_it(tmp_path: Path, old: str, asked: list[str]) -> None:
+    """What could not be shown when the yes was given, or would do more than was shown by now, is asked about."""
+    (tmp_path / "b.py").write_text("then 1\n")
+    edits = [{"old_text": old, "new_text": "2", "all": True}]
+    name = "a.py" if old == "1" else "b.py"
+    calls = [ScriptedCall("writeFile", {"path": "a.py", "content": "1\n"}), writes("c.py").calls[0]]
+    calls.append(ScriptedCall("editFile", {"path": name, "edits": edits}))
+    replies = [ScriptedReply("", [ScriptedCall("readFile", {"path": "b.py"})]), ScriptedReply("", calls), "Done."]
+    async with scripted_session(replies, [Decision(True, "message"), "no"], root=tmp_path) as scripted:
+        await scripted.turn("write")
+    assert [question.path for question in scripted.questions] == asked
+    assert (tmp_path / "c.py").exists() and (tmp_path / name).read_text() == ("1\n" if old == "1" else "2\n")
+
+
+async def test_an_edit_that_grows_by_the_one_before_it_is_shown_again(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("one\nkey\n")
+    edits = [("one", "key\nkey"), ("key", "other")]
+    calls = [
+        ScriptedCall("editFile", {"path": "a.py", "edits": [{"old_text": old, "new_text": new, "all": True}]})
+        for old, new in edits
+    ]
+    replies = [ScriptedReply("", [ScriptedCall("readFile", {"path": "a.py"})]), ScriptedReply("", calls), "Done."]
+    async with scripted_session(replies, [Decision(True, "message"), "no"], root=tmp_path) as scripted:
+        await scripted.turn("write")
+    assert [question.changes[0].added for question in scripted.questions] == [2, 3]

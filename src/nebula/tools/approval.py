@@ -171,6 +171,14 @@ class MessageWrites:
     def has(self, call: Call) -> bool:
         return any(use is call.use for use in self.calls)
 
+    def place_of(self, call: Call) -> int:
+        return next(place for place, use in enumerate(self.calls) if use is call.use)
+
+    def allows(self, call: Call, proposal: ProposedChange) -> bool:
+        """Return whether the yes to all of them is one to this: it was among what was shown then, with these lines."""
+        shown = self.changes.get(self.place_of(call))
+        return self.allowed and shown is not None and _changed_lines(shown) == _changed_lines(proposal)
+
 
 class WritersOfTurn:
     """All writing tools of one turn, and the message whose writes are being decided on."""
@@ -220,12 +228,12 @@ class Approved:
             if tool is not self._tool:
                 warning = Sentence(BY_NAME, path=proposal.path)
                 decision = await self._approvals.ask(self._question(proposal, (warning, *remarks)), call, None)
-            elif message.allowed or self._approvals.permissions.reach([proposal.path]):
+            elif message.allows(call, proposal) or self._approvals.permissions.reach([proposal.path]):
                 decision = Decision(True, "session")
             else:
                 question = self._question(proposal, remarks, await self._together(proposal, call, message))
                 decision = await self._approvals.ask(question, call, Permission("write", EVERY_FILE))
-                message.allowed = decision.allowed and decision.scope == "message"
+                message.allowed = message.allowed or (decision.allowed and decision.scope == "message")
             chosen = keep_hunks(proposal, decision.hunks) if decision.hunks else proposal
             decision = await self._approvals.heed_hooks(decision, call, self.spec.name, (chosen,))
             meant = not decision.paths or proposal.path in decision.paths
@@ -254,14 +262,18 @@ class Approved:
     ) -> tuple[ProposedChange, ...]:
         if len(message.calls) > 1:
             await asyncio.to_thread(self._writers.look_at, message)
-        own = next(place for place, use in enumerate(message.calls) if use is call.use)
-        found = message.changes | {own: proposal}
+        found = message.changes | {message.place_of(call): proposal}
         return tuple(replace(found[place], old=None, new=None) for place in sorted(found))
 
     def _question(
         self, proposal: ProposedChange, remarks: tuple[Sentence, ...], together: tuple[ProposedChange, ...] = ()
     ) -> Approval:
         return Approval(new_trace_id(), "write", self.spec.name, (proposal,), remarks=remarks, together=together)
+
+
+def _changed_lines(change: ProposedChange) -> tuple[str, list[str]]:
+    """Return what a change takes out and puts in, wherever in the file that is by now."""
+    return change.path, [line for line in change.diff.splitlines() if line[:1] in ("+", "-")]
 
 
 def _left_out(proposal: ProposedChange, chosen: ProposedChange) -> str:
