@@ -38,6 +38,13 @@ def test_places_that_overlap_are_not_counted_for_ever():
     assert time.process_time() - began < 10
 
 
+@pytest.mark.parametrize("text", ["a\nb\n", "a\r\nb\n"], ids=["LF", "CRLF among them"])
+def test_a_long_text_that_is_nearly_everywhere_is_missed_at_once(text):
+    began = time.process_time()
+    assert "in 0 places" in complaint(text * 40_000, ("a\nb\n" * 13_000 + "q", "x"))
+    assert time.process_time() - began < 5
+
+
 @pytest.mark.parametrize(
     ("text", "edits"),
     [("a\n", [("a", "aa", "all")] * 40), ("a\r\n", [("a", "a" * 1_000, "all")] * 4)],
