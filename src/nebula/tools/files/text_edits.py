@@ -7,7 +7,6 @@ is not part of the text and stays where it is, as does a missing line break at t
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice, zip_longest
@@ -82,11 +81,20 @@ def _places(text: str, old: str, *, apart: bool) -> Iterator[Place]:
     pattern that allows both would try most of a long one again in each place."""
     plain = _unix(text)
     wide = [found.start() - number for number, found in enumerate(re.finditer("\r\n", text))]
+    before = within = 0
     at = plain.find(old)
     while at >= 0:
         end = at + len(old)
-        yield at + bisect_left(wide, at), end + bisect_left(wide, end)
+        before, within = _count_below(at, wide, before), _count_below(end, wide, within)
+        yield at + before, end + within
         at = plain.find(old, end if apart else at + 1)
+
+
+def _count_below(limit: int, ascending: Sequence[int], known: int) -> int:
+    """Return how many of the numbers are smaller, of which so many are known to be."""
+    while known < len(ascending) and ascending[known] < limit:
+        known += 1
+    return known
 
 
 def _put_in(number: int, text: str, edit: TextEdit, places: Iterable[Place], longest: int) -> str:
