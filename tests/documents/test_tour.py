@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -79,6 +80,7 @@ def test_every_line_of_the_tour(lang: str, short_folder: Path) -> None:
     page = DOCS / words["page"]
     text = page.read_text("utf-8")
     (short_folder / "home").mkdir()
+    (short_folder / "home/.pyenv").symlink_to(sys.base_prefix)  # commands see the interpreter, as in its user's home
     with ScriptedModel(script(words)) as model:
         env = {"PATH": f"{BIN}:/usr/bin:/bin", "HOME": str(short_folder / "home"), "LANG": "C.UTF-8", **model.env()}
         with shell(short_folder, env | {"NEBULA_LANG": lang}) as opened:
