@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
@@ -39,16 +39,13 @@ class LineOrigin:
 
     commit: LineCommit
     path: str
+    """From the top of the repository."""
     line: int
 
     @property
     def key(self) -> tuple[str, str, int]:
         """Return what tells it from others; there are as many of them as lines."""
         return self.commit.id, self.path, self.line
-
-    def read_file(self, root: str) -> bytes | None:
-        """Return the file as that commit has it."""
-        return content_at(root, self.commit.id, self.path)
 
 
 def is_revision(root: str, revision: str) -> bool:
@@ -81,14 +78,15 @@ def find_origins(
     revision: str = "HEAD",
     *,
     mine: str | None = None,
+    yours: Collection[int] = (),
     changed: Callable[[], Sequence[str]] = tuple,
     now: Callable[[str], bytes | None] = lambda _: None,
 ) -> dict[int, LineOrigin]:
     """Return the origins of those wanted lines of a content (from 0) that a revision has.
 
-    `mine` is the address under which the user commits: a line that such a commit took from another file is older.
-    `changed` returns the files that are not as the last commit has them, `now` one of them as it is: a line that is not
-    in the revision may be one that another file lost."""
+    `mine` is the address under which the user commits: a line that such a commit took from another file is older, and
+    so is one of `yours` that any commit took from there. `changed` returns the files that are not as the last commit
+    has them, `now` one of them as it is: a line that is not in the revision may be one that another file lost."""
     committed = content_at(root, revision, path) or b""
     if text.is_binary(committed):
         return {}
@@ -103,7 +101,9 @@ def find_origins(
     for source in dict.fromkeys(source for source, _ in of_line.values()):
         numbers = sorted(number for other, number in of_line.values() if other == source)
         found = _blame(root, source, revision, numbers)
-        _trace_moves(root, source, revision, found, mine)
+        unsure = {place for place, origin in found.items() if origin.commit.email == mine}
+        unsure |= {number for line, (other, number) in of_line.items() if other == source and line in yours}
+        _trace_moves(root, source, revision, found, unsure & found.keys())
         origins |= {(source, number): origin for number, origin in found.items()}
     first: dict[tuple[str, str, int], tuple[str, int]] = {}  # a line that comes from there as well is a copy of it
     for place, origin in sorted(origins.items()):
@@ -115,16 +115,15 @@ def find_origins(
     }
 
 
-def _trace_moves(root: str, path: str, revision: str, origins: dict[int, LineOrigin], mine: str | None) -> None:
-    """Give lines that a commit of the user's took out of another file the origin that they had there."""
-    own = sorted(place for place, origin in origins.items() if mine is not None and origin.commit.email == mine)
-    if not own:
+def _trace_moves(root: str, path: str, revision: str, origins: dict[int, LineOrigin], unsure: set[int]) -> None:
+    """Give those of the unsure lines that their commit took out of another file the origin that they had there."""
+    if not unsure:
         return
     lines = text.split(content_at(root, revision, path) or b"")
     taken_out: dict[str, Counter[bytes]] = {}
-    for place, older in sorted(_blame(root, path, revision, own, f"-C{text.TELLING}").items()):
+    for place, older in sorted(_blame(root, path, revision, sorted(unsure), f"-C{text.TELLING}").items()):
         newer = origins.get(place)
-        if newer is None or place not in own or older.commit == newer.commit:
+        if newer is None or place not in unsure or older.commit == newer.commit:
             continue
         if newer.commit.id not in taken_out:
             taken_out[newer.commit.id] = taken_out_by(root, newer.commit.id)

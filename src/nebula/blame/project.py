@@ -4,7 +4,7 @@ what helps to answer the same question again (`kept`), and nodes are parted that
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from functools import cached_property
@@ -20,6 +20,7 @@ from nebula.blame.reflog import changed_files, find_state
 from nebula.blame.runs import LineRun, checked_runs, join_runs
 from nebula.errors import EXIT_USAGE, NebulaError
 from nebula.files.digest import digest
+from nebula.git import place_in_repository
 from nebula.graph.errors import GraphError
 from nebula.workspace.journal.reader import JournalReader
 from nebula.workspace.local import open_workspace
@@ -122,7 +123,8 @@ class ProjectBlame:
     def _work_out(self, path: str, content: bytes, revision: str = "") -> list[LineRun]:
         authors = self.authors(path, content)
         open_lines = [number for number, author in enumerate(authors) if author.kind in ("you", "before")]
-        origins = self._find_origins(path, content, open_lines, revision) if open_lines else {}
+        yours = {number for number in open_lines if authors[number] == YOU}
+        origins = self._find_origins(path, content, open_lines, revision, yours) if open_lines else {}
         authors = self._with_carried_here(path, content, authors, origins, revision)
         self._ask_where_they_stood(path, authors, origins)
         self._ask_others(authors, origins)
@@ -134,7 +136,9 @@ class ProjectBlame:
             number = end
         return join_runs(told)
 
-    def _find_origins(self, path: str, content: bytes, lines: list[int], revision: str) -> dict[int, LineOrigin]:
+    def _find_origins(
+        self, path: str, content: bytes, lines: list[int], revision: str, yours: Collection[int]
+    ) -> dict[int, LineOrigin]:
         from nebula.blame.commits import find_origins
 
         self._more_basis.look_at(*find_state(self._root))
@@ -147,6 +151,7 @@ class ProjectBlame:
             lines,
             revision or "HEAD",
             mine=self._own_email,
+            yours=yours,
             changed=changed,
             now=self._history.now,
         )
@@ -172,18 +177,23 @@ class ProjectBlame:
         ]
 
     def _ask_where_they_stood(self, path: str, authors: list[Author], origins: Mapping[int, LineOrigin]) -> None:
-        """Give lines that git knows from another file to the turns that wrote them there. A person may move what git
-        brought before any turn has seen it."""
+        """Give lines that git knows from another file the author that they had there. A person may move what git
+        brought before any turn has seen it, and to a file that no turn has changed."""
+        from nebula.blame.commits import content_at
+
+        above = place_in_repository(self._root)
+        above += "/" if above else ""
         stood: dict[tuple[str, str], list[Author]] = {}
         for line, origin in origins.items():
-            place = origin.commit.id, origin.path
-            if authors[line] != YOU or origin.path == path:
+            there = origin.path.removeprefix(above)
+            is_asked = authors[line] == YOU or (authors[line] == BEFORE and self._history.changes(there))
+            if not is_asked or there == path or not origin.path.startswith(above):
                 continue
-            if place not in stood:
-                content = origin.read_file(self._root)
-                stood[place] = [] if content is None else self._fold.authors(origin.path, content)
-            then = stood[place][origin.line - 1 : origin.line]
-            if then and then[0].kind == "turn":
+            if (origin.commit.id, there) not in stood:
+                content = content_at(self._root, origin.commit.id, there)
+                stood[origin.commit.id, there] = [] if content is None else self._fold.authors(there, content)
+            then = stood[origin.commit.id, there][origin.line - 1 : origin.line]
+            if then and then[0] != YOU:
                 authors[line] = self._with_node(then[0])
 
     def _changed_files(self) -> Sequence[str]:

@@ -21,7 +21,7 @@ from nebula.workspace.journal.reader import JournalReader
 
 FILE: Final = "blame.db"
 _APPLICATION: Final = 0x4E47626C  # "NGbl"
-_VERSION: Final = 3
+_VERSION: Final = 4
 _PATIENCE_S: Final = 1.0
 """Seconds to wait for another process: working it out takes about as long."""
 _MOST_ANSWERS: Final = 1_000
