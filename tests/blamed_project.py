@@ -50,8 +50,9 @@ def who(runs: list[dict[str, Any]]) -> list[str]:
     return [run.get("node_id", run["by"]) for run in runs for _ in range(run["start_line"], run["end_line"] + 1)]
 
 
-def git(folder: Path, *argv: str, by: str = "me") -> str:
+def git(folder: Path, *argv: str, by: str = "me", at: str = "") -> str:
     env = {**os.environ, **GIT, "GIT_AUTHOR_NAME": by.title(), "GIT_AUTHOR_EMAIL": f"{by}@example.org"}
+    env |= {"GIT_AUTHOR_DATE": at, "GIT_COMMITTER_DATE": at} if at else {}
     done = subprocess.run(["git", *argv], cwd=folder, env=env, capture_output=True, text=True, check=True)
     return done.stdout.strip()
 

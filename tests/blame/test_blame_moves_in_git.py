@@ -26,6 +26,18 @@ def move(bench: Bench, line: str, source: str, target: str) -> None:
     bench.write(target, (bench.read(target) if (bench.project / target).exists() else "") + f"{line}\n")
 
 
+def test_a_revision_from_before_the_first_turn_is_of_before(bench: Bench) -> None:
+    repository(bench)
+    bench.write("a.py", "taken out long ago\nfirst line of before\n")
+    git(bench.project, "add", "a.py")
+    git(bench.project, "commit", "-qm", "begin", at="2020-01-01T00:00:00Z")
+    bench.write("a.py", "first line of before\n")
+    git(bench.project, "commit", "-qam", "taken out", at="2020-01-02T00:00:00Z")
+    turn(bench, "one", *edit("a.py", "first line of before", "by a turn"))
+    git(bench.project, "commit", "-qam", "one")
+    assert who(blame(bench, "a.py", "--rev", "HEAD~2")) == ["before", "before"]
+
+
 @pytest.mark.parametrize("inside", ["", "part of it"])
 def test_an_older_line_that_a_person_moves_on_a_branch_stays_older(bench: Bench, inside: str) -> None:
     """A turn took it out on the other branch, so that nothing but git says where it came from."""

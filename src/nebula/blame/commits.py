@@ -31,6 +31,8 @@ class LineCommit:
     author: str = ""
     email: str = ""
     at: str = ""
+    made: int = 0
+    """When it was made as it is, in seconds: an amended or rebased commit keeps `at`."""
 
 
 @value
@@ -173,7 +175,13 @@ def _read_groups(told: bytes, is_shallow: bool) -> dict[int, LineOrigin]:
         else:
             facts.setdefault(commit, {})[name] = fact
     known = {
-        name: LineCommit(name, _decode(fact, b"author"), _decode(fact, b"author-mail").strip("<>"), _time(fact))
+        name: LineCommit(
+            name,
+            _decode(fact, b"author"),
+            _decode(fact, b"author-mail").strip("<>"),
+            _time(fact),
+            int(_decode(fact, b"committer-time") or 0),
+        )
         for name, fact in facts.items()
         if not (is_shallow and b"boundary" in fact)
     }

@@ -76,6 +76,11 @@ class JournalHistory:
         return any(first <= each <= last for each in self._carried)
 
     @cached_property
+    def began(self) -> float:
+        """When a turn first changed a file of the project, in seconds."""
+        return seconds(self._changes[0].ts) if self._changes else 0.0
+
+    @cached_property
     def _carried(self) -> list[int]:
         self._basis.look_at(*find_logs(self._workspace.root))
         return carried_times(self._workspace.root)

@@ -321,11 +321,15 @@ class ProjectBlame:
         if author.kind == "other":
             tool, _, model = author.of.partition("\n")
             return LineRun(first, last, "other", model=model, tool=tool)
-        if author == YOU and commit is not None and self._own_email not in (None, commit.email):
+        if author == YOU and commit is not None and self._is_older(commit):
             author = BEFORE
         if author == BEFORE and commit is not None:
             return LineRun(first, last, "before", at=commit.at, commit=commit.id, author=commit.author)
         return LineRun(first, last, author.kind)
+
+    def _is_older(self, commit: LineCommit) -> bool:
+        """Return True for a commit of somebody else, and for one from before the first turn."""
+        return self._own_email not in (None, commit.email) or commit.made + 1 < self._history.began
 
 
 def _time_of(node: Node) -> tuple[float, str]:
