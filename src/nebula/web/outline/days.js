@@ -19,19 +19,21 @@ export function newestFirst(rows) {
 // Where all of them are of one day there is nothing to tell apart.
 /** @param {Row[]} rows @param {Readonly<Record<string, string>>} begun When, by the first turn. @returns {Row[]} */
 export function withDays(rows, begun) {
-  /** @type {Row[]} */
-  const shown = [];
-  let last = "";
-  let days = 0;
-  for (const row of rows) {
-    const day = row.kind === "start" && begun[row.id] ? new Date(begun[row.id]).toDateString() : last;
-    if (day !== last) {
-      shown.push({ ...HEAD, id: `day ${days++} ${day}`, day });
-      last = day;
-    }
-    shown.push(row);
+  /** @type {{ place: number, day: string }[]} */
+  const days = [];
+  for (let place = 0; place < rows.length; place++) {
+    const { kind, id } = rows[place];
+    if (kind !== "start" || !begun[id]) continue;
+    const day = new Date(begun[id]).toDateString();
+    if (day !== days.at(-1)?.day) days.push({ place, day });
   }
-  return days > 1 ? shown : rows;
+  if (days.length < 2) return rows;
+  const shown = rows.slice(0, days[0].place);
+  days.forEach(({ place, day }, number) => {
+    shown.push({ ...HEAD, id: `day ${number} ${day}`, day });
+    for (let at = place; at < (days[number + 1]?.place ?? rows.length); at++) shown.push(rows[at]);
+  });
+  return shown;
 }
 
 /** @type {Row} */
