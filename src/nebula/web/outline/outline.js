@@ -55,7 +55,7 @@ export function createOutline(root, actions, store) {
     selected: null,
     turn: null,
     height: 44,
-    room: innerHeight,
+    room: 0,
     beyond: 0,
     tall: "",
   };
