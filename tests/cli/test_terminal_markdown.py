@@ -94,3 +94,19 @@ def test_a_window_that_got_narrower_is_cleared_below_the_live_line(monkeypatch: 
     monkeypatch.setenv("COLUMNS", "30")
     screen.end_live()
     assert out.getvalue().endswith("\x1b[K\r\r\x1b[J")
+
+
+@pytest.mark.parametrize("columns", [30, 48, 80])
+def test_nothing_of_a_table_is_cut_off(columns):
+    rows = [
+        ("足し算", "二つの数を足して返します。長い説明が続くときも、**太字**も、どの文字も残ります。" * 2),
+        ("address", "https://example.org/" + "a/very/long/path/" * 5),
+        ("words", "each of these words stands whole where there is room for it"),
+    ]
+    text = "| 名前 | とても長い見出しのある列とその説明 |\n|---|---|\n" + "".join(f"| {a} | {b} |\n" for a, b in rows)
+    lines = plain(text, columns).split("\n")
+    assert all(display_width(line) <= columns for line in lines)
+    assert not [line for line in lines if line.strip()[:1] in ("、", "。", "ー")]
+    shown = re.sub(r"\s", "", "".join(lines))
+    for first, second in rows:
+        assert first in shown and re.sub(r"\s|\*\*", "", second) in shown.replace(first, "", 1)

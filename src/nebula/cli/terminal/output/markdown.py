@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from io import StringIO
 from typing import ClassVar
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
-from rich.console import Console, ConsoleOptions, RenderResult
-from rich.markdown import Heading, Markdown, MarkdownElement, Paragraph
+from rich.console import Console, ConsoleOptions, JustifyMethod, RenderResult
+from rich.markdown import Heading, Markdown, MarkdownElement, Paragraph, TableDataElement
+from rich.segment import Segment
 from rich.text import Text
 from rich.theme import Theme
 
@@ -45,10 +47,23 @@ class Prose(Paragraph):
         yield _broken(self.text, options.max_width)
 
 
+class Cell(TableDataElement):
+    """Whole, on as many lines as it takes; rich cuts off a word longer than the column: an address, a Japanese sentence."""
+
+    def __init__(self, justify: JustifyMethod) -> None:
+        super().__init__(justify)
+        self.content = _CellText("", justify=justify, overflow="fold")
+
+
+class _CellText(Text):
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterable[Segment]:
+        return Text.__rich_console__(_broken(self, options.max_width), console, options)
+
+
 def _broken(text: Text, columns: int) -> Text:
     if text.plain.isascii():
         return text
-    lines = Text("\n", justify=text.justify)
+    lines = Text("\n", justify=text.justify, overflow=text.overflow)
     pieces = [piece for line in text.split() for piece in line.divide(places_to_break(line.plain, columns))]
     for piece in pieces:
         piece.rstrip()
@@ -62,6 +77,8 @@ class PlainMarkdown(Markdown):
         **Markdown.elements,
         "heading_open": LeftHeading,
         "paragraph_open": Prose,
+        "td_open": Cell,
+        "th_open": Cell,
     }
 
     def __init__(self, text: str) -> None:
