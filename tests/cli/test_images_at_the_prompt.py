@@ -9,7 +9,7 @@ import pytest
 
 from conftest import Bench
 from in_process import run_here, sit_down_here
-from nebula.cli.terminal.input.clipboard import clipboard_image
+from nebula.cli.terminal.input.clipboard import UnreadableClipboard, clipboard_image
 from scripted_model import ScriptedModel, Turn
 from terminal_driver import Person
 
@@ -62,7 +62,7 @@ def test_a_typed_path_of_an_image_is_attached_without_a_sign(bench: Bench, tmp_p
 
 def test_the_image_in_the_clipboard_goes_with_the_prompt(bench: Bench, tmp_path: Path) -> None:
     (tmp_path / "clip").write_bytes(PNG)
-    program(tmp_path, "wl-paste", f'cat "{tmp_path}/clip"')
+    program(tmp_path, "wl-paste", f'/bin/cat "{tmp_path}/clip"')
 
     def person(me: Person) -> None:
         me.prompt()
@@ -74,12 +74,14 @@ def test_the_image_in_the_clipboard_goes_with_the_prompt(bench: Bench, tmp_path:
         me.prompt(times=2)
         (tmp_path / "clip").write_bytes(b"")
         me.send(CTRL_V)
-        me.wait("No image in the clipboard")
+        me.wait("No image in the clipboard.")
+        (tmp_path / "wl-paste").unlink()
+        me.send(CTRL_V)
+        me.wait("Nothing here can read the clipboard")
         me.line("exit")
 
     with ScriptedModel([Turn("Red.")]) as server:
-        path = f"{tmp_path}:{bench.env()['PATH']}"
-        sit_down_here(bench, person, PATH=path, WAYLAND_DISPLAY="w", **server.env())
+        sit_down_here(bench, person, PATH=str(tmp_path), WAYLAND_DISPLAY="w", **server.env())
         assert len(sent_images(server)) == 1
 
 
@@ -88,7 +90,6 @@ def test_the_image_in_the_clipboard_goes_with_the_prompt(bench: Bench, tmp_path:
     [
         ("echo text", {"DISPLAY": ":0"}),
         ("exit 1", {"DISPLAY": ":0"}),
-        ("cat {png}", {}),
         ("head -c 11000000 /dev/zero", {"DISPLAY": ":0"}),
     ],
 )
@@ -96,3 +97,11 @@ def test_no_image_is_none(tmp_path: Path, body: str, variables: dict[str, str]) 
     (tmp_path / "a.png").write_bytes(PNG)
     program(tmp_path, "xclip", body.format(png=tmp_path / "a.png"))
     assert clipboard_image({"PATH": f"{tmp_path}:/usr/bin:/bin", **variables}) is None
+
+
+def test_a_clipboard_that_nothing_can_read_is_no_empty_one(tmp_path: Path) -> None:
+    (tmp_path / "a.png").write_bytes(PNG)
+    program(tmp_path, "xclip", f"cat {tmp_path}/a.png")
+    for environ in ({"PATH": str(tmp_path)}, {"PATH": str(tmp_path / "none"), "DISPLAY": ":0"}):
+        with pytest.raises(UnreadableClipboard, match=r"wl-paste \(Wayland\), xclip"):
+            clipboard_image(environ)

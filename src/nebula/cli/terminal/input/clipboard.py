@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from collections.abc import Mapping
 
+from nebula.errors import NebulaError
 from nebula.messages import MAX_IMAGE_BYTES
 
 PATIENCE_S = 5.0
@@ -18,15 +19,28 @@ _PROGRAMS: tuple[tuple[str, tuple[str, ...]], ...] = (
 """Each with the variable without which it has nothing to talk to."""
 
 
+class UnreadableClipboard(NebulaError):
+    """Raised when no program is there that could read the clipboard."""
+
+    kind = "clipboard"
+
+
 def clipboard_image(environ: Mapping[str, str] = os.environ) -> bytes | None:
-    """Return the image in the clipboard as PNG; None where there is none, or no program that knows."""
+    """Return the image in the clipboard as PNG; None where there is none. Raises UnreadableClipboard."""
+    is_readable = False
     for variable, command in _PROGRAMS:
         program = shutil.which(command[0], path=environ.get("PATH"))
         if program is None or (variable and not environ.get(variable)):
             continue
+        is_readable = True
         data = _output_of([program, *command[1:]], environ)
         if data.startswith(b"\x89PNG\r\n\x1a\n"):
             return data
+    if not is_readable:
+        raise UnreadableClipboard(
+            "Nothing here can read the clipboard: that takes wl-paste (Wayland), xclip (X11) or pngpaste (macOS). The "
+            "path of an image, typed or pasted, attaches it, too."
+        )
     return None
 
 

@@ -16,11 +16,11 @@ from prompt_toolkit.key_binding import ConditionalKeyBindings, KeyBindings, KeyB
 from prompt_toolkit.keys import Keys
 
 from nebula.cli.printing import print_line
-from nebula.cli.terminal.input.clipboard import clipboard_image
+from nebula.cli.terminal.input.clipboard import UnreadableClipboard, clipboard_image
 from nebula.cli.terminal.input.contract import EndOfInput, Interrupted, Watch
 from nebula.cli.terminal.input.paste import Pastes
 from nebula.cli.terminal.input.typed_ahead import TypedAhead
-from nebula.language import translate
+from nebula.language import explain, translate
 from nebula.value import value
 
 ESCAPE_WAIT_S = 0.1
@@ -104,12 +104,16 @@ async def _insert_image(event: KeyPressEvent, pastes: Pastes) -> None:
     """Insert the mark of the image in the clipboard, or tell that there is none."""
     from prompt_toolkit.application import run_in_terminal
 
-    data = await asyncio.to_thread(clipboard_image)
-    if data is not None:
-        event.current_buffer.insert_text(pastes.add_image(data))
-        event.app.invalidate()
-        return
-    said = translate("No image in the clipboard (read by wl-paste, xclip or pngpaste).")
+    try:
+        data = await asyncio.to_thread(clipboard_image)
+    except UnreadableClipboard as problem:
+        said = explain(problem)
+    else:
+        if data is not None:
+            event.current_buffer.insert_text(pastes.add_image(data))
+            event.app.invalidate()
+            return
+        said = translate("No image in the clipboard.")
     await run_in_terminal(lambda: print_line(said))
 
 

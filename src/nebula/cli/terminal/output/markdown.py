@@ -48,7 +48,7 @@ class Prose(Paragraph):
 
 
 class Cell(TableDataElement):
-    """Whole, on as many lines as it takes; rich cuts off a word longer than the column: an address, a Japanese sentence."""
+    """Whole, on as many lines as it takes; rich cuts off words longer than a column: addresses, Japanese sentences."""
 
     def __init__(self, justify: JustifyMethod) -> None:
         super().__init__(justify)
