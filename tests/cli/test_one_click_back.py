@@ -109,7 +109,8 @@ def test_what_cannot_be_taken_back_is_not_asked_about(bench: Bench) -> None:
     bench.write("a.txt", bench.read("a.txt") + "by hand\n")
     with ScriptedModel([]) as server:
         out = run_here(bench, "nebula", stdin="/undo\nexit\n", **server.env()).out
-    assert "a.txt: changed since; nothing was touched." in out and "all the same?" not in out
+    assert "a.txt: changed since; nothing was touched.\n/history FILE NUMBER does it" in out
+    assert "all the same?" not in out
 
 
 def test_undo_after_a_turn_takes_back_files_and_not_the_fork_before_it(bench: Bench) -> None:

@@ -45,7 +45,8 @@ async def undo(terminal: TerminalSession, _: str = "") -> None:
         )
         if not await agreed(terminal.input, translate("Take it back all the same? (y/N): ")):
             return
-    touched = await asyncio.to_thread(journal.carry_out, workspace, plan, terminal.session.id, _judge(terminal))
+    if (touched := await _carry_out(terminal, plan)) is None:
+        return
     terminal.forks.files_undone()
     terminal.screen.line(translate("Taken back: {files}", files=named(touched)))
     await _tell_of_commits(terminal, plan)
@@ -63,12 +64,27 @@ async def redo(terminal: TerminalSession, _: str = "") -> None:
         terminal.screen.line(translate("It was not taken back by this session: {files}", files=_in(plan)), "yellow")
         if not await agreed(terminal.input, translate("Do it again all the same? (y/N): ")):
             return
-    touched = await asyncio.to_thread(journal.carry_out, workspace, plan, terminal.session.id, _judge(terminal))
+    if (touched := await _carry_out(terminal, plan)) is None:
+        return
     terminal.forks.files_redone()
     if touched:
         terminal.screen.line(translate("Done again: {files}", files=named(touched)))
     else:
         terminal.screen.line(translate("The files are like that already; there was nothing to redo."))
+
+
+async def _carry_out(terminal: TerminalSession, plan: FilePlan) -> tuple[str, ...] | None:
+    """Return the files that were touched; None where one is in the way, after saying what goes all the same."""
+    workspace = terminal.session.project.workspace
+    try:
+        return await asyncio.to_thread(journal.carry_out, workspace, plan, terminal.session.id, _judge(terminal))
+    except journal.UndoRefused as refusal:
+        if not plan.conflicts:
+            raise
+        terminal.warn(refusal)
+    hint = "/history FILE NUMBER does it for one file alone; /restore TURN leaves alone what was changed by hand."
+    terminal.screen.line(translate(hint), "dim")
+    return None
 
 
 async def _tell_of_commits(terminal: TerminalSession, plan: FilePlan) -> None:
