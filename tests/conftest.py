@@ -63,9 +63,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """The fast part does not even read a file that has nothing for it, nor import what that would import."""
-    if config.option.markexpr != "not slow" or collection_path.suffix != ".py":
+    if config.option.markexpr != "not slow":
         return None
-    return starts_the_program(collection_path) or bool(WHOLLY_SLOW.search(collection_path.read_bytes())) or None
+    if starts_the_program(collection_path):
+        return True
+    return (collection_path.suffix == ".py" and bool(WHOLLY_SLOW.search(collection_path.read_bytes()))) or None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -79,13 +81,31 @@ def pytest_collection_finish() -> None:
 
 
 def starts_the_program(test_file: Path) -> bool:
-    return test_file.relative_to(Path(__file__).parent).as_posix().startswith(WHOLE_PROGRAM)
+    """Return whether a file of tests starts it over and over, or all in a folder do."""
+    below = test_file.relative_to(Path(__file__).parent).as_posix()
+    return (below if test_file.suffix else f"{below}/").startswith(WHOLE_PROGRAM)
 
 
-@pytest.fixture(autouse=True)
-def home_of_the_tests(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is derived from a project lies in the user's home: no test may use that of whoever runs it."""
-    monkeypatch.setenv("NEBULA_HOME", str(tmp_path_factory.getbasetemp() / "nebula-home"))
+@pytest.fixture(autouse=True, scope="session")
+def home_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """What is derived from a project lies in the user's home: no test may use that of whoever runs it. Git makes a
+    repository without its thirteen samples of hooks, which were an eighth of all files to write and remove."""
+    os.environ["NEBULA_HOME"] = str(tmp_path_factory.getbasetemp() / "nebula-home")
+    template = tmp_path_factory.mktemp("git-template")
+    (template / "hooks").mkdir()
+    (template / "info").mkdir()
+    (template / "info/exclude").write_text("# Files that git shall not see.\n")
+    os.environ["GIT_TEMPLATE_DIR"] = str(template)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown() -> None:
+    """Thousands of tests share a process: none leaves a language behind, nor a graph open, since a terminal cannot be
+    read where there are more than 1,024 descriptors. A hook, since two fixtures would cost each test a quarter of a millisecond."""
+    use_language("en")
+    store = sys.modules.get("nebula.graph.store")
+    if store is not None:
+        store._close_all()
 
 
 @dataclass(frozen=True)
@@ -138,22 +158,6 @@ class Bench:
 
     def trace(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in self.read(".nebula/trace.jsonl").splitlines()]
-
-
-@pytest.fixture(autouse=True)
-def english() -> Iterator[None]:
-    """The language is one for the whole process; no test leaves another behind."""
-    yield
-    use_language("en")
-
-
-@pytest.fixture(autouse=True)
-def no_graph_stays_open() -> Iterator[None]:
-    """Thousands of tests share a process, and where it has more than 1,024 descriptors a terminal cannot be read."""
-    yield
-    store = sys.modules.get("nebula.graph.store")
-    if store is not None:
-        store._close_all()
 
 
 @pytest.fixture(scope="session")

@@ -37,7 +37,7 @@ def test_hello_world_is_made_and_the_second_run_succeeds_too(bench):
 def test_a_stream_says_what_goes_on_where_nothing_else_is_said(bench, monkeypatch):
     monkeypatch.setattr(between, "SILENT_S", 0.05)
     script = [plan(step("1", GOAL, files=["app/main.py"])), write("app/main.py", APP), say("Made.")]
-    script = [replace(each, fault=Fault.slow(0.3)) for each in script]
+    script = [replace(each, fault=Fault.slow(0.15)) for each in script]
     with ollama(*script) as server:
         events = run(bench, server, "--task", TASK, "--output-format", "stream-json").events
     assert [each["seq"] for each in events] == list(range(1, len(events) + 1))

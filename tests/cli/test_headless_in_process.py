@@ -548,8 +548,8 @@ def test_a_turn_that_was_not_begun_says_its_remarks_in_the_trace_as_well(bench: 
 
 def test_a_stream_says_what_goes_on_where_nothing_else_is_said(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(between, "SILENT_S", 0.05)
-    path, _ = slow_git(bench, 0.4)
-    with ScriptedModel([Turn("Slow.", fault=Fault.slow(0.4))]) as server:
+    path, _ = slow_git(bench, 0.2)
+    with ScriptedModel([Turn("Slow.", fault=Fault.slow(0.2))]) as server:
         options = ("-p", "x", "--output-format", "stream-json")
         ran = run_here(bench, "nebula", *options, **server.env(), PATH=path)
     told = [each["message"] if each["type"] == "activity" else each["type"] for each in ran.events]

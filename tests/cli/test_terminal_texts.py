@@ -170,10 +170,10 @@ def test_a_word_longer_than_the_line_is_cut():
 
 
 def test_a_word_as_long_as_a_book_is_broken_in_a_time_that_its_length_explains() -> None:
-    word = "カ" * 1_000_000
+    word = "カ" * 300_000
     started = time.process_time()
     lines = wrap(word, 80)
-    assert time.process_time() - started < 10 and "".join(lines) == word and set(map(len, lines)) == {40}
+    assert time.process_time() - started < 3 and "".join(lines) == word and set(map(len, lines)) == {40}
 
 
 def test_a_letter_that_is_wider_than_the_line_is_left_as_it_is() -> None:

@@ -254,6 +254,7 @@ def test_a_mistake_is_one_clear_line(vizprompt: Vizprompt, words: tuple[str, ...
     assert hint in ran.err and ran.err.count("\n") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piped", [False, True])
 def test_an_interrupted_turn_ends_properly_and_is_no_node(vizprompt: Vizprompt, tmp_path: Path, piped: bool) -> None:
     slow = Turn("too late", fault=Fault.slow(30))

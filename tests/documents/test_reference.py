@@ -6,7 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
+
+pytestmark = pytest.mark.slow
 
 
 def test_the_generated_pages_are_current() -> None:

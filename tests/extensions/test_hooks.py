@@ -75,7 +75,7 @@ def test_the_moments_of_a_turn(bench, hook, tmp_path):
 
 def test_a_hook_that_outlasts_the_turn_leaves_no_process_behind(bench, hook):
     others = children()
-    hook(turn_start=["sleep 0.6"])
+    hook(turn_start=["sleep 0.3"])
     ran, _ = ask(bench)
     assert ran.code == 0 and children() <= others
 

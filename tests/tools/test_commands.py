@@ -52,6 +52,7 @@ def test_a_command_that_takes_too_long_is_stopped_with_its_children(tmp_path):
     wait_until_none_is_left(mark)
 
 
+@pytest.mark.slow
 def test_what_a_child_that_left_the_group_holds_is_closed_here(tmp_path):
     left = "import os, time; os.setsid(); open('left', 'w'); time.sleep(5)"
     command = f"{shlex.quote(sys.executable)} -c {shlex.quote(left)} & while [ ! -e left ]; do sleep 0.05; done"

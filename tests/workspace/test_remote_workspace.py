@@ -124,6 +124,7 @@ class TestReading:
 
 
 class TestAGatewayWithTheSeedsEndpoints:
+    @pytest.mark.slow
     def test_says_where_it_has_not_looked_into_every_folder(self, gateway: Gateway, root: Path) -> None:
         for number in range(MAX_FOLDERS + 5):
             (root / f"d{number:03}").mkdir()

@@ -60,6 +60,7 @@ async def run_here(folder, lines, parallel, said=None):
         places.close()
 
 
+@pytest.mark.slow
 async def test_a_place_that_cannot_be_made_is_one_task_s_failure(tmp_path):
     gone = BatchTask("gone", "write a.md", str(tmp_path / "gone"))
     [outcome], results = await run_here(tmp_path, [gone], 1)

@@ -72,7 +72,7 @@ async def test_a_task_beyond_its_time_ends_as_at_any_limit(carry_out):
     hold = threading.Event()
     waiting = Turn("Too late.", until=hold)
     try:
-        done = await carry_out([waiting], step("1"), limits=TaskLimits(timeout_s=0.5))
+        done = await carry_out([waiting], step("1"), limits=TaskLimits(timeout_s=0.2))
     finally:
         hold.set()
     assert (done.code, done.final.status) == (1, "limit")

@@ -70,6 +70,7 @@ def test_the_clock_runs_on_while_nothing_is_heard(clock: list[float]) -> None:
     assert sent[-1]["status"] == "completed" and len({each["toolCallId"] for each in sent}) == 1
 
 
+@pytest.mark.slow
 async def test_it_ticks_by_itself_until_the_turn_ends() -> None:
     heard = asyncio.Event()
     progress = Progress(lambda _: heard.set())
