@@ -68,7 +68,11 @@ test("a node that comes or goes leaves the rest of its flow", () => {
   assert.deepEqual(gone.flow, { ...FLOW, nodes: ["a", "b", "d"], connections: edges("ab", "bd") });
   assert.notEqual(gone.flow.base, FLOW.base);
   assert.deepEqual([gone.selected, gone.merging], ["d", ["a"]]);
-  assert.equal(tell(FULL, "node_deleted", { node_id: "d" }).selected, null);
+  const left = tell(FULL, "node_deleted", { node_id: "d" });
+  assert.deepEqual([left.selected, left.merging], ["c", ["a"]], "the others that were chosen");
+  const alone = { ...FULL, merging: [] };
+  assert.equal(tell(alone, "node_deleted", { node_id: "d" }).selected, "b", "the turn before");
+  assert.equal(tell({ ...alone, selected: "a" }, "node_deleted", { node_id: "a" }).selected, null);
   assert.deepEqual(tell(FULL, "node_deleted", { node_id: "b" }).flow.connections, []);
 });
 

@@ -115,9 +115,11 @@ export function createLoading(store, { ask, attempt }) {
         const known = store.state.bodies.get(id);
         if ((known && !known.isOutdated) || asked.has(key) || store.state.status !== "open") continue;
         asked.add(key);
-        attempt(async () =>
-          store.change("body", { node: await ask("get_node", { node_id: id }).catch(unreadable(id)) }),
-        ).then(() => asked.delete(key));
+        const isGone = () => !store.state.flow.nodes.includes(id);
+        attempt(async () => {
+          const node = await ask("get_node", { node_id: id }).catch(unreadable(id, isGone));
+          if (node) store.change("body", { node });
+        }).then(() => asked.delete(key));
       }
     },
   };
@@ -140,9 +142,11 @@ function unlessNotShown(error) {
   throw error;
 }
 
-/** @param {string} id */
-function unreadable(id) {
+// Null for one that was deleted just now: the news of that came before the answer.
+/** @param {string} id @param {() => boolean} isGone */
+function unreadable(id, isGone) {
   return (/** @type {Failure} */ error) => {
+    if (error.code === "not_found" && isGone()) return null;
     if (error.code !== UNREADABLE) throw error;
     return { id, prompt: "", response: "", tags: [], problem: error.message };
   };

@@ -126,6 +126,7 @@ function changed(state, { node_id, node }) {
   return { ...state, bodies, briefs: withEntries(state.briefs, [[node_id, node]]) };
 }
 
+// Who read it goes on with the others that were chosen, else at the turn before.
 /** @param {State} state @param {{ node_id: string }} data */
 function deleted(state, { node_id }) {
   const flow = {
@@ -135,7 +136,9 @@ function deleted(state, { node_id }) {
     connections: state.flow.connections.filter(({ source, target }) => source !== node_id && target !== node_id),
   };
   const merging = state.merging.filter((id) => id !== node_id);
-  return { ...state, flow, merging, selected: state.selected === node_id ? null : state.selected };
+  if (state.selected !== node_id) return { ...state, flow, merging };
+  const before = state.flow.connections.find(({ target }) => target === node_id)?.source ?? null;
+  return { ...state, flow, selected: merging[0] ?? before, merging: merging.slice(1) };
 }
 
 // Nodes come with events of their own; anything else that differs is fetched.
