@@ -171,17 +171,20 @@ async def test_the_first_view_offers_things_to_do_and_the_last_conversations(ben
 async def test_the_palette_finds_turns_and_has_few_rows(bench):
     with serving(bench, "vizprompt") as server:
         async with talk(server) as client:
-            for number in range(14):
-                await make(client, f"about graphs {number}")
+            for number in range(70):
+                await client.send("create_node", prompt=f"about graphs {number}", response=f"answer to {number}")
+            await client.ask("list_flows")
         async with browsing(server, viewport=WIDE) as page:
             await expect(page.locator('[role="treeitem"]').first).to_be_visible()
             await page.keyboard.press("Control+k")
             rows = page.locator("#palette-list li")
             await expect(rows).to_have_count(10)
-            await page.keyboard.type("graphs 3")
-            await expect(rows.first).to_contain_text("about graphs 3")
+            newest = [f"about graphs {number}" for number in (69, 68, 67)]
+            await expect(rows.locator(".label")).to_have_text([*newest, *[re.compile(".")] * 7])
+            await page.keyboard.type("graphs 33")
+            await expect(rows.first).to_contain_text("about graphs 33")
             await page.keyboard.press("Enter")
-            await expect(page.locator("#transcript .selected")).to_contain_text("answer to about graphs 3")
+            await expect(page.locator("#transcript .selected")).to_contain_text("answer to 33")
 
 
 async def test_the_palette_finds_files_and_what_was_used_last(bench):

@@ -55,7 +55,8 @@ export const wanted = (text) => text.trim().toLowerCase();
 export function turnChoices({ state, say, kept }, take, fits = () => true) {
   const text = wanted(kept.text);
   const inFlow = new Set(state.flow.nodes);
-  const titled = [...state.briefs.values()].filter(({ title = "" }) => title.toLowerCase().includes(text)).reverse();
+  const known = state.flow.nodes.toReversed().flatMap((id) => state.briefs.get(id) ?? []);
+  const titled = known.filter(({ title = "" }) => title.toLowerCase().includes(text));
   const said = state.found; // read here each time, so that what comes later is drawn
   const found = text && said.text === text ? said.nodes : [];
   return [...new Map([...titled, ...found].map((brief) => [brief.id, brief])).values()]
