@@ -103,7 +103,8 @@ async def test_fit_shows_every_conversation_with_its_title(bench):
 
 
 COVERED = """() => { const { x, y } = document.querySelector("#graph .picture").getBoundingClientRect();
-    return [...window.wordsSeen].filter(([, at]) => !document.elementFromPoint(x + at[0] + 2, y + at[1])?.matches(".picture"))
+    const isSeen = (right, down) => document.elementFromPoint(right, down)?.matches(".picture");
+    return [...window.wordsSeen].filter(([, at]) => !isSeen(x + at[0] + 2, y + at[1]) || !isSeen(x + at[0] + 2, y + at[1] - 7))
         .map(([words]) => words); }"""
 TREES = ("ash", "birch", "cedar", "elm", "fir", "hazel", "larch", "maple", "oak", "pine", "rowan", "yew")
 
@@ -118,16 +119,23 @@ async def several(client) -> None:
         await client.ask("create_node", prompt=f"{tree} apart", parents=[first], model="small")
 
 
-async def test_from_afar_every_conversation_has_its_title(bench):
+@pytest.mark.parametrize("size", [WIDE, {"width": 390, "height": 844}], ids=["wide", "phone"])
+async def test_from_afar_every_conversation_has_its_title(bench, size):
     with serving(bench, "vizprompt") as server:
         async with talk(server) as client:
             await several(client)
-        async with browsing(server, viewport=WIDE) as page:
+        async with browsing(server, viewport=size) as page:
+            await page.locator("button[data-tab=outline]").evaluate("(tab) => tab.click()")
             await (await row(page, "yew most")).click()
-            await page.keyboard.press("f")
+            await page.locator("button[data-tab=graph]").evaluate("(tab) => tab.click()")
+            await page.get_by_role("button", name="Fit").click()
             for tree in TREES:
                 await until(page, f"[...window.wordsSeen.keys()].some((words) => words.startsWith('{tree} s'))")
             assert await page.evaluate(COVERED) == []
+            buttons = await page.locator("#graph .controls").bounding_box()
+            picture = await page.locator("#graph .picture").bounding_box()
+            highest = await page.evaluate("Math.min(...[...window.wordsSeen.values()].map(([, y]) => y))")
+            assert picture["y"] + highest - 8 >= buttons["y"] + buttons["height"]
 
 
 @pytest.mark.parametrize("size", [WIDE, {"width": 390, "height": 844}], ids=["wide", "phone"])

@@ -18,6 +18,7 @@ const [NEAREST, FURTHEST] = [0.9, 0.55]; // how a conversation is first seen
 const BESIDE = 10; // pixels that stay free on both sides of everything, however small it is
 const [ABOVE, BELOW] = [48, 58]; // pixels that the buttons above the picture take, and at least the legend below it
 const AROUND_LEGEND = 16;
+const TITLE = 20; // pixels of one that stands above its conversation, from afar
 
 /** @param {Panel} size */
 const under = ({ below = 0 }) => Math.max(BELOW, below + AROUND_LEGEND);
@@ -39,9 +40,12 @@ export function whole({ layout, live }) {
 /** @param {Sight} view */
 export function everything(view) {
   const { size } = view;
-  const fit = (/** @type {number} */ width) => fitted(whole(view), { ...size, width }, 1, ABOVE, under(size));
-  const beside = Math.max(0, BESIDE - BLANK * fit(size.width).scale);
-  return panned(fit(Math.max(1, size.width - 2 * beside)), -beside, 0);
+  const fit = (/** @type {number} */ width, above = ABOVE) =>
+    fitted(whole(view), { ...size, width }, 1, above, under(size));
+  const { scale } = fit(size.width);
+  const beside = Math.max(0, BESIDE - BLANK * scale);
+  const above = ABOVE + (detailAt(scale) === "far" ? TITLE : 0);
+  return panned(fit(Math.max(1, size.width - 2 * beside), above), -beside, 0);
 }
 
 // At first everything, if its titles can be read then; else the conversation of the chosen turn, or of the newest.

@@ -201,7 +201,9 @@ function headingOf(scene, region, far) {
   if (far) {
     const at = { left: Math.max(edge + 2, 8), top: Math.max(top + ABOVE * scale - 10, 14) };
     const free = roomBeside(scene, at);
-    return { place, ...at, room: free < LEAST ? room : free, strong: true, plate: free < LEAST ? "soft" : "" };
+    if (free >= LEAST) return { place, ...at, room: free, strong: true, plate: "" };
+    const own = Math.max((box.right - box.left) * scale, NARROWEST); // on others no wider than it must be
+    return { place, ...at, room: Math.min(own, room), strong: true, plate: "soft" };
   }
   if (region.count < 2 || HEAD * scale < LOWEST) return null;
   const { timestamp } = state.briefs.get(topology.ids[place]) ?? {};
@@ -235,7 +237,14 @@ function branches({ layout, viewport, size }) {
     const at = pointOf(layout, place);
     const [left, top] = [(at.x - CARD.width / 2 - x) * scale, (at.y - CARD.height / 2 - y) * scale - 10];
     if (left < 0 || top < 30 || left > size.width - NARROWEST || top > size.height - 10) continue;
-    found.push({ place, left, top, room: 1.6 * NARROWEST, strong: false, plate: "soft" });
+    found.push({
+      place,
+      left,
+      top,
+      room: Math.min(1.6 * NARROWEST, size.width - left - 8),
+      strong: false,
+      plate: "soft",
+    });
     if (found.length >= MOST_BRANCHES) break;
   }
   return found;
