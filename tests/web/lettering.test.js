@@ -16,6 +16,7 @@ test("a word that has room on the next line is not parted", () => {
 test("Japanese is parted where a phrase ends, if that leaves the line well filled", () => {
   assert.deepEqual(lines("クライアントごとの要求をどう制限すればよいですか", 3)[0], "クライアントごとの要求をどう");
   assert.deepEqual(lines("どちらがテストしやすく、本番で一年使うか", 3)[0], "どちらがテストしやすく、");
+  assert.deepEqual(lines("ワーカーが二つあると、割り当ても二倍", 3)[0], "ワーカーが二つあると、");
   assert.deepEqual(lines("Retry-After の拒否ヘッダー", 3), ["Retry-After の", "拒否ヘッダー"]);
   assert.deepEqual(lines("Retry-After ヘッダー", 3), ["Retry-After", "ヘッダー"]);
   assert.deepEqual(lines("どちらを残せばよいのでしょうか？"), ["どちらを残せばよいのでしょう", "か？"]);

@@ -7,7 +7,8 @@ const PHRASE =
 const KATAKANA = /^[\p{Script=Katakana}ー]$/u;
 const NAME = /[\p{Script=Katakana}ー]+$/u; // such a word is not parted either
 const NO_BEGINNING = /^[、。，．！？」』）】ーぁぃぅぇぉっゃゅょァィゥェォッャュョ]$/u; // of a line
-const LEAST_FILLED = 0.55; // of a line
+const [LEAST_FILLED, WELL_FILLED] = [0.55, 0.75]; // of a line
+const SIGN = /[、。！？」）]/u; // a phrase ends there for sure: 割り may be half a word
 
 /** @param {CanvasRenderingContext2D} pen @param {string} text @param {number} room @param {number} most */
 export function wrapped(pen, text, room, most) {
@@ -32,7 +33,10 @@ function lineEnd(text, length) {
   const space = text.lastIndexOf(" ", length);
   if (space > 0 && WORD.test(text.slice(length - 1, length + 1))) return space;
   const phrases = [...text.slice(0, length + 1).matchAll(PHRASE)].map(({ index }) => index + 1);
-  const phrase = phrases.findLast((end) => end <= length) ?? 0;
+  const within = phrases.filter((end) => end <= length);
+  const sign = within.findLast((end) => SIGN.test(text[end - 1])) ?? 0;
+  if (sign >= WELL_FILLED * length) return sign;
+  const phrase = within.at(-1) ?? 0;
   if (phrase >= LEAST_FILLED * length) return phrase;
   const name = KATAKANA.test(text[length]) ? text.slice(0, length).search(NAME) : -1;
   if (name >= LEAST_FILLED * length) return name;
