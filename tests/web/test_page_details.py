@@ -326,3 +326,15 @@ async def test_the_first_key_leads_to_the_prompt(bench):
             await expect(page.get_by_role("link", name="Skip to the prompt")).to_be_focused()
             await page.keyboard.press("Enter")
             await expect(page.locator("#prompt")).to_be_focused()
+
+
+async def test_a_title_fills_its_first_line(bench):
+    with serving(bench, "vizprompt") as server:
+        async with talk(server) as client:
+            await make(client, "why do workers grant twice their rate")
+        async with browsing(server, viewport=WIDE) as page:
+            title = (await row(page, "why do")).locator(".title")
+            widths = await title.evaluate(
+                "(title) => { const range = document.createRange(); range.selectNodeContents(title); return [...range.getClientRects()].map(({ width }) => width / title.clientWidth); }"
+            )
+            assert len(widths) == 2 and widths[0] > 0.8, widths
