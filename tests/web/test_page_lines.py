@@ -87,6 +87,7 @@ async def test_the_margin_speaks_japanese(bench):
         async with browsing(server, viewport=WIDE, locale="ja-JP") as page:
             await work(page)
             bench.write("a.txt", f"{SECOND}by hand\n")
+            assert await page.locator(".selected .alive").count() == 0  # of what is all there nothing is said
             await page.locator(".selected .changed .lines-of").click()
             await expect(page.locator("#dialog .run p").last).to_have_text("あなた")
             await expect(page.locator("#dialog-title")).to_have_text("a.txt")

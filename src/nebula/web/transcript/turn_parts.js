@@ -98,14 +98,14 @@ export function fork(id, topology, beside, say, { select }) {
   </p>`;
 }
 
-// The files that a turn changed, each with the way to its lines and to the editor.
+// The files that a turn changed, each with the way to its lines and to the editor, and how many are left where some are gone.
 /** @param {Body} body @param {Say} say @param {State["project"]} project @param {State["alive"]} alive @param {Pick<FileActions, "lookAtLines" | "lookAtFiles">} files */
 export function changedFiles(body, say, project, alive, { lookAtLines, lookAtFiles }) {
   const changed = /** @type {{ path: string }[]} */ (body.files ?? []);
   if (!changed.length) return nothing;
   const living = (/** @type {string} */ path) => {
     const found = alive?.files.find((each) => each.path === path);
-    return found
+    return found && found.alive < found.written
       ? html`<button type="button" class="quiet alive" data-tip=${say("lines_of", { path })} @click=${() => lookAtLines(path)}>${say("lines_live", found)}</button>`
       : nothing;
   };
