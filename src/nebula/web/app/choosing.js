@@ -21,13 +21,8 @@ export function createChoosing(store, selectors, pace) {
     },
     /** @param {string} id */
     open: (id) => store.change("open", { id, tab: "talk" }), // where there is room for one part only, the turn itself
-    /** @param {string[]} ids Those that a prompt would continue. */
+    /** @param {string[]} ids Those that the next prompt continues. */
     goTo(ids) {
-      store.change("select", { id: ids[0] ?? null, tab: "talk" });
-      for (const id of ids.slice(1)) store.change("merge", { id });
-    },
-    /** @param {string[]} ids Those that the next prompt shall merge. */
-    together(ids) {
       store.change("select", { id: null, tab: "talk" });
       for (const id of ids) store.change("toggle", { id });
     },

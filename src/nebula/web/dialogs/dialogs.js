@@ -29,7 +29,7 @@ import { building, deleting, naming } from "./questions.js";
 /**
  * @typedef {object} SheetActions
  * @property {Pick<Looking, "look">} looking
- * @property {Pick<Choosing, "goTo" | "open" | "parentsOf" | "together">} choosing
+ * @property {Pick<Choosing, "goTo" | "open" | "parentsOf">} choosing
  * @property {Edits} edits
  * @property {FileActions} files
  * @property {FigureActions} figures

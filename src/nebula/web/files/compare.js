@@ -107,6 +107,6 @@ function foot(ids, { state, say, actions, close }) {
       ${state.project.root ? pick(id) : nothing}
       <button type="button" @click=${after(() => actions.choosing.open(id))}>${icon("arrow-right")}${say("continue_here")}</button>
     </div>`;
-  const both = html`<button type="button" class="both" data-tip=${say("merge_both_hint")} @click=${after(() => actions.choosing.together(ids))}>${icon("git-merge")}${say("merge_both")}</button>`;
+  const both = html`<button type="button" class="both" data-tip=${say("merge_both_hint")} @click=${after(() => actions.choosing.goTo(ids))}>${icon("git-merge")}${say("merge_both")}</button>`;
   return html`<div class="pair foot">${side(ids[0], 0)}${both}${side(ids[1], 1)}</div>`;
 }

@@ -1,7 +1,7 @@
 // The flow as a picture: one canvas, moved by dragging and wheel, zoomed to show more or less of each turn. The outline
 // says the same to those who cannot see it.
 
-import { render } from "../lib/lit.js";
+import { html, render } from "../lib/lit.js";
 import { different, remembered } from "../state/selectors.js";
 import { neighbour, wouldCircle } from "../state/topology.js";
 import { chrome } from "./chrome.js";
@@ -158,6 +158,7 @@ export function createGraph(root, actions, store, words) {
   /** @param {Picture} now @param {Scene} scene */
   function over(now, scene) {
     const { state, topology, say } = now;
+    if (!topology.ids.length && !now.live.length) return html`<p class="nothing">${say("no_nodes")}</p>`;
     const under = detailAt(scene.viewport.scale) === "far" || link ? null : hovered;
     const id = under === null ? "" : topology.ids[under];
     const shown =
