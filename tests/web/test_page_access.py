@@ -8,7 +8,7 @@ from playwright.async_api import expect
 from conversation_rig import serving, talk
 from page_rig import Held, browsing, make, send, until
 from page_rig.axe import AXE, FIND, LOOKS
-from scripted_model import Call, ScriptedModel, Turn
+from scripted_model import Call, Fault, ScriptedModel, Turn
 
 pytestmark = pytest.mark.slow
 
@@ -127,6 +127,54 @@ async def test_words_marked_in_a_change_can_be_read(bench, look):
             await page.locator(".selected .decided summary").click()
             await expect(page.locator(".decided .added .hl-number").first).to_be_visible()
             assert await page.evaluate(FIND) == [], "what was decided"
+
+
+@pytest.mark.parametrize("look", LOOKS)
+async def test_axe_finds_nothing_in_a_comparison_a_choice_an_offer_and_turns_at_work(bench, look):
+    """What comes and goes on the page beside the sheets."""
+    held = Held(Fault.status_code(400))
+    with ScriptedModel([held]) as model, serving(bench, "nebula", **model.env()) as server:
+        async with talk(server) as client:
+            root = await make(client, "one")
+            for prompt, rate in (("left", 5), ("right", 60)):
+                response = f"It keeps {rate}.\n\n```python\nRATE = {rate}\n```"
+                await client.ask("create_node", prompt=prompt, response=response, parents=[root], note="a note")
+        async with browsing(server, **LOOKS[look]) as page:
+            await page.evaluate(AXE)
+            sheet, rows = page.locator("#dialog"), page.locator("#palette-list li")
+            await page.locator(".first-view li button").click()
+            await page.locator("#transcript .selected [popovertarget=turn-menu]").click()
+            assert await page.evaluate(FIND) == [], "what can be done with a turn"
+            await page.get_by_role(
+                "button",
+                name="このターンを別のターンにつなぐ" if look == "japanese" else "Connect this turn to another",
+            ).click()
+            await expect(rows.first).to_be_visible()
+            assert await page.evaluate(FIND) == [], "a choice of turns"
+            await page.keyboard.press("Escape")
+            await by_key("m")(page)
+            if look == "phone":
+                await rows.filter(has_text="left").click()
+            else:
+                await page.locator('[role="treeitem"]', has_text="left").click()
+            await expect(page.locator("#composer .chip")).to_have_count(2)
+            assert await page.evaluate(FIND) == [], "two that are chosen"
+            await by_key("d")(page)
+            await expect(sheet.locator("mark .hl-number, .hl-number mark").first).to_be_visible()
+            assert await page.evaluate(FIND) == [], "a comparison"
+            await page.keyboard.press("Escape")
+            await by_key("Delete")(page)
+            await sheet.locator("button.danger").click()
+            await expect(page.locator("#banner button").first).to_be_visible()
+            assert await page.evaluate(FIND) == [], "an offer to undo"
+            await send(page, "go on")
+            await expect(page.locator("#transcript .working")).to_be_visible()
+            assert await page.evaluate(FIND) == [], "a turn at work"
+            held.release()
+            await expect(page.locator("#transcript .remark.failed")).to_be_visible()
+            for tab in ("talk", "outline", "graph"):
+                await page.locator(f"button[data-tab={tab}]").evaluate("(tab) => tab.click()")
+                assert await page.evaluate(FIND) == [], f"a failed turn in {tab}"
 
 
 DRAWN = """() => { const drawn = (letter) => {
