@@ -244,10 +244,15 @@ async def test_a_flow_is_renamed_and_another_made(bench):
                     await page.keyboard.press("Control+k")
                     await page.keyboard.type(command)
                     await page.keyboard.press("Enter")
-                    await page.get_by_label("Name of the flow").fill(name)
+                    field = page.get_by_label("Name of the flow")
+                    await field.fill("  ")
+                    await page.keyboard.press("Enter")
+                    assert await field.evaluate("(field) => field.matches(':user-invalid')")  # the browser says so
+                    await field.fill(name)
                     await page.keyboard.press("Enter")
                     await expect(page.locator("#dialog")).to_be_hidden()
                 await expect(page.locator("#flows option:checked")).to_have_text("another")
+                await expect(page.locator("#banner").get_by_role("button", name="Undo")).to_be_visible()
                 await expect(page.locator("#transcript")).to_contain_text("What shall we work on?")
                 flows = (await client.ask("list_flows"))["data"]["flows"]
                 assert sorted(flow["name"] for flow in flows) == ["another", "the trunk"]

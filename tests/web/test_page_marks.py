@@ -264,6 +264,27 @@ async def test_a_menu_beside_the_turn_has_what_else_can_be_done_with_it(bench, t
             await expect(page.get_by_role("combobox", name="Find a turn")).to_be_focused()
 
 
+@pytest.mark.parametrize("size", [WIDE, {"width": 390, "height": 844}], ids=["wide", "phone"])
+async def test_a_name_of_any_length_stays_in_its_place(bench, size):
+    long = "x" * 5000
+    with serving(bench, "vizprompt") as server:
+        async with talk(server) as client:
+            _, second, _ = await branched(client)
+            await client.ask("create_flow", name=f"{long}y")
+            flow = (await client.ask("get_flow"))["data"]["id"]
+            await client.ask("update_flow", flow_id=flow, name=long)
+            await client.ask("link_flow", node_id=second, to=f"{long}y", flow_id=flow)
+            await client.ask("update_node", node_id=second, tags=[long], note=long, prompt=long, summary=long)
+        async with browsing(server, viewport=size) as page:
+            await page.locator("button[data-tab=outline]").evaluate("(tab) => tab.click()")
+            await (await row(page, "xxx")).click()
+            await expect(page.locator("#transcript .selected .tag")).to_be_visible()
+            await expect(page.locator("#transcript .opens")).to_be_visible()
+            assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+            inside = "(all) => all.filter((each) => each.scrollWidth > each.clientWidth).map((each) => each.id)"
+            assert await page.locator("#transcript, #composer, #outline, #header").evaluate_all(inside) == []
+
+
 @pytest.mark.parametrize("look", LOOKS)
 async def test_axe_finds_nothing_of_weight_in_what_is_marked(bench, look):
     talks_of_two_days(bench.project / "data")

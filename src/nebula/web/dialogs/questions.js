@@ -34,7 +34,7 @@ export function named(title, say, close, submit, { label, now = "", about = "", 
   return html`${bar(title, say, close)}
     ${about ? html`<p class="hint">${about}</p>` : nothing}
     <form @submit=${submit}>
-      <input name="name" type="text" autocomplete="off" ?required=${!may} placeholder=${label} aria-label=${label} .value=${now}>
+      <input name="name" type="text" autocomplete="off" ?required=${!may} pattern=${may ? nothing : ".*\\S.*"} placeholder=${label} aria-label=${label} .value=${now}>
       <button type="submit" class="primary">${say("save")}</button>
     </form>`;
 }

@@ -177,7 +177,8 @@ function withFlow(state, flow, place) {
 
 /** @param {State} state */
 function kept(state) {
-  const { status, awaiting, modes, flows, briefs, bodies, turns, sent, steered, returned, building } = state;
+  const { status, awaiting, notice, offer, modes, flows, briefs, bodies, turns, sent, steered, returned, building } =
+    state;
   const { composing, project, commands, models, current, choices, race, tried, view } = state;
   const ours = {
     composing,
@@ -190,7 +191,22 @@ function kept(state) {
     tried,
     view: { ...view, viewport: null },
   };
-  return { status, awaiting, modes, flows, briefs, bodies, turns, sent, steered, returned, building, ...ours };
+  return {
+    status,
+    awaiting,
+    notice,
+    offer,
+    modes,
+    flows,
+    briefs,
+    bodies,
+    turns,
+    sent,
+    steered,
+    returned,
+    building,
+    ...ours,
+  };
 }
 
 /** @param {ReadonlySet<string>} folded @param {string} id @param {boolean} fold */

@@ -84,7 +84,7 @@ export function slip({ note }, selected, say, { operations }) {
 /** @param {string} name @param {Say} say @param {Pick<ReadingActions, "operations">} actions */
 export function opening(name, say, { operations }) {
   const open = () => perform(operations, "open_flow");
-  return html`<button type="button" class="small opens" @click=${open}>${icon("workflow")}${say("handle_open", { name })}</button>`;
+  return html`<button type="button" class="small opens" @click=${open}>${icon("workflow")}<span>${say("handle_open", { name })}</span></button>`;
 }
 
 // Which of several turns that continue the same one this is, and the way to the others.
