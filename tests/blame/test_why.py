@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import time
 
-from blamed_project import edit, turn, write
+import pytest
+
+from blamed_project import edit, git, repository, turn, write
 from conftest import Bench
 from in_process import run_here, sit_down_here
+from nebula.blame.runs import LineRun
 from scripted_model import Call, ScriptedModel, Turn
 from terminal_driver import Person
 
@@ -59,3 +63,51 @@ def test_a_person_asks_why_in_a_session(bench: Bench) -> None:
     with ScriptedModel([]) as model:
         code, seen = sit_down_here(bench, person, **model.env())
     assert code == 0, seen
+
+
+def test_lines_of_two_commits_and_two_agents_are_told_apart(bench: Bench) -> None:
+    repository(bench)
+    for number, line in enumerate(["older line", "newer line", "line of codex", "line of cursor"]):
+        bench.write("a.py", (bench.read("a.py") if number else "") + f"{line}\n")
+        git(bench.project, "add", "a.py")
+        git(bench.project, "commit", "-qm", line, at=f"2026-01-0{number + 1}T23:30:00Z")
+    records = [
+        {
+            "tool": {"name": tool},
+            "vcs": {"type": "git", "revision": git(bench.project, "rev-parse", revision)},
+            "files": [
+                {
+                    "path": "a.py",
+                    "conversations": [
+                        {"contributor": {"type": "ai"}, "ranges": [{"start_line": line, "end_line": line}]}
+                    ],
+                }
+            ],
+        }
+        for tool, revision, line in (("codex", "HEAD~1", 3), ("cursor", "HEAD", 4))
+    ]
+    bench.write(".agent-trace/traces.jsonl", "".join(json.dumps(each) + "\n" for each in records))
+
+    def person(person: Person) -> None:
+        person.prompt()
+        person.line("/why a.py")
+        for commit, where in (("HEAD~3", "line 1"), ("HEAD~2", "line 2")):
+            person.wait(f"Me  {git(bench.project, 'rev-parse', commit)[:8]}  {where}")
+        person.wait("codex    line 3")
+        person.wait("cursor    line 4")
+        person.line("/exit")
+
+    with ScriptedModel([]) as model:
+        code, seen = sit_down_here(bench, person, **model.env())
+    assert code == 0, seen
+
+
+def test_times_are_told_by_the_clock_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    try:
+        assert LineRun(1, 1, "you", at="2026-01-01T23:30:00+00:00").tell_time("%m-%d %H:%M") == "01-02 08:30"
+        assert LineRun(1, 1, "you", at="some day").tell_time("%m-%d") == LineRun(1, 1, "you").tell_time("%m-%d") == ""
+    finally:
+        monkeypatch.undo()
+        time.tzset()

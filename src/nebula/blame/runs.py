@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 from nebula.blame.authors import AuthorKind
@@ -30,9 +31,16 @@ class LineRun:
         """Return the run as `nebula blame --json` prints it: only what is known."""
         return {name: fact for name in self.__match_args__ if (fact := getattr(self, name))}
 
-    def is_like(self, other: LineRun) -> bool:
-        """Return True if the same is told of both."""
-        return replace(self, start_line=0, end_line=0) == replace(other, start_line=0, end_line=0)
+    def without_lines(self) -> LineRun:
+        """Return what is told of the lines, wherever they are."""
+        return replace(self, start_line=0, end_line=0)
+
+    def tell_time(self, form: str) -> str:
+        """Return `at` by the clock of this machine; nothing for what is no time."""
+        try:
+            return f"{datetime.fromisoformat(self.at).astimezone():{form}}"
+        except (ValueError, OverflowError):
+            return ""
 
 
 _NAMES = frozenset(LineRun.__match_args__)
@@ -42,7 +50,7 @@ def join_runs(parts: Sequence[LineRun]) -> list[LineRun]:
     """Return runs that follow one another with those joined of which the same is told."""
     runs: list[LineRun] = []
     for part in parts:
-        if runs and runs[-1].is_like(part):
+        if runs and runs[-1].without_lines() == part.without_lines():
             runs[-1] = replace(runs[-1], end_line=part.end_line)
         else:
             runs.append(part)

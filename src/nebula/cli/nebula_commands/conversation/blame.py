@@ -88,7 +88,7 @@ def _print_lines(runs: Sequence[LineRun], lines: Sequence[bytes], short: dict[st
                 short.get(run.node_id, run.commit[:8]),
                 cut(one_line(run.prompt or words.get(run.by, "")), PROMPT_COLUMNS),
                 cut(one_line(run.model), MODEL_COLUMNS),
-                run.at[:10],
+                run.tell_time("%Y-%m-%d"),
                 "✓" if run.verified else "",
             )
         )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from nebula.agent.judging import judge_of
 from nebula.agent.past.decisions import decisions_in
 from nebula.agent.past.file_turns import FileTurn, plan_part, take_back, turns_of
+from nebula.blame.runs import LineRun
 from nebula.blame.why import ExplainedRun, explain_lines
 from nebula.cli.terminal.commands import sessions
 from nebula.cli.terminal.commands.command import SessionCommand
@@ -96,9 +97,9 @@ async def why(terminal: TerminalSession, argument: str) -> None:
     last = int(found["last"] or first) if found["first"] else None
     explained = await asyncio.to_thread(explain_lines, workspace.root, found["path"], first, last)
     short = short_ids(terminal, list({each.run.node_id for each in explained if each.node is not None}))
-    by_source: dict[str, list[ExplainedRun]] = {}
+    by_source: dict[LineRun, list[ExplainedRun]] = {}
     for each in explained:
-        by_source.setdefault(each.run.node_id or each.run.author or each.run.by, []).append(each)
+        by_source.setdefault(each.run.without_lines(), []).append(each)
     for own in by_source.values():
         _show_source(terminal, own, short)
 
@@ -111,14 +112,17 @@ def _show_source(terminal: TerminalSession, own: list[ExplainedRun], short: dict
         else f"{each.run.start_line}–{each.run.end_line}"
         for each in own
     )
-    where = translate("lines {lines}", lines=lines)
+    where = translate("line {lines}" if lines.isdecimal() else "lines {lines}", lines=lines)
     if node is None:
         who = {"you": translate("you"), "before": run.author or translate("before")}.get(run.by, run.tool)
         screen.line(cut(f"{one_line(who)}  {run.commit[:8]}  {where}", screen.columns - 1), "dim")
         return
     verified = "  ✓" if run.verified else ""
     screen.line(
-        cut(f"{short.get(node.id, '')}  {run.at[:16]}  {one_line(run.model)}{verified}  {where}", screen.columns - 1)
+        cut(
+            f"{short.get(node.id, '')}  {run.tell_time('%Y-%m-%d %H:%M')}  {one_line(run.model)}{verified}  {where}",
+            screen.columns - 1,
+        )
     )
     screen.line(f"  {one_line(node.prompt)}", "bold", hang=2)
     if node.response.strip():
