@@ -204,6 +204,17 @@ def test_a_squash_merge_beside_other_work_brings_the_authors_along(bench: Bench)
     assert who(blame(bench, "a.py")) == [one, "before", "before", "before", "before", "before", two]
 
 
+def test_a_branch_that_a_server_squashed_and_a_pull_brought_keeps_the_authors(bench: Bench, tmp_path: Path) -> None:
+    one = begin_beside_a_colleague(bench)
+    two = turn_on_main(bench)
+    git(tmp_path, "clone", "-q", str(bench.project), "server")
+    git(tmp_path / "server", "merge", "-q", "--squash", "origin/work")
+    git(tmp_path / "server", "commit", "-qm", "squashed", by="server")
+    git(bench.project, "pull", "-q", "--ff-only", str(tmp_path / "server"), "main")
+    git(bench.project, "branch", "-qD", "work")
+    assert who(blame(bench, "a.py")) == [one, "before", "before", "before", "before", "before", two]
+
+
 def test_a_cherry_pick_beside_other_work_brings_the_authors_along(bench: Bench) -> None:
     one = begin_beside_a_colleague(bench)
     two = turn_on_main(bench)
