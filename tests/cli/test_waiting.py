@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from conftest import Bench
 from in_process import run_here, sit_down_here
 from nebula.cli.turn_lines.drafts import DraftLines
 from nebula.stage import DraftText
-from scripted_model import ScriptedModel, Turn
+from scripted_model import Call, ScriptedModel, Turn
 from terminal_driver import Person, Terminal
 
 SLOWLY = Turn("alpha beta\n", thinking="hm " * 20, pace_s=0.15)
@@ -73,3 +75,33 @@ def test_headless_backstage_has_the_draft_on_stderr(bench: Bench) -> None:
     with ScriptedModel([DRAFT]) as server:
         ran = run_here(bench, "nebula", "-p", "x", "--backstage", **server.env())
     assert ran.err.count("┊ alpha beta gamma delta") == 5 and ran.out == DRAFT.text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("lang", "changing", "working"),
+    [("en", "changing files · ", "working · "), ("ja", "ファイルを変更中 · ", "作業中 · ")],
+)
+def test_what_is_done_after_an_answer_and_by_undo_is_not_silent(
+    bench: Bench, lang: str, changing: str, working: str
+) -> None:
+    config = bench.home / ".nebula/config.json"
+    config.parent.mkdir(exist_ok=True)
+    config.write_text(json.dumps({"hooks": {"before_write": ["sleep 2"]}}))
+    write = Turn("", [Call("writeFile", {"path": "a.txt", "content": "one\n"})])
+    env = bench.env(TERM="xterm-256color", NEBULA_LANG=lang)
+    with (
+        ScriptedModel([write, Turn("Written.")]) as server,
+        Terminal(bench.argv("nebula"), bench.project, env | server.env()) as screen,
+    ):
+        screen.prompt()
+        screen.line("go")
+        screen.wait("(y/N):")
+        screen.send("y")
+        screen.wait(changing)
+        screen.wait("Written.")
+        screen.prompt(times=2)
+        screen.line("/undo")
+        screen.wait(working)
+        screen.prompt(times=3)
+        assert changing not in screen.text and working not in screen.text

@@ -176,6 +176,21 @@ def test_the_approver_is_handed_the_event_that_was_emitted() -> None:
     assert (handed.tool_use_id, handed.decision, handed.once) == ("call-1", None, False)
 
 
+@pytest.mark.parametrize(
+    ("by_rule", "allowed", "doing"), [(None, True, ["changing files"]), (None, False, ["working"]), ("yes", True, [])]
+)
+async def test_what_is_done_with_an_answer_is_shown(by_rule: str | None, allowed: bool, doing: list[str]) -> None:
+    shown: list[Any] = []
+
+    async def approver(_: Approval) -> Decision:
+        assert shown == []
+        return Decision(allowed)
+
+    question = asked_about("write", proposal("a.txt"))
+    await Approvals(approver, by_rule).ask(question, Call(CALL.use, show=shown.append), Permission("write", "*"))
+    assert [str(each.sentence) for each in shown] == doing
+
+
 @pytest.mark.parametrize("scope", ["once", "message", "pattern", "session"])
 @pytest.mark.parametrize("allowed", [True, False])
 @pytest.mark.parametrize("lasting", [TOOL, NETWORK, Permission("write", "*")])

@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal
 
-from nebula.events import Approval, Notice, ProposedChange, new_trace_id
+from nebula.events import Activity, Approval, Notice, ProposedChange, new_trace_id
 from nebula.language import Sentence
 from nebula.language.agreement import agrees, fold_width
 from nebula.messages import AssistantToolUse, ToolSpec
@@ -32,6 +32,8 @@ MAX_QUESTIONS = 5
 MAX_TRIES = 40
 """The same where a rule answers: several tasks may add to one file at the same time."""
 _LONGEST_WAIT_S = 0.05
+_CHANGING = Sentence("changing files")
+_WORKING = Sentence("working")
 
 MAX_LEFT_OUT = 10_000
 """Bytes of what was left out of a change that the model is shown."""
@@ -137,6 +139,8 @@ class Approvals:
         event = replace(question, once=lasting is None, tool_use_id=call.use.id, decision=rule)
         call.emit(event)
         decision = await self.approver(event)
+        if rule is None:
+            call.show(Activity(_CHANGING if decision.allowed and question.changes else _WORKING))
         if decision.allowed and lasting is not None and rule is None:
             if decision.scope == "session":
                 self.permissions.give(lasting)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from typing import TYPE_CHECKING
 
 from nebula.agent.context.system_prompt import template
 from nebula.agent.instructions.remember import PATH, plan_line, write_line
 from nebula.agent.judging import judge_of
+from nebula.cli.terminal.at_work import at_work
 from nebula.cli.terminal.commands.command import SessionCommand
 from nebula.cli.terminal.input.contract import agreed
 from nebula.cli.terminal.output.diff_view import show_diff
@@ -39,12 +39,12 @@ def wanted_line(text: str) -> str:
 async def remember(terminal: TerminalSession, text: str) -> None:
     """Add a line to AGENTS.md, once it was shown and agreed to."""
     workspace = terminal.session.project.workspace
-    planned = await asyncio.to_thread(plan_line, workspace, text)
+    planned = await at_work(plan_line, workspace, text)
     show_diff(terminal.screen, planned.diff)
     if not await agreed(terminal.input, translate("Add this to {path}? (y/N): ", path=PATH)):
         terminal.screen.line(translate("Nothing was written."), "dim")
         return
-    group = await asyncio.to_thread(write_line, workspace, planned, judge_of(terminal.session.settings))
+    group = await at_work(write_line, workspace, planned, judge_of(terminal.session.settings))
     terminal.session.turn_ids.add(group)
     terminal.forks.files_changed()
     terminal.screen.line(

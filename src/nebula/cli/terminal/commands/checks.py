@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from nebula.agent.checks.find import with_found_checks
 from nebula.agent.checks.lacking import find_lacking
+from nebula.cli.terminal.at_work import at_work
 from nebula.cli.terminal.commands.command import SessionCommand
 from nebula.config import is_declined
 from nebula.language import Sentence, explain, translate
@@ -39,7 +39,7 @@ async def checks(terminal: TerminalSession, _: str) -> None:
 
 async def _tell_lacking(terminal: TerminalSession, commands: Sequence[str]) -> None:
     """Say of each check what it lacks, before anybody agrees to it."""
-    found = await asyncio.to_thread(_find_lacking, terminal, commands)
+    found = await at_work(_find_lacking, terminal, commands)
     for command, lacking in found.items():
         terminal.screen.line(one_line(f"{command}: {explain(lacking)}"), "yellow")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ from nebula.agent import undo as journal
 from nebula.agent.commits.committed import commits_with
 from nebula.agent.judging import Judge, judge_of
 from nebula.agent.recording.node_files import changed_by, described
+from nebula.cli.terminal.at_work import at_work
 from nebula.cli.terminal.commands.command import SessionCommand
 from nebula.cli.terminal.commands.graph.nodes import named_node
 from nebula.cli.terminal.input.contract import agreed
@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from nebula.cli.terminal.terminal_session import TerminalSession
 
 LISTED = 50
-"""Files that are named one by one."""
+"""Files that have a line each."""
+NAMED = 20
+"""Files that are named in one sentence."""
 
 
 async def undo(terminal: TerminalSession, _: str = "") -> None:
@@ -34,7 +36,7 @@ async def undo(terminal: TerminalSession, _: str = "") -> None:
         terminal.screen.line(translate("/redo goes there again. The files stay as they are."), "dim")
         return
     workspace = terminal.session.project.workspace
-    plan = await asyncio.to_thread(journal.undo_plan, workspace, terminal.gone_already)
+    plan = await at_work(journal.undo_plan, workspace, terminal.gone_already)
     if not plan.steps:
         _nothing_left_of(terminal, plan)
         return
@@ -58,7 +60,7 @@ async def redo(terminal: TerminalSession, _: str = "") -> None:
         _go_to(terminal, there)
         return
     workspace = terminal.session.project.workspace
-    plan = await asyncio.to_thread(journal.redo_plan, workspace)
+    plan = await at_work(journal.redo_plan, workspace)
     await preview(terminal, plan)
     if not plan.conflicts and plan.undone_by != terminal.session.id:
         terminal.screen.line(translate("It was not taken back by this session: {files}", files=_in(plan)), "yellow")
@@ -77,7 +79,7 @@ async def _carry_out(terminal: TerminalSession, plan: FilePlan) -> tuple[str, ..
     """Return the files that were touched; None where one is in the way, after saying what goes all the same."""
     workspace = terminal.session.project.workspace
     try:
-        return await asyncio.to_thread(journal.carry_out, workspace, plan, terminal.session.id, _judge(terminal))
+        return await at_work(journal.carry_out, workspace, plan, terminal.session.id, _judge(terminal))
     except journal.UndoRefused as refusal:
         if not plan.conflicts:
             raise
@@ -90,7 +92,7 @@ async def _carry_out(terminal: TerminalSession, plan: FilePlan) -> tuple[str, ..
 async def _tell_of_commits(terminal: TerminalSession, plan: FilePlan) -> None:
     project = terminal.session.project
     history = journal.journal_of(project.workspace)
-    for commit, paths in (await asyncio.to_thread(commits_with, project.root, history, plan)).items():
+    for commit, paths in (await at_work(commits_with, project.root, history, plan)).items():
         terminal.screen.line(
             translate(
                 "Commit {commit} still has it ({files}): only the files in the work tree went back.",
@@ -155,14 +157,14 @@ async def restore(terminal: TerminalSession, argument: str = "") -> None:
         )
         return
     workspace = terminal.session.project.workspace
-    plan = await asyncio.to_thread(journal.restore_plan, workspace, node)
+    plan = await at_work(journal.restore_plan, workspace, node)
     if not plan.steps and not plan.passed_over:
         terminal.screen.line(translate("The files are as that turn left them."))
     if shown is None or (shown.steps, shown.passed_over) != (plan.steps, plan.passed_over):
         await preview(terminal, plan)
     if not plan.steps:
         return
-    touched = await asyncio.to_thread(journal.carry_out, workspace, plan, "", _judge(terminal))
+    touched = await at_work(journal.carry_out, workspace, plan, "", _judge(terminal))
     terminal.session.turn_ids.add(plan.group)
     terminal.left_behind = None
     terminal.forks.files_changed()
@@ -174,7 +176,7 @@ async def preview(terminal: TerminalSession, plan: FilePlan) -> None:
     """Show what is about to change, in one piece, before it does; nothing where it cannot be done."""
     if plan.conflicts:
         return
-    found = await asyncio.to_thread(described, terminal.session.project.workspace, plan)
+    found = await at_work(described, terminal.session.project.workspace, plan)
     show_preview(terminal, [(each.path, each.diff) for each in found.files])
     if found.deleted:
         terminal.screen.line(
@@ -203,7 +205,10 @@ def show_preview(terminal: TerminalSession, files: Sequence[tuple[str, TextDiff]
 
 
 def named(paths: Sequence[str]) -> str:
-    return translate(", ").join(one_line(path) for path in paths)
+    shown = [one_line(path) for path in paths[:NAMED]]
+    if len(paths) > NAMED:
+        shown.append(translate("and {count} more", count=len(paths) - NAMED))
+    return translate(", ").join(shown)
 
 
 COMMANDS = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ from nebula.agent.past.decisions import decisions_in
 from nebula.agent.past.file_turns import FileTurn, plan_part, take_back, turns_of
 from nebula.blame.runs import LineRun
 from nebula.blame.why import ExplainedRun, explain_lines
+from nebula.cli.terminal.at_work import at_work
 from nebula.cli.terminal.commands import sessions
 from nebula.cli.terminal.commands.command import SessionCommand
 from nebula.cli.terminal.commands.files import show_preview
@@ -34,7 +34,7 @@ async def history(terminal: TerminalSession, argument: str) -> None:
         await sessions.list_them(terminal)
         return
     path, number = _read(argument)
-    turns = await asyncio.to_thread(turns_of, terminal.session.project.workspace, path, terminal.session.archive.find)
+    turns = await at_work(turns_of, terminal.session.project.workspace, path, terminal.session.archive.find)
     if number is None or not turns:
         _list(terminal, path, turns)
     elif 1 <= number <= len(turns):
@@ -70,12 +70,12 @@ def _list(terminal: TerminalSession, path: str, turns: list[FileTurn]) -> None:
 
 async def _take_back(terminal: TerminalSession, path: str, turn: FileTurn) -> None:
     workspace = terminal.session.project.workspace
-    part = await asyncio.to_thread(plan_part, workspace, path, turn)
+    part = await at_work(plan_part, workspace, path, turn)
     if not part.diff.text:
         terminal.screen.line(translate("Nothing of it is left in {path}.", path=one_line(path)))
         return
     show_preview(terminal, [(part.path, part.diff)])
-    await asyncio.to_thread(take_back, workspace, part, judge_of(terminal.session.settings))
+    await at_work(take_back, workspace, part, judge_of(terminal.session.settings))
     terminal.session.turn_ids.add(part.group)
     terminal.forks.files_changed()
     terminal.screen.line(translate("Taken back: {files}. /undo brings it back.", files=one_line(part.path)))
@@ -95,7 +95,7 @@ async def why(terminal: TerminalSession, argument: str) -> None:
         return
     first = int(found["first"] or 1)
     last = int(found["last"] or first) if found["first"] else None
-    explained = await asyncio.to_thread(explain_lines, workspace.root, found["path"], first, last)
+    explained = await at_work(explain_lines, workspace.root, found["path"], first, last)
     short = short_ids(terminal, list({each.run.node_id for each in explained if each.node is not None}))
     by_source: dict[LineRun, list[ExplainedRun]] = {}
     for each in explained:

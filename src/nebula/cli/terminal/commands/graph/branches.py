@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING
 
 from nebula.agent import undo as journal
 from nebula.agent.conversation import PastTurn
 from nebula.attachments import Attachment
+from nebula.cli.terminal.at_work import at_work
 from nebula.cli.terminal.commands.command import SessionCommand
 from nebula.cli.terminal.commands.files import named, preview, tell_where
 from nebula.cli.terminal.commands.graph.nodes import menu_of_turns, named_node, short_ids
@@ -98,28 +98,28 @@ def _files_of(terminal: TerminalSession, turn: PastTurn) -> list[str]:
 
 
 async def fork(terminal: TerminalSession, argument: str) -> None:
-    chosen = await asyncio.to_thread(named_node, terminal, argument) if argument else await _choose_turn(terminal)
+    chosen = await at_work(named_node, terminal, argument) if argument else await _choose_turn(terminal)
     if chosen is None:
         return
     left = terminal.session.place
-    await asyncio.to_thread(terminal.session.continue_from, [chosen])
+    await at_work(terminal.session.continue_from, [chosen])
     terminal.forks.forked(left)
     tell_where(terminal)
     leaf = left.conversation.leaf
     if leaf is not None and leaf != chosen:
-        short = await asyncio.to_thread(short_ids, terminal, [leaf])
+        short = await at_work(short_ids, terminal, [leaf])
         back = translate("/undo, or later /fork {id}, goes back to where you were.", id=short[leaf])
         terminal.screen.line(back, "dim")
     await _tell_of_files(terminal)
 
 
 async def _choose_turn(terminal: TerminalSession) -> str | None:
-    offered, count = await asyncio.to_thread(menu_of_turns, terminal)
+    offered, count = await at_work(menu_of_turns, terminal)
     if not offered:
         terminal.screen.line(translate("There is no turn to go back to yet."), "yellow")
         return None
     terminal.screen.line(translate("The turns that led here, newest first:"))
-    short = await asyncio.to_thread(short_ids, terminal, [node.id for node in offered])
+    short = await at_work(short_ids, terminal, [node.id for node in offered])
     names = [f"{short[node.id]}  {cut(one_line(node.prompt), 60)}" for node in offered]
     names[count:] = [translate("{turn} (another try of the first)", turn=name) for name in names[count:]]
     number = await choose(terminal, names, translate("Number of the turn to go on from (Enter stays here): "), 0)
@@ -129,11 +129,11 @@ async def _choose_turn(terminal: TerminalSession) -> str | None:
 async def _tell_of_files(terminal: TerminalSession) -> None:
     """Say which files are not as the turn that the conversation went back to left them."""
     leaf = terminal.session.conversation.leaf
-    node = await asyncio.to_thread(terminal.session.archive.find, leaf) if leaf else None
+    node = await at_work(terminal.session.archive.find, leaf) if leaf else None
     terminal.left_behind = None
     if node is None:
         return
-    plan = await asyncio.to_thread(journal.restore_plan, terminal.session.project.workspace, node)
+    plan = await at_work(journal.restore_plan, terminal.session.project.workspace, node)
     await preview(terminal, plan)
     if plan.steps:
         terminal.left_behind = node, plan

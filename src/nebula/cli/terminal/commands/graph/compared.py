@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING
 
 from nebula.agent.recording.node_files import between
+from nebula.cli.terminal.at_work import at_work
 from nebula.cli.terminal.commands.graph.nodes import named_node, short_ids
 from nebula.cli.terminal.output.diff_view import show_diff
 from nebula.cli.terminal.output.width import cut
@@ -37,7 +37,7 @@ async def compare_turns(terminal: TerminalSession, names: list[str]) -> None:
         terminal.screen.parts([f"{mark} {short[node.id]}", prompt, *_facts(node)], "bold")
     _show_texts(terminal, translate("Prompt"), one.prompt, other.prompt)
     _show_texts(terminal, translate("Answer"), one.response, other.response)
-    files = await asyncio.to_thread(between, terminal.session.project.workspace, one, other)
+    files = await at_work(between, terminal.session.project.workspace, one, other)
     if not files:
         terminal.screen.line(translate("Both left the files alike."))
     for each in files:
