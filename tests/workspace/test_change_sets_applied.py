@@ -335,3 +335,31 @@ class TestKilledWhileApplying:
                 break
         assert halves > 5
         assert not killed
+
+    @pytest.mark.parametrize("way", ["undo", "redo"])
+    def test_undo_and_redo_are_whole_as_well(self, tmp_path: Path, way: str) -> None:
+        start, end = (dict(NEW), dict(OLD)) if way == "undo" else (dict(OLD), dict(NEW))
+        halves = 0
+        for calls in range(0, 200, 3):
+            root = tmp_path / str(calls)
+            write_tree(root, dict(OLD))
+            with applied(root, changes_between(dict(OLD), dict(NEW))) as workspace:
+                if way == "redo":
+                    undo(workspace.history)
+            pid = os.fork()
+            if pid == 0:
+                (undo if way == "undo" else redo)(open_workspace(str(root), calls=Dying(calls)).history)
+                os._exit(0)
+            killed = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 9
+            found = read_tree(root)
+            with open_workspace(str(root)) as workspace:
+                taken = workspace.take_back_half_applied()
+                assert read_tree(root) == (end if not killed or (taken is None and found == end) else start), calls
+                halves += taken is not None and taken.paths != () and taken.left == ()
+                if taken is not None:
+                    (undo if way == "undo" else redo)(workspace.history)
+                    assert read_tree(root) == end
+            if not killed:
+                break
+        assert halves > 5
+        assert not killed

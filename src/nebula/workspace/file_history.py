@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import chain
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from nebula.language import Sentence, sentence_of
 from nebula.value import field, record, replace, value
@@ -18,10 +18,13 @@ from nebula.workspace.contract import PathChange
 from nebula.workspace.errors import NotKept, ProtectedPath, Stale, WorkspaceError
 from nebula.workspace.guard.jail import translate
 from nebula.workspace.guard.paths import normal_path
-from nebula.workspace.journal.changes import RecordedChange, TurnMark
+from nebula.workspace.journal.changes import ChangeKind, RecordedChange, TurnMark
 from nebula.workspace.journal.states import content_name, parse_state, rename_content, same_state
 from nebula.workspace.writing.entries import EntryMover
 from nebula.workspace.writing.writer import FileWriter
+
+if TYPE_CHECKING:
+    from nebula.workspace.writing.change_sets import ChangeSetWriter
 
 PlanKind = Literal["undo", "redo", "restore"]
 
@@ -76,8 +79,9 @@ class _Timeline:
 
 
 class FileHistory:
-    def __init__(self, writer: FileWriter) -> None:
+    def __init__(self, writer: FileWriter, set_writer: Callable[[str, ChangeKind], ChangeSetWriter]) -> None:
         self._writer = writer
+        self._set_writer = set_writer
 
     def changes(self, name: str | None = None) -> list[RecordedChange]:
         """Return the recorded changes of a turn or a set, or all of them, oldest first."""
@@ -146,7 +150,8 @@ class FileHistory:
             for path, change in zip(paths, changes, strict=True):
                 if not same_state(self._writer.state(path), change.before):
                     raise Stale("{path}: changed since; nothing was touched. Look at it and try again.", path=path.text)
-            EntryMover(self._writer, plan.group, plan.kind).carry_out(changes)
+            with self._set_writer(plan.group, plan.kind).as_one():
+                EntryMover(self._writer, plan.group, plan.kind).carry_out(changes)
             if plan.kind != "restore":
                 self._mark(plan, by)
         self._writer.remove_folders(plan.emptied)
@@ -204,7 +209,7 @@ class FileHistory:
         return state if with_modes else content_name(state)
 
     def _mark(self, plan: FilePlan, by: str) -> None:
-        """Last of all: a turn half taken back by a crash counts as done, and can be taken back again."""
+        """Last of all: a turn that a crash kept from being marked counts as done, and can be taken back again."""
         try:
             self._writer.log.append(TurnMark(plan.group, plan.kind == "undo", by))
         except OSError as error:

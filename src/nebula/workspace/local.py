@@ -22,6 +22,7 @@ from nebula.workspace.reading import ReadingWorkspace, encode_text
 
 if TYPE_CHECKING:
     from nebula.workspace.file_history import FileHistory
+    from nebula.workspace.journal.changes import ChangeKind
     from nebula.workspace.writing.change_sets import ChangeSetWriter, TakenBack
     from nebula.workspace.writing.request import WriteRequest
     from nebula.workspace.writing.writer import FileWriter
@@ -93,7 +94,7 @@ class LocalWorkspace(ReadingWorkspace):
         """Undo, redo, and earlier states of the files."""
         from nebula.workspace.file_history import FileHistory
 
-        return FileHistory(self._writing.get())
+        return FileHistory(self._writing.get(), self._set_writer)
 
     def close(self) -> None:
         self._writing.close()
@@ -158,7 +159,7 @@ class LocalWorkspace(ReadingWorkspace):
         git, touched = _split_changed([each for each in repository if self.may_change_repository(each.path)])
         if touched:  # half a commit is a broken repository
             git, changed = [], [*changed, *touched]
-        done, failed = self._set_writer().apply(allowed, [*beside, *git])
+        done, failed = self._set_writer(self._turn).apply(allowed, [*beside, *git])
         return AppliedSet(tuple(done), (*refused, *others, *changed, *failed), len(beside) + len(git))
 
     def state(self, path: str) -> str | None:
@@ -171,14 +172,14 @@ class LocalWorkspace(ReadingWorkspace):
 
     def take_back_half_applied(self) -> TakenBack | None:
         """Take back a set whose process was killed while it applied it; None where there is none."""
-        return self._set_writer().take_back_half_applied()
+        return self._set_writer(self._turn).take_back_half_applied()
 
-    def _set_writer(self) -> ChangeSetWriter:
+    def _set_writer(self, group: str, kind: ChangeKind = "write") -> ChangeSetWriter:
         from nebula.workspace.writing.beside import BesideWriter
         from nebula.workspace.writing.change_sets import ChangeSetWriter
 
         writer = self._writing.get()
-        return ChangeSetWriter(writer, BesideWriter(self._jail, writer), self._turn)
+        return ChangeSetWriter(writer, BesideWriter(self._jail, writer), group, kind)
 
     def _judged(self, changes: Sequence[PathChange]) -> tuple[list[PathChange], list[NotApplied]]:
         """Return the changes that the policy allows, and the others with the reason."""

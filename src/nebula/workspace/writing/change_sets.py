@@ -1,4 +1,4 @@
-"""Many paths changed as one: what a command left in its layer, once somebody said yes to it.
+"""Many paths changed as one: what a command left in its layer, once somebody said yes to it; an undo, a redo.
 
 While a set is applied a marker lies in the journal, locked by the process that applies. Whoever finds one that nobody
 holds any more takes back, from the end, what that process had done: a set is there as a whole or not at all, with what
@@ -13,7 +13,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Final
+from typing import Final, get_args
 
 from nebula.files.descriptors import closed_after
 from nebula.files.reading import read_all
@@ -57,10 +57,13 @@ class TakenBack:
 
 
 class ChangeSetWriter:
-    def __init__(self, writer: FileWriter, beside: BesideWriter, group: str) -> None:
+    def __init__(self, writer: FileWriter, beside: BesideWriter, group: str, kind: ChangeKind = "write") -> None:
         self._writer = writer
         self._beside = beside
         self._group = group
+        self._kind: ChangeKind = kind
+        self._back: ChangeKind = "redo" if kind == "undo" else "undo"
+        """Under which the steps of taking back are recorded, to be told from those of the set."""
 
     def apply(
         self, changes: Sequence[PathChange], beside: Sequence[PathChange] = ()
@@ -68,10 +71,9 @@ class ChangeSetWriter:
         """Return what was done, and what could not be; the others are applied all the same. `beside` belongs to the
         set, and the journal does not keep it. Where the disk fails nothing of the set stays."""
         failed: list[NotApplied] = []
-        with self._writer.locked([normal_path(change.path) for change in changes]), self._marked():
-            self._writer.objects.written.clear()
+        with self._writer.locked([normal_path(change.path) for change in changes]), self.as_one():
             found = self._compare(changes, failed)
-            done = EntryMover(self._writer, self._group, "write").carry_out(found, failed=failed)
+            done = EntryMover(self._writer, self._group, self._kind).carry_out(found, failed=failed)
             self._beside.apply(beside)
         return done, failed
 
@@ -114,7 +116,7 @@ class ChangeSetWriter:
         it."""
         taken, left = map(set, self._beside.take_back())
         self._beside.clear()  # there may be no room left to record anything
-        ours = self._changes_since(start, "write")
+        ours = self._changes_since(start, self._kind)
         for change in reversed(ours):
             try:
                 if self._take_back_one(change):
@@ -123,7 +125,7 @@ class ChangeSetWriter:
             except WorkspaceError:
                 left.add(change.path)
         self._writer.remove_folders(folder for change in ours for folder in change.made)
-        back = self._changes_since(start, "undo")
+        back = self._changes_since(start, self._back)
         for change in back:
             self._writer.log.append(Abort(change.seq))
         self._forget_contents([*ours, *back])
@@ -153,17 +155,18 @@ class ChangeSetWriter:
         if not both_folders and not same_state(current, change.after):
             raise Stale("{path}: changed since; nothing was touched.", path=path.text)
         content = self._writer.objects.get(content_name(change.before) or "") or b""
-        back = PathChange(change.path, current, change.before, lambda: content)
-        EntryMover(self._writer, self._group, "undo").carry_out([back])
+        back = PathChange(change.path, current, change.before, lambda: content, mode=change.mode)
+        EntryMover(self._writer, self._group, self._back).carry_out([back])
         return True
 
     @contextmanager
-    def _marked(self) -> Iterator[None]:
+    def as_one(self) -> Iterator[None]:
         """The marker lies there for the length of the block, held by us. A block that fails is taken back; where even
         that fails the marker stays, and the next start tries again."""
         try:
             with closed_after(self._held_marker(self._writer.journal_fd)) as fd:
                 start = self._write_marker(fd)
+                self._writer.objects.written.clear()
                 try:
                     yield
                 except BaseException:
@@ -180,7 +183,7 @@ class ChangeSetWriter:
         os.ftruncate(fd, 0)
         try:
             self._beside.clear()  # makes its folder: once the disk is full there is no room for that
-            calls.write(fd, json.dumps({"group": self._group, "start": start}).encode())
+            calls.write(fd, json.dumps({"group": self._group, "start": start, "kind": self._kind}).encode())
             calls.fsync(fd)
             calls.fsync_dir(self._writer.journal_fd)
         except (OSError, WorkspaceError):
@@ -207,8 +210,8 @@ class ChangeSetWriter:
         marker = _read_marker(fd)
         if marker is None:
             return None
-        start, group = marker
-        return ChangeSetWriter(self._writer, self._beside, group)._take_back(start)
+        start, group, kind = marker
+        return ChangeSetWriter(self._writer, self._beside, group, kind)._take_back(start)
 
 
 def _named(paths: tuple[str, ...]) -> str:
@@ -229,12 +232,14 @@ def _drop_kept_mode(before: str | None, after: str | None) -> str | None:
     return then.content if keeps else after
 
 
-def _read_marker(fd: int) -> tuple[int, str] | None:
-    """Return where a set begins and whose it is; None where nothing was applied, or it never was ours."""
+def _read_marker(fd: int) -> tuple[int, str, ChangeKind] | None:
+    """Return where a set begins, whose it is and what it does; None where nothing was applied, or it never was ours."""
     try:
         found = parse_json(read_all(fd, _MARKER_BYTES))
-        return int(found["start"]), str(found["group"])
-    except (ValueError, KeyError, TypeError):
+        said = found.get("kind")
+        kind: ChangeKind = next((each for each in get_args(ChangeKind) if each == said), "write")
+        return int(found["start"]), str(found["group"]), kind
+    except (AttributeError, KeyError, TypeError, ValueError):
         return None
 
 
