@@ -13,6 +13,7 @@ from nebula.exchange.imports.sources.claude import _INJECTED
 from nebula.graph.derived.search_terms import match_expression
 from nebula.graph.formats.node_xml import load_head
 from nebula.messages.redaction import Redactor
+from nebula.messages.redaction.arriving import ArrivingText
 
 MANY = 60_000
 READERS: dict[str, Callable[[], object]] = {
@@ -22,8 +23,15 @@ READERS: dict[str, Callable[[], object]] = {
     "a search for Thai letters and a word": lambda: match_expression("a" * MANY + "ก!", prefix=True),
     "a name in the head of a node": lambda: load_head(b"<node " + b"a_" * MANY + b">"),
     "line breaks in the settings of a wrapper": lambda: _DISTRIBUTION.search("\n" * MANY * 4),
+    "a long word in a draft": lambda: ArrivingText(Redactor()).add("a" * MANY + " b"),
+    "a long word that arrives letter by letter": lambda: read_slowly("a" * MANY * 2),
     "remarks that never end in another agent's record": lambda: _INJECTED.sub("", "<system-reminder>" * MANY),
 }
+
+
+def read_slowly(text: str) -> None:
+    draft = ArrivingText(Redactor())
+    assert "".join([*map(draft.add, text), draft.end()]) == text
 
 
 @pytest.mark.parametrize("name", READERS)
