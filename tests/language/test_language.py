@@ -59,10 +59,14 @@ from nebula.language import Sentence, explain, translate, translate_count, trans
 SOURCE = Path(nebula.__file__).parent
 ROOMS = [
     "agent",
+    "blame",
     "cli",
     "config",
     "events",
+    "exchange",
+    "extensions",
     "files",
+    "git",
     "graph",
     "index",
     "llm",
@@ -78,12 +82,7 @@ ROOMS = [
 SPOKEN = {"translate", "translate_count", "translate_to", "Notice", "Sentence", "ModelNotice", "Error"}
 
 
-@pytest.fixture(autouse=True)
-def english() -> Iterator[None]:
-    yield
-    use_language("en")
-
-
+@cache
 def table() -> dict[str, str]:
     found: dict[str, str] = {}
     for file in sorted((SOURCE / "language" / "ja").glob("*.json")):
