@@ -8,6 +8,7 @@ from contextlib import suppress
 from tempfile import TemporaryDirectory
 
 from nebula.files.beneath import FOLDER_FLAGS, open_beneath
+from nebula.files.descriptors import closed_after
 from nebula.git import GitFailed, safe_git, writing_git
 
 
@@ -35,19 +36,13 @@ def check_out(root: str, ref: str) -> None:
 
 def _remove_files(root: str, names: Sequence[bytes]) -> None:
     """Remove files below `root`, and the folders that are empty then; nothing behind a link."""
-    top = os.open(root, FOLDER_FLAGS)
-    try:
+    with closed_after(os.open(root, FOLDER_FLAGS)) as top:
         for name in filter(None, names):
             parts = os.fsdecode(name).split("/")
             with suppress(OSError):  # gone already, another repository, or not to be reached without a link
                 for depth in range(len(parts), 0, -1):
-                    above = open_beneath(top, parts[: depth - 1], FOLDER_FLAGS)
-                    try:
+                    with closed_after(open_beneath(top, parts[: depth - 1], FOLDER_FLAGS)) as above:
                         (os.unlink if depth == len(parts) else os.rmdir)(parts[depth - 1], dir_fd=above)
-                    finally:
-                        os.close(above)
-    finally:
-        os.close(top)
 
 
 def _put_into_git_folder(root: str, files: Mapping[str, bytes]) -> None:
@@ -55,15 +50,13 @@ def _put_into_git_folder(root: str, files: Mapping[str, bytes]) -> None:
         folder = os.open(os.path.join(root, ".git"), FOLDER_FLAGS)
     except OSError:  # a link, or a file that names a folder elsewhere
         return
-    try:
+    with closed_after(folder):
         for name, content in files.items():
             with suppress(FileNotFoundError):
                 os.unlink(name, dir_fd=folder)
             handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644, dir_fd=folder)
             with open(handle, "wb") as file:
                 file.write(content)
-    finally:
-        os.close(folder)
 
 
 def add_note(root: str, ref: str, commit: str, text: str, author: tuple[str, str]) -> None:

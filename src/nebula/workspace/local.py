@@ -79,7 +79,7 @@ class LateWriter:
 
 
 class LocalWorkspace(ReadingWorkspace):
-    """The same, and writing: atomic, durable, recorded in the journal."""
+    """The files for reading and for writing: atomic, durable, recorded in the journal."""
 
     def __init__(self, jail: Jail, judge: Judge, *, writing: LateWriter, turn: str = "") -> None:
         super().__init__(jail, judge, turn=turn)
@@ -139,7 +139,7 @@ class LocalWorkspace(ReadingWorkspace):
         return RepositoryFinder(self._jail.exists, together)
 
     def may_change_repository(self, path: str) -> bool:
-        """Return the same for a path below `.git`, which needs to be allowed by name."""
+        """Return whether the policy lets a result be applied at a path below `.git`: one allowed by name."""
         try:
             return self._judge.allows_in_repository(normal_path(path))
         except WorkspaceError:

@@ -138,7 +138,7 @@ def rebuilt(flow: Flow, nodes: Sequence[str]) -> Flow:
 
 def rewired(flow: Flow, nodes: Sequence[str] | None, connections: Sequence[Connection]) -> Flow:
     """Return the flow with exactly these nodes (None: those it has) and connections; ends not named are added.
-    CycleError."""
+    Raises CycleError."""
     bare = replace(flow, edges=())
     bare = without_nodes(bare, set(flow.nodes).difference(nodes)) if nodes is not None else bare
     entries, edges = extend(flow.name, Topology(bare), nodes or (), connections)
@@ -172,7 +172,7 @@ def branch_of(flow: Flow, node: str) -> list[str]:
 
 
 def find_cycle(flow: Flow) -> list[int]:
-    """FlowEntry numbers along one circle of the flow, first = last; empty when there is none."""
+    """Return the numbers of entries along one circle of the flow, first = last; empty when there is none."""
     topology = Topology(flow)
     waiting = {index: len(parents) for index, parents in topology.parents.items()}
     ready = [index for index, count in waiting.items() if count == 0]

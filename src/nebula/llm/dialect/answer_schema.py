@@ -36,7 +36,7 @@ class BadSchema(NebulaError):
 
 
 class AnswerSchema:
-    """A JSON schema. Nothing is fetched for it: what it refers to stands in it. Raises BadSchema."""
+    """A JSON schema. Nothing is fetched for it: what it refers to stands in it. Making one raises BadSchema."""
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
         import jsonschema  # type: ignore[import-untyped]
@@ -52,9 +52,9 @@ class AnswerSchema:
             raise BadSchema("The schema is no JSON schema: {problem}", problem=problem.message) from None
         _require_references(schema)
         self._validator = kind(schema, registry=Registry())
-        self.problem_of("null")  # a schema that goes round in a circle does so for any answer
+        self.read("null")  # a schema that goes round in a circle does so for any answer
 
-    def problem_of(self, text: str) -> tuple[str, Sentence | str | None]:
+    def read(self, text: str) -> tuple[str, Sentence | str | None]:
         """Return an answer without a fence around it, and what is wrong with it; None where nothing is."""
         bare = _without_fence(text)
         try:
@@ -139,7 +139,7 @@ class AnswersInSchema(WrappedModel):
             if reply.message.tool_uses:
                 yield reply
                 return
-            bare, problem = self._schema.problem_of(reply.message.content)
+            bare, problem = self._schema.read(reply.message.content)
             if problem is None:
                 yield replace(reply, message=AssistantMessage.new_response(reply.message.message_id, bare))
                 return

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 NEW_USER, NEW_MOUNT, NEW_PID, NEW_NETWORK = 0x10000000, 0x00020000, 0x20000000, 0x40000000
-_BACKLOG = 128
 NEW_IPC, NEW_UTS, NEW_CGROUP = 0x08000000, 0x04000000, 0x02000000
+_BACKLOG = 128
 
 
 def enter(*, network: bool) -> None:
@@ -46,8 +46,8 @@ def _enter(flags: int) -> None:
 
 
 def _writer_of_all_ids() -> Callable[[], None]:
-    """Root keeps every user number, or files of others in the project could not be copied into the layer. Such a map
-    must be written from the namespace above: by a child that stays there."""
+    """Return what maps every user number to itself, or files of others in the project could not be copied into the
+    layer. Such a map must be written from the namespace above: by a child that stays there."""
     extents = {name: _extents(name) for name in ("uid_map", "gid_map")}
     parent = os.getpid()
     wake_read, wake_write = os.pipe()
@@ -105,7 +105,7 @@ def listen_on_loopback() -> _socket.socket:
 
 
 def raise_loopback() -> None:
-    """Test suites talk to themselves."""
+    """Turn the loopback interface on: test suites connect to servers of their own."""
     import _socket
     import fcntl
 
