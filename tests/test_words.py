@@ -46,7 +46,8 @@ def files_of(room: str) -> list[Path]:
 @pytest.mark.parametrize("room", ROOMS)
 def test_no_docstring_begins_with_a_clause(room: str) -> None:
     paths = files_of(room)
-    assert paths and [each for path in paths for each in clauses_in(path)] == []
+    assert paths
+    assert [each for path in paths for each in clauses_in(path)] == [], "begin with a verb, or with who does what"
 
 
 @pytest.mark.parametrize("room", ROOMS)
@@ -64,7 +65,7 @@ def test_no_docstring_begins_with_a_noun_that_does_nothing(room: str) -> None:
             first = re.split(r"[.;:](?:\s|$)", said, maxsplit=1)[0]
             if re.split(r"\W", said, maxsplit=1)[0] in NOUNS and not VERB.search(first):
                 found.append(f"{path}:{node.lineno}: {said}")
-    assert found == []
+    assert found == [], "begin with what the function does: Return …, Raise …, The file is …"
 
 
 def name_of(decorator: ast.expr) -> str:

@@ -420,7 +420,7 @@ def test_the_smallest_value_of_each_kind(places):
 
 def test_keys_and_tokens_are_secret(places):
     keys = {"openai_api_key", "gemini_api_key", "anthropic_api_key", "token"}
-    assert {name for name, each in TABLE.items() if each.secret} == keys
+    assert {name for name, each in TABLE.items() if each.secret} == keys, "name the key of a new provider here"
     assert TABLE["ollama_host"].variables == ("OLLAMA_HOST", "EC_OLLAMA_ENDPOINT")
 
 
