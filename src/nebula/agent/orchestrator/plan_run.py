@@ -61,7 +61,8 @@ class PlanRun:
             elif not all(each in self.outcomes for each in step.depends_on):
                 continue
             elif waits := [each for each in step.depends_on if self.outcomes[each].state != "done"]:
-                self._record(StepOutcome(step.id, "skipped", title_of(step), _waits_for(waits)))
+                remark = Sentence("depends on {ids}", ids=", ".join(waits))
+                self._record(StepOutcome(step.id, "skipped", title_of(step), remark))
             else:
                 self._alone = step.is_check
                 self.executor.at_work.add(step.id)
@@ -119,10 +120,6 @@ class PlanRun:
         self.stream.emit(
             StepProgress(outcome.id, outcome.state, outcome.title, outcome.attempts, outcome.remark, outcome.duration_s)
         )
-
-
-def _waits_for(ids: Sequence[str]) -> Sentence:
-    return Sentence("depends on {ids}", ids=", ".join(ids))
 
 
 def title_of(step: PlanStep) -> str:

@@ -33,12 +33,10 @@ def read_plan_file(path: str) -> tuple[StepPlan, str]:
         found = {"task": found.get("task")} | dict(found["plans"][0])  # as `evercontext plan --json` prints it
     plan = read_plan(found)
     task = found.get("task")
-    return plan, task if isinstance(task, str) and task.strip() else "\n".join(_names(plan))
+    if isinstance(task, str) and task.strip():
+        return plan, task
+    return plan, "\n".join(step.title or step.goal or step.tool for step in plan.steps)
 
 
 def plan_text(plan: StepPlan, task: str) -> str:
     return json.dumps({"task": task} | plan.to_json(), ensure_ascii=False, indent=2) + "\n"
-
-
-def _names(plan: StepPlan) -> list[str]:
-    return [step.title or step.goal or step.tool for step in plan.steps]

@@ -140,7 +140,7 @@ class _NodeMaker:
         tools = _shorten([each.text for each in turn.messages if each.role == "tool" and each.text])
         answer = Utterance("assistant", turn.answer)
         said = [Utterance("user", turn.prompt.text), *(Utterance("tool", each) for each in tools), answer]
-        texts = [self._redact(each) for each in said]
+        texts = [replace(each, text=self.redactor.text(each.text)) for each in said]
         marks = sum(new.text.count(REDACTED) - old.text.count(REDACTED) for new, old in zip(texts, said, strict=True))
         time = turn.prompt.time or next((each.time for each in turn.messages if each.time), "") or now()
         edits = [edit for each in turn.messages for edit in each.edits]
@@ -156,9 +156,6 @@ class _NodeMaker:
             agent=self.source.AGENT,
         )
         return node, marks
-
-    def _redact(self, text: Utterance) -> Utterance:
-        return replace(text, text=self.redactor.text(text.text))
 
     def _may_tell(self, line: str) -> bool:
         return self.redactor.text(line) == line

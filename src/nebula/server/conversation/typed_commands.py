@@ -66,7 +66,7 @@ class TypedCommands:
         problems = await self._start() if "__" in word else []
         said = await self._server_prompt(word, "".join(rest))
         if said is None:
-            raise _failed(problems[0]) if problems else await self._unknown(first)
+            raise ActionError("{problem}", problem=problems[0]) if problems else await self._unknown(first)
         return said
 
     async def close(self) -> None:
@@ -121,7 +121,3 @@ class TypedCommands:
             code="not_found",
             word=word,
         )
-
-
-def _failed(problem: Sentence) -> ActionError:
-    return ActionError("{problem}", problem=problem)

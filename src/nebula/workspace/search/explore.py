@@ -64,7 +64,8 @@ class Explorer:
                 continue
             if not extensions:
                 files += _folders_above(path, place, seen)
-            files.append(FileEntry(_relative(path, place), place.text, is_dir=False, size=size))
+            relative = "/".join(place.parts[len(path.parts) :])
+            files.append(FileEntry(relative, place.text, is_dir=False, size=size))
             if len(files) > cap:
                 break
         return _listing(path.text, files, cap, odd, found.remark)
@@ -149,10 +150,6 @@ class Explorer:
                 more = os.read(fd, _CHUNK)
                 chunk = chunk[len(chunk) - len(needle) + 1 :] + more if more else b""
             return False
-
-
-def _relative(path: NormalPath, place: NormalPath) -> str:
-    return "/".join(place.parts[len(path.parts) :])
 
 
 def _folders_above(path: NormalPath, place: NormalPath, seen: set[str]) -> Iterator[FileEntry]:

@@ -60,7 +60,8 @@ def _facts(provider: str, name: str, told_context: int | None) -> dict[str, Any]
 def _table(found: Sequence[dict[str, Any]]) -> list[str]:
     rows = [["", translate("context"), translate("in"), translate("cached"), translate("out"), "effort"]]
     for each in found:
-        prices = [_dollars(each[name]) for name in ("input", "cached_input", "output")]
+        dollars = [each[name] for name in ("input", "cached_input", "output")]
+        prices = ["?" if price is None else f"{price:g}" for price in dollars]
         name, effort = f"{each['provider']}/{each['model']}", "✓" if each["effort"] else ""
         rows.append([one_line(name), f"{each['context']:,}", *prices, effort])
     widths = [max(display_width(row[place]) for row in rows) for place in range(6)]
@@ -70,7 +71,3 @@ def _table(found: Sequence[dict[str, Any]]) -> list[str]:
 def _line(row: Sequence[str], widths: Sequence[int]) -> str:
     figures = (" " * (width - display_width(cell)) + cell for cell, width in zip(row[1:], widths[1:], strict=True))
     return "  ".join([pad(row[0], widths[0]), *figures]).rstrip()
-
-
-def _dollars(price: float | None) -> str:
-    return "?" if price is None else f"{price:g}"
