@@ -259,7 +259,7 @@ test("events change the state and say when to fetch", () => {
   state = reduce(state, { kind: "select", id: "a" });
   assert.equal(continuing(state).join(), "a,b");
   state = event(state, "node_deleted", { node_id: "a" });
-  assert.deepEqual([state.flow.nodes.join(), state.flow.connections.length, state.selected], ["b", 0, null]);
+  assert.deepEqual([state.flow.nodes.join(), state.flow.connections.length, state.selected], ["b", 0, "b"]);
 });
 
 test("an answer does not hide that something was heard meanwhile", () => {
