@@ -10,7 +10,7 @@ import pytest
 from playwright.async_api import expect
 
 from conversation_rig import serving, talk
-from page_rig import agree, answered, asked, browsing, first_look_refused, row, send
+from page_rig import agree, answered, asked, browsing, first_look_refused, make, row, send
 from ports import steady_port
 from scripted_model import Call, Fault, ScriptedModel, Turn
 
@@ -39,6 +39,40 @@ async def test_a_server_that_restarts_in_the_middle_of_a_turn(bench):
             await page.click("#composer button[type=submit]")
             await expect(page.locator("#transcript")).to_contain_text("second try")
             await expect(page.locator("#prompt")).to_have_value("")
+            page.complaints.clear()  # the browser's own remark that nobody answered
+
+
+async def test_what_was_typed_about_a_turn_outlives_the_server(bench):
+    with ExitStack() as servers:
+        again = "--token", "t", "--port", str(steady_port())
+        server = servers.enter_context(serving(bench, "vizprompt", *again))
+        async with talk(server) as client:
+            node = await make(client, "one")
+        async with browsing(server) as page:
+            await page.locator(".first-view li button").click()
+            await expect(page.locator("#transcript .selected")).to_contain_text("answer to one")
+            await page.keyboard.press("E")
+            answer, note = page.locator(".correcting [name=response]"), page.locator("#dialog [name=note]")
+            await answer.fill("a better answer")
+            server.process.kill()
+            server.process.wait()
+            await expect(page.locator("#banner")).to_contain_text("connection is lost")
+            await page.keyboard.press("Control+Enter")
+            await expect(answer).to_have_value("a better answer")
+            await page.locator("#transcript").focus()
+            await page.keyboard.press("N")
+            await note.fill("ask Aoi")
+            await page.locator("#dialog button.primary").click()
+            await expect(note).to_have_value("ask Aoi")
+            server = servers.enter_context(serving(bench, "vizprompt", *again))
+            await expect(page.locator("#banner")).to_be_hidden()
+            await page.locator("#dialog button.primary").click()
+            await expect(page.locator("#dialog")).to_be_hidden()
+            await answer.press("Control+Enter")
+            await expect(page.locator("#transcript .selected .response")).to_contain_text("a better answer")
+            async with talk(server) as client:
+                kept = (await client.ask("get_node", node_id=node))["data"]
+            assert (kept["response"], kept["note"]) == ("a better answer", "ask Aoi")
             page.complaints.clear()  # the browser's own remark that nobody answered
 
 

@@ -14,12 +14,11 @@ import { wouldCircle } from "../state/topology.js";
 /** @param {Sheet} sheet */
 export function noteTurn({ state, say, actions: { edits }, close }) {
   const id = state.selected ?? "";
-  const submit = (/** @type {Event} */ event) => {
+  const submit = async (/** @type {Event} */ event) => {
     event.preventDefault();
     const form = /** @type {HTMLFormElement} */ (event.target);
     const note = /** @type {HTMLTextAreaElement} */ (form.elements.namedItem("note")).value;
-    close();
-    if (note !== (state.bodies.get(id)?.note ?? "")) edits.note(id, note);
+    if (note === (state.bodies.get(id)?.note ?? "") || (await edits.note(id, note))) close();
   };
   return html`${bar(say("cmd_note_turn"), say, close)}
     <form class="fields" @submit=${submit}>

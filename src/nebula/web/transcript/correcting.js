@@ -10,6 +10,8 @@ import { html } from "../lib/lit.js";
 // What was typed stays until it is saved or given up, wherever the reader goes meanwhile.
 /** @type {Map<string, Fields>} */
 const typed = new Map();
+/** @type {Set<string>} Turns whose corrections are on their way. */
+const saving = new Set();
 
 /** @param {Body} body @returns {Fields} */
 const fieldsOf = ({ prompt = "", response = "", summary = "", tags = [] }) => ({
@@ -31,11 +33,14 @@ export function correcting(body, say, edits) {
     const given = new FormData(/** @type {HTMLFormElement} */ (currentTarget));
     typed.set(id, /** @type {Fields} */ (Object.fromEntries(given)));
   };
-  const submit = (/** @type {Event} */ event) => {
+  const submit = async (/** @type {Event} */ event) => {
     event.preventDefault();
     const changed = changes(body, typed.get(id) ?? now);
-    leave();
-    if (Object.keys(changed).length) edits.correct(id, changed);
+    if (saving.has(id)) return;
+    saving.add(id);
+    const isSaved = !Object.keys(changed).length || (await edits.correct(id, changed));
+    saving.delete(id);
+    if (isSaved) leave();
   };
   const onkey = (/** @type {KeyboardEvent} */ event) => {
     if (event.isComposing) return;
