@@ -5,6 +5,7 @@ import subprocess
 
 import pytest
 
+from conftest import Bench
 from in_process import run_here
 from nebula.graph.graph import Graph
 from nebula.workspace.guard.jail import Jail
@@ -108,3 +109,27 @@ def test_a_graph_that_git_keeps_already_is_shared(there, project, monkeypatch):
     os.rename(project.project / ".git", project.project / "gone")
     prepare(project, monkeypatch)
     assert rules(project) == SHARED_RULES, "git is not asked at every start"
+
+
+@pytest.mark.parametrize("inside", ["", "a [part] of it"])
+def test_nothing_private_is_offered_to_git_by_a_commit_of_before_the_sharing(project, monkeypatch, inside):
+    """Its checkout takes the rules in `.nebula/` away."""
+    (project.project / inside).mkdir(exist_ok=True)
+    if inside:
+        (project.project / ".nebula").rename(project.project / inside / ".nebula")
+    bench = Bench(project.project / inside, project.home)
+    bench.write("a.py", "older")
+    git(bench, "add", "a.py")
+    git(bench, "commit", "-qm", "before")
+    prepare(bench, monkeypatch)
+    for _ in range(2):
+        assert run_here(bench, "nebula", "graph", "share", "--yes").code == 0
+    git(bench, "add", ".")
+    git(bench, "commit", "-qm", "shared")
+    assert git(bench, "ls-files", ".nebula/graph/nodes")
+    git(bench, "checkout", "-q", "HEAD~1")
+    assert not (bench.project / ".nebula/.gitignore").exists() and untracked(bench) == []
+    git(bench, "checkout", "-q", "-")
+    assert untracked(bench) == []
+    excluded = (project.project / ".git/info/exclude").read_text("utf-8")
+    assert excluded.count(".nebula/*") == 1

@@ -7,12 +7,15 @@ user asked for them on this machine, or where git keeps the conversation already
 from __future__ import annotations
 
 import os
+import re
+from contextlib import suppress
+from typing import Final
 
 from nebula.files.descriptors import closed_after
 from nebula.files.home import derived_folder
 from nebula.files.reading import UnreadableFile, read_below
 from nebula.files.syscalls import REAL, Syscalls
-from nebula.git import GitFailed, find_repository, safe_git
+from nebula.git import GitFailed, find_repository, place_in_repository, safe_git
 
 LOCAL_RULES = """\
 # Kept by nebula. Only what people write here is for git; `nebula graph share` adds the conversation.
@@ -39,6 +42,9 @@ _EARLIER_RULES = """\
 """
 """Of versions that knew of nothing else to share; those who share have them in git."""
 _FILE = ".gitignore"
+_SIGN: Final = re.compile(r"[\\*?\[]")
+"""What git reads as a pattern in a list of names."""
+_MOST_OF_EXCLUDES: Final = 1 << 20
 _MARKER = "graph-shared"
 _GRAPH = (".nebula/graph/.gitattributes", ".nebula/graph/.gitignore", ".nebula/graph/nodes/index.tsv")
 """Files that every graph has; where git knows one of them, it keeps the graph."""
@@ -83,6 +89,27 @@ def _marker(root: str) -> str:
 def _note(root: str) -> None:
     with open(_marker(root), "a", encoding="utf-8"):
         pass
+    with suppress(GitFailed, UnreadableFile, OSError):
+        _keep_private(root)
+
+
+def _keep_private(root: str) -> None:
+    """Tell git of this repository what is private, too: the rules in `.nebula/` go with a checkout of a commit that has
+    none, and the next `git add` would take the journal."""
+    from nebula.files.folder import Folder
+
+    told = safe_git(root, "rev-parse", "--git-path", "info/exclude")
+    folder, name = os.path.split(os.path.join(root, os.fsdecode(told.stdout.rstrip(b"\n"))))
+    place = place_in_repository(root)
+    line = "/" + _SIGN.sub(r"\\\g<0>", f"{place}/" if place else "") + ".nebula/*"
+    if not told.ok or "\n" in line:
+        return
+    os.makedirs(folder, exist_ok=True)
+    with Folder.at(folder) as info:
+        known = info.read(name, _MOST_OF_EXCLUDES) or b""
+        if os.fsencode(line) not in known.splitlines():
+            with closed_after(info.open_for_append(name, 0o644)) as fd:
+                os.write(fd, b"\n" * (not known.endswith(b"\n") and bool(known)) + os.fsencode(line) + b"\n")
 
 
 def _is_tracked(root: str) -> bool:
