@@ -49,6 +49,10 @@ class LineOrigin:
         """Return what tells it from others; there are as many of them as lines."""
         return self.commit.id, self.path, self.line
 
+    def read_file(self, root: str, path: str) -> bytes | None:
+        """Return the file as that commit has it; `path` is the same from `root`."""
+        return content_at(root, self.commit.id, path)
+
 
 def is_revision(root: str, revision: str) -> bool:
     """Return whether git knows a commit by this name."""

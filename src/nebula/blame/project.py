@@ -179,8 +179,6 @@ class ProjectBlame:
     def _ask_where_they_stood(self, path: str, authors: list[Author], origins: Mapping[int, LineOrigin]) -> None:
         """Give lines that git knows from another file the author that they had there. A person may move what git
         brought before any turn has seen it, and to a file that no turn has changed."""
-        from nebula.blame.commits import content_at
-
         above = place_in_repository(self._root)
         above += "/" if above else ""
         stood: dict[tuple[str, str], list[Author]] = {}
@@ -190,7 +188,7 @@ class ProjectBlame:
             if not is_asked or there == path or not origin.path.startswith(above):
                 continue
             if (origin.commit.id, there) not in stood:
-                content = content_at(self._root, origin.commit.id, there)
+                content = origin.read_file(self._root, there)
                 stood[origin.commit.id, there] = [] if content is None else self._fold.authors(there, content)
             then = stood[origin.commit.id, there][origin.line - 1 : origin.line]
             if then and then[0] != YOU:

@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import Final
 
 from nebula.files.descriptors import closed_after
+from nebula.files.folder import Folder
 from nebula.files.home import derived_folder
 from nebula.files.reading import UnreadableFile, read_below
 from nebula.files.syscalls import REAL, Syscalls
@@ -96,8 +97,6 @@ def _note(root: str) -> None:
 def _keep_private(root: str) -> None:
     """Tell git of this repository what is private, too: the rules in `.nebula/` go with a checkout of a commit that has
     none, and the next `git add` would take the journal."""
-    from nebula.files.folder import Folder
-
     told = safe_git(root, "rev-parse", "--git-path", "info/exclude")
     folder, name = os.path.split(os.path.join(root, os.fsdecode(told.stdout.rstrip(b"\n"))))
     place = place_in_repository(root)
