@@ -38,6 +38,19 @@ def test_a_revision_from_before_the_first_turn_is_of_before(bench: Bench) -> Non
     assert who(blame(bench, "a.py", "--rev", "HEAD~2")) == ["before", "before"]
 
 
+def test_lines_of_a_revision_that_went_since_keep_their_authors(bench: Bench) -> None:
+    """No turn has seen the file as that revision has it."""
+    repository(bench)
+    one, _ = turn_each(bench)
+    git(bench.project, "commit", "-qam", "turns")
+    left = bench.read("a.py")
+    for content in (f"{left}typed by a person\n", left):
+        bench.write("a.py", content)
+        git(bench.project, "commit", "-qam", "by hand")
+    turn(bench, "take out", *edit("a.py", "third line of before"))
+    assert who(blame(bench, "a.py", "--rev", "HEAD~1")) == [one, "before", "before", "before", "you"]
+
+
 @pytest.mark.parametrize("inside", ["", "part of it"])
 def test_an_older_line_that_a_person_moves_on_a_branch_stays_older(bench: Bench, inside: str) -> None:
     """A turn took it out on the other branch, so that nothing but git says where it came from."""

@@ -54,10 +54,10 @@ class Fold:
         self._courses: dict[str, Course] = {}
         self._busy: set[str] = set()
 
-    def authors(self, path: str, content: bytes) -> list[Author]:
-        """Return the author of each line of a file as it is now."""
+    def authors(self, path: str, content: bytes, *, is_in_git: bool = False) -> list[Author]:
+        """Return the author of each line of a file as it is now, or as git has it."""
         course = self._fold(path, _END)
-        return list(self._meet(path, course, content).owners())
+        return list(self._meet(path, course, content, is_in_git=is_in_git).owners())
 
     def find_carried_here(self, path: str, content: bytes, authors: Sequence[Author | None]) -> list[Author | None]:
         """Return for each line without an author the turn that wrote it, where another file lost it, by nobody of
@@ -112,7 +112,15 @@ class Fold:
         content = self._history.content(name)
         return None if content is None else self._meet(path, course, content, change)
 
-    def _meet(self, path: str, course: Course, content: bytes, change: RecordedChange | None = None) -> FileAuthors:
+    def _meet(
+        self,
+        path: str,
+        course: Course,
+        content: bytes,
+        change: RecordedChange | None = None,
+        *,
+        is_in_git: bool = False,
+    ) -> FileAuthors:
         """Return a content that nobody of ours has written with its authors: between two turns, or now."""
         if course.known and (known := course.known.get(digest(content))) is not None:
             return known
@@ -124,7 +132,7 @@ class Fold:
             heritage.claim_moved(self._lost_elsewhere(path, course, change))
         until = change.ts if change else None
         if not heritage.is_settled:
-            self._bring_back(course, heritage, until)
+            self._bring_back(course, heritage, until, is_in_git=is_in_git)
         return settle(course, base, heritage, content, author, (course.since, until))
 
     def _inherit_file(
@@ -265,12 +273,13 @@ class Fold:
             if text.says_anything(line.key):
                 course.taken_out[line.key] = GoneLine(line.owner, with_state=with_state)
 
-    def _bring_back(self, course: Course, heritage: Inheritance[Author], until: str | None) -> None:
-        """Give lines that git carried back the author they had: it moved contents about since, or when they went."""
+    def _bring_back(self, course: Course, heritage: Inheritance[Author], until: str | None, *, is_in_git: bool) -> None:
+        """Give lines that git has, or carried back, the author they had: it moved contents about since, or when they
+        went."""
         carried = self._history.was_carried
         if not any(text.key(line) in course.taken_out for line in heritage.find_open()):
             return
-        is_carried = carried(course.since, until)
+        is_carried = is_in_git or carried(course.since, until)
         take_back(
             course,
             heritage,

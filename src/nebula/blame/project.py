@@ -121,7 +121,7 @@ class ProjectBlame:
         return told
 
     def _work_out(self, path: str, content: bytes, revision: str = "") -> list[LineRun]:
-        authors = self.authors(path, content)
+        authors = self.authors(path, content, is_in_git=bool(revision))
         open_lines = [number for number, author in enumerate(authors) if author.kind in ("you", "before")]
         yours = {number for number in open_lines if authors[number] == YOU}
         origins = self._find_origins(path, content, open_lines, revision, yours) if open_lines else {}
@@ -187,10 +187,11 @@ class ProjectBlame:
             is_asked = authors[line] == YOU or (authors[line] == BEFORE and self._history.changes(there))
             if not is_asked or there == path or not origin.path.startswith(above):
                 continue
-            if (origin.commit.id, there) not in stood:
+            place = origin.commit.id, there
+            if place not in stood:
                 content = origin.read_file(self._root, there)
-                stood[origin.commit.id, there] = [] if content is None else self._fold.authors(there, content)
-            then = stood[origin.commit.id, there][origin.line - 1 : origin.line]
+                stood[place] = self._fold.authors(there, content, is_in_git=True) if content is not None else []
+            then = stood[place][origin.line - 1 : origin.line]
             if then and then[0] != YOU:
                 authors[line] = self._with_node(then[0])
 
@@ -209,9 +210,11 @@ class ProjectBlame:
                 "turn" if is_turn else "other", agent.id if is_turn else f"{agent.tool}\n{agent.model}"
             )
 
-    def authors(self, path: str, content: bytes) -> list[Author]:
-        """Return the author of each line, as far as turns are concerned; git is not asked."""
-        authors = self._with_records(path, content, self._folded(path, content))
+    def authors(self, path: str, content: bytes, *, is_in_git: bool = False) -> list[Author]:
+        """Return the author of each line of a file as it is now, or as git has it, as far as turns are concerned; git
+        is not asked."""
+        folded = self._fold.authors(path, content, is_in_git=True) if is_in_git else self._folded(path, content)
+        authors = self._with_records(path, content, folded)
         return [self._with_node(author) for author in authors]
 
     def _folded(self, path: str, content: bytes) -> list[Author]:

@@ -105,7 +105,7 @@ def _turn_lines(blame: ProjectBlame, root: str, commit: str, path: str) -> dict[
     heritage = inherit(before, [True] * text.count_lines(before), content)
     added = {heritage.head + place for place, owner in enumerate(heritage.owners) if owner is None}
     found: dict[str, list[int]] = {}
-    for number, author in enumerate(blame.authors(own, content)):
+    for number, author in enumerate(blame.authors(own, content, is_in_git=True)):
         if number in added and author.kind == "turn":
             found.setdefault(author.of, []).append(number + 1)
     return found
