@@ -53,3 +53,8 @@ def test_the_version_that_the_users_shell_has_chosen_is_kept(chosen: str, is_kep
     env = reduced_environment({"HOME": "/home/anna", "PYENV_VERSION": chosen, "SECRET": "x"}, network=False)
     assert env.get("PYENV_VERSION") == (chosen if is_kept else None)
     assert "SECRET" not in env
+
+
+def test_rustup_is_not_to_install_anything() -> None:
+    """It fails where it cannot make the folder for it, though the toolchain that it is to run is there."""
+    assert reduced_environment({"RUSTUP_AUTO_INSTALL": "1"}, network=True)["RUSTUP_AUTO_INSTALL"] == "0"

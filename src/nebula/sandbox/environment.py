@@ -15,6 +15,9 @@ TOOLS = (
 """Where installations lie that `PATH` leads to: kept where they name a folder."""
 _VERSIONS = ("GOTOOLCHAIN", "NODENV_VERSION", "PYENV_VERSION", "RBENV_VERSION", "RUSTUP_TOOLCHAIN")
 """Which of several installed versions the user's shell has chosen."""
+_SAID = {"RUSTUP_AUTO_INSTALL": "0"}
+"""rustup looks whether it is to install the toolchain that is asked for, and makes a folder for that beside those that
+are there; commands cannot write there, and what is there is enough."""
 _VERSION = re.compile(r"[\w.+:-]{1,80}")
 _CERTIFICATES = (
     "CURL_CA_BUNDLE", "GIT_SSL_CAINFO", "NODE_EXTRA_CA_CERTS", "PIP_CERT", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE",
@@ -33,7 +36,8 @@ def reduced_environment(ours: Mapping[str, str], *, network: bool) -> dict[str, 
     env |= {name: ours[name] for name in _VERSIONS if _VERSION.fullmatch(ours.get(name, ""))}
     env |= certificates(ours)
     env.setdefault("PATH", _USUAL_PATH)
-    return env | {"HOME": home_folder(ours), "SHELL": find_shell(), "TERM": "dumb", "TMPDIR": "/tmp"}  # noqa: S108
+    said = {"HOME": home_folder(ours), "SHELL": find_shell(), "TERM": "dumb", "TMPDIR": "/tmp"}  # noqa: S108
+    return env | _SAID | said
 
 
 def certificates(ours: Mapping[str, str]) -> dict[str, str]:
