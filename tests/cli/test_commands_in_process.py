@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from nebula.language import use_language
 from nebula.sandbox.capability import missing_walls
 from nebula.sandbox.contract import Capability
 from scripted_model import ScriptedModel, Turn
-from terminal_driver import Person
+from terminal_driver import Person, Terminal
 
 JAPANESE = re.compile("[぀-ヿ一-鿿]")
 HELP = [
@@ -264,3 +265,13 @@ def test_the_hook_without_git_is_one_line(bench: Bench, tmp_path: Path) -> None:
     (bench.project / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
     ran = run_here(bench, "evercontext", "hook", "install", PATH=str(tmp_path))
     assert (ran.code, ran.out, ran.err) == (1, "", "evercontext: git was not found; install it to use this.\n")
+
+
+@pytest.mark.slow
+def test_what_doctor_says_of_commands_stands_in_its_column(bench: Bench) -> None:
+    path = f"{bench.home}:{bench.env()['PATH']}"  # a home is never shown
+    with Terminal(bench.argv("nebula", "doctor"), bench.project, bench.env(PATH=path), columns=60) as screen:
+        screen.ended()
+    begin = next(number for number, line in enumerate(screen.lines) if "Commands do not see" in line)
+    rest = itertools.takewhile(bool, screen.lines[begin:])
+    assert {re.match(" *", line)[0] for line in rest} == {" " * 14}  # type: ignore[index]

@@ -74,7 +74,7 @@ def test_a_server_is_tried_out(bench: Bench, tmp_path: Path) -> None:
     assert ran.code == 0 and "✓ s        s__look" in ran.out and "prompts: s__ask" in ran.out
     run_here(bench, "nebula", "mcp", "add", "gone", "--", "no-such-program")
     ran = run_here(bench, "nebula", "mcp", "test")
-    assert ran.code == 1 and "✗ gone" in ran.out and "✓ s" in ran.out
+    assert ran.code == 1 and "gone cannot be used: no-such-program is not installed" in ran.out and "✓ s" in ran.out
     assert run_here(bench, "nebula", "mcp", "test", "s").code == 0
 
 

@@ -237,4 +237,6 @@ def _reason(problem: BaseException) -> str | Sentence:
         problem = problem.exceptions[0]
     if isinstance(problem, SignInNeeded):
         return sentence_of(problem)
+    if isinstance(problem, FileNotFoundError) and "/" not in str(problem.filename or "/"):
+        return Sentence("{program} is not installed: no folder of PATH has it.", program=problem.filename)
     return str(problem).partition("\n")[0] or type(problem).__name__

@@ -61,34 +61,33 @@ def main(argv: Sequence[str]) -> int:
 def _print_commands(settings: Settings) -> None:
     """Tried out, not looked up: what was in the way may be gone since."""
     found = capability(settings.home, fresh=True)
+    head = _label(translate("commands"))
     for line in about_commands(settings, found, missing_walls() if found.available else []):
-        print_line(line)
+        print_item(head, line)
+        head = _label("")
 
 
 def about_commands(settings: Settings, found: Capability, missing: list[str]) -> Iterator[str]:
-    name, indent = _label(translate("commands")), _label("")
     if not found.available:
-        yield f"{name}{translate('not offered:')} {one_line(found.reason)} {found.advice}"
+        yield f"{translate('not offered:')} {one_line(found.reason)} {found.advice}"
         return
-    yield f"{name}{translate('run in a layer over the project; you approve what they change')}"
+    yield translate("run in a layer over the project; you approve what they change")
     if found.on_disk:
-        where = translate(
+        yield translate(
             "The layer lies on disk in {home}, because memory cannot hold it here.", home=one_line(settings.home)
         )
-        yield f"{indent}{where}"
-    yield from (f"{indent}{each}" for each in missing)
+    yield from missing
     layers = CommandLayers(settings)
     for entry in layers.toolchains.hidden:
-        hidden = translate(
-            "Commands do not see {folder}, which PATH names; `sandbox_read` would show it.", folder=entry
+        yield one_line(
+            translate("Commands do not see {folder}, which PATH names; `sandbox_read` would show it.", folder=entry)
         )
-        yield f"{indent}{one_line(hidden)}"
     if layers.unseen is not None:
-        yield f"{indent}{one_line(explain(layers.unseen))}"
+        yield one_line(explain(layers.unseen))
     for check in with_found_checks(settings).checks:
         lacking = find_lacking(check, layers)
         if lacking is not None and lacking != layers.unseen:
-            yield f"{indent}{one_line(f'{check}: {explain(lacking)}')}"
+            yield one_line(f"{check}: {explain(lacking)}")
 
 
 def _print_settings(settings: Settings) -> None:
