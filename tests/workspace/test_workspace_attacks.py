@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -428,6 +429,23 @@ def test_no_file_completes_what_git_takes_for_a_repository(last: str, root: Path
     assert outcome(lambda: workspace.write_file("y/config", "[core]\n", "overwrite")) == "protected_path"
     assert outcome(lambda: workspace.write_file("y2/HEAD", "x")) == ""
     assert outcome(lambda: workspace.write_file("y2/commondir", "x")) == "protected_path"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("core.hooksPath", "checks"),
+        ("include.path", "../checks/git"),
+        ("includeIf.onbranch:*.path", "{root}/checks/git"),
+    ],
+)
+def test_what_the_settings_of_git_name_is_a_control_file(name: str, value: str, root: Path, open_at: Open) -> None:
+    subprocess.run(["git", "init", "-q", str(root)], check=True)
+    assert outcome(lambda: open_at().write_file("checks/git", "#!/bin/sh\n")) == ""
+    subprocess.run(["git", "-C", str(root), "config", name, value.format(root=root)], check=True)
+    assert outcome(lambda: open_at().write_file("checks/git", "#!/bin/sh\n", "overwrite")) == "protected_path"
+    assert outcome(lambda: open_at().write_file("other/git", "#!/bin/sh\n")) == ""
+    open_at(Policy(allowed=frozenset({"checks"}))).write_file("checks/git", "allowed", "overwrite")
 
 
 @pytest.mark.parametrize("path", [*INSTRUCTIONS, *SETTINGS])

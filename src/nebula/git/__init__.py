@@ -32,6 +32,9 @@ WRITING_TIMEOUT: Final = 300.0
 MOST_OF_LINK: Final = 10_000
 """Characters of a `.git` file that names the git directory."""
 
+_MOST_SETTINGS: Final = 256 * 1024
+"""Bytes of settings that are looked through here; of more, git is asked."""
+
 READING: Final = (
     "blame",
     "cat-file",
@@ -182,6 +185,33 @@ def git_setting(root: str, key: str) -> str | None:
     Raises GitFailed."""
     outcome = _read_settings(root, "--get", key)
     return outcome.stdout.rstrip(b"\0").decode(errors="replace") if outcome.returncode == 0 else None
+
+
+def obeyed_paths(root: str) -> tuple[str, ...]:
+    """Return the places that the settings of the repository name: the folder of its hooks, files of further settings.
+    Git is asked only where there may be one. Raises GitFailed."""
+    place = find_repository(root)
+    if place is None or not _may_name_places(os.path.join(place[1], "config")):
+        return ()
+    told = _read_settings(root, "--show-origin", "--get-regexp", r"^(core\.hookspath|include(if\..*)?\.path)$").stdout
+    found, words = [], told.decode(errors="surrogateescape").split("\0")
+    for origin, setting in zip(words[::2], words[1::2], strict=False):
+        key, _, value = setting.partition("\n")
+        folder = place[0] if key == "core.hookspath" else os.path.dirname(os.path.join(root, origin.partition(":")[2]))
+        found.append(os.path.realpath(os.path.join(folder, os.path.expanduser(value))))
+    return tuple(found)
+
+
+def _may_name_places(settings: str) -> bool:
+    try:
+        handle = os.open(settings, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            text = os.read(handle, _MOST_SETTINGS).lower()
+        finally:
+            os.close(handle)
+    except OSError:  # of a work tree elsewhere
+        return True
+    return b"hookspath" in text or b"include" in text or len(text) == _MOST_SETTINGS
 
 
 def git_user(root: str) -> tuple[str, str]:

@@ -5,11 +5,13 @@ Reading and writing are two classes: one opened for reading has no writer, and n
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Literal, Self, get_args, overload
 
 from nebula.files.syscalls import REAL, Syscalls
+from nebula.git import GitFailed, obeyed_paths
 from nebula.value import replace
 from nebula.workspace.contract import AppliedSet, NotApplied, PathChange, PathState, WriteMode, WriteResult
 from nebula.workspace.errors import MalformedRequest, NotKept, Stale, WorkspaceError
@@ -135,8 +137,17 @@ class LocalWorkspace(ReadingWorkspace):
         return place
 
     def repositories(self, together: Collection[str] = ()) -> RepositoryFinder:
-        """Return what knows the bare repositories here, once the paths of a set are written `together`."""
-        return RepositoryFinder(self._jail.exists, together)
+        """Return what knows the bare repositories here, once the paths of a set are written `together`, and what git's
+        settings name."""
+        return RepositoryFinder(self._jail.exists, together, self._obeyed_by_git)
+
+    def _obeyed_by_git(self) -> list[str]:
+        root = os.path.realpath(self.root)
+        try:
+            found = [os.path.relpath(each, root) for each in obeyed_paths(root)]
+        except GitFailed:
+            return []
+        return [each for each in found if each != "." and not each.startswith("..")]
 
     def may_change_repository(self, path: str) -> bool:
         """Return whether the policy lets a result be applied at a path below `.git`: one allowed by name."""

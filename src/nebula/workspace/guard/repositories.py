@@ -1,6 +1,7 @@
 """Folders that git takes for a repository without the name `.git`: a `git status` in one obeys the settings that lie
 there, which may name programs. They are known by what stands in them, so the disk is asked, and the other paths of a
-set that would be written together."""
+set that would be written together. What the settings of the project's own repository name counts as such, too: the
+folder of its hooks, files of further settings."""
 
 from __future__ import annotations
 
@@ -12,14 +13,27 @@ from nebula.workspace.guard.paths import folders_above
 class RepositoryFinder:
     """Remembers its answers: use one for a single judgement or for one set."""
 
-    def __init__(self, exists: Callable[[str], bool], together: Collection[str] = ()) -> None:
+    def __init__(
+        self,
+        exists: Callable[[str], bool],
+        together: Collection[str] = (),
+        obeyed: Callable[[], Collection[str]] = tuple,
+    ) -> None:
         self._exists = exists
+        self._find_obeyed = obeyed
+        self._obeyed: Collection[str] | None = None
         self._together = {each for path in together for each in (path, *folders_above(path))}
         self._known: dict[str, bool] = {}
 
     def is_inside(self, path: str) -> bool:
-        """Return whether `path` would be, or lie in, a folder that git takes for a bare repository."""
-        return any(self._is_repository(folder, path) for folder in (path, *folders_above(path), ""))
+        """Return whether `path` would be, or lie in, what git takes for a bare repository or its settings name."""
+        above = (path, *folders_above(path))
+        return any(self._is_repository(folder, path) for folder in (*above, "")) or self._is_obeyed(above)
+
+    def _is_obeyed(self, above: Collection[str]) -> bool:
+        if self._obeyed is None:
+            self._obeyed = {each.casefold() for each in self._find_obeyed()}
+        return any(each.casefold() in self._obeyed for each in above)
 
     def _is_repository(self, folder: str, path: str) -> bool:
         inner = path[len(folder) + 1 :] if folder else path
