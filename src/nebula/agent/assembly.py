@@ -233,7 +233,7 @@ def _allowed_checks(settings: Settings) -> tuple[str, ...]:
 
 
 def _hooks(settings: Settings, commands: CommandLayers | None, approvals: Approvals) -> Hooks | None:
-    """Loads nothing where the user has no hooks."""
+    """Return the user's hooks; nothing is loaded where there are none."""
     if not settings.hooks:
         return None
     from nebula.agent.hooks import Hooks
@@ -245,7 +245,7 @@ def _hooks(settings: Settings, commands: CommandLayers | None, approvals: Approv
 
 
 def _skills(settings: Settings) -> FoundSkills | None:
-    """Loads nothing where nobody has put a skill."""
+    """Return the skills that there are; nothing is loaded where nobody has put one."""
     homes = (os.path.join(settings.home, "skills"), os.path.expanduser("~/.agents/skills"))
     if not (settings.trust_extensions and settings.brought_along) and not any(map(os.path.isdir, homes)):
         return None
@@ -256,7 +256,7 @@ def _skills(settings: Settings) -> FoundSkills | None:
 
 
 def external_servers(settings: Settings) -> ExternalServers | None:
-    """Loads nothing where no server is configured."""
+    """Return the configured MCP servers; nothing is loaded where there are none."""
     if not settings.mcp_servers and not settings.overruled.get("mcp_servers"):
         return None
     from nebula.tools.external.configured import configured_servers

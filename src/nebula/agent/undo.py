@@ -39,8 +39,8 @@ class NoJournalHere(UndoRefused):
 
 
 def undo_plan(workspace: Workspace, passing: Collection[str] = (), turn_id: str | None = None) -> FilePlan:
-    """Takes back a turn, or else the last that changed files, whoever made it, but none to be passed over. Raises
-    NothingToUndo."""
+    """Return what takes back a turn, or else the last that changed files, whoever made it, but none to be passed over.
+    Raises NothingToUndo."""
     try:
         return journal_of(workspace).plan_undo(turn_id, passing)
     except NotKept as nothing:
@@ -48,7 +48,7 @@ def undo_plan(workspace: Workspace, passing: Collection[str] = (), turn_id: str 
 
 
 def redo_plan(workspace: Workspace) -> FilePlan:
-    """Does again what was taken back last, whoever took it back. Raises NothingToUndo."""
+    """Return what does again what was taken back last, whoever took it back. Raises NothingToUndo."""
     try:
         return journal_of(workspace).plan_redo()
     except NotKept as nothing:

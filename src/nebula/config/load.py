@@ -31,7 +31,8 @@ def load_settings(
     environ: Mapping[str, str] | None = None,
     overrides: Mapping[str, Any] | None = None,
 ) -> Settings:
-    """Reads every layer once. `overrides` is the command line; a value of None there means "not said"."""
+    """Return the settings of all layers, each read once. `overrides` is the command line; a value of None there means
+    "not said"."""
     env = os.environ if environ is None else environ
     bare = Settings(home=nebula_home(env), root=os.path.abspath(root or os.getcwd()))
     remarks: list[Sentence] = []

@@ -23,7 +23,8 @@ from nebula.value import replace
 
 
 def read_user_file(path: str) -> dict[str, Any]:
-    """Raises ConfigError. The file may be a link: it is the user's."""
+    """Return what a configuration file of the user says. Raises ConfigError. The file may be a link: it is the
+    user's."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError):

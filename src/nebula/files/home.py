@@ -117,7 +117,7 @@ def _temporary_folder(wanted: str) -> str:
 
 
 def _left_behind(folder: str) -> list[str]:
-    """Folders of processes of ours that were killed before they could clear up."""
+    """Return the folders of processes of ours that were killed before they could clear up."""
     import re  # 5 ms that a commit's hook need not wait for
 
     found = []

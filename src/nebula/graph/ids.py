@@ -57,7 +57,8 @@ def now() -> str:
 
 
 def sort_key(timestamp: str) -> tuple[bool, float, str]:
-    """Orders timestamps of files by the moment they name; those without a zone count as UTC, bad ones as oldest."""
+    """Return what orders timestamps of files by the moment they name; those without a zone count as UTC, bad ones as
+    oldest."""
     try:
         moment = datetime.fromisoformat(timestamp)
     except ValueError:

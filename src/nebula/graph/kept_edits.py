@@ -80,7 +80,8 @@ def _write(folder: Folder, name: str, words: str, changes: Sequence[GraphChange]
 
 
 def _read(folder: Folder, name: str) -> tuple[str, list[GraphChange]]:
-    """Raises BadFile for what another version wrote, or nobody did."""
+    """Return what an edit was, in words, and its changes. Raises BadFile for what another version wrote, or nobody
+    did."""
     try:
         words, _, changes = (folder.read(name, _MAX_BYTES) or b"").decode("utf-8").partition("\n")
         return str(json.loads(words)), load_changes(changes)

@@ -290,7 +290,7 @@ def several(words: Iterable[str] | None) -> list[str]:
 
 
 def clean_tags(tags: Iterable[str]) -> list[str]:
-    """Tags without white space around or inside runs, each once, in order."""
+    """Return the tags without white space around or inside runs, each once, in order."""
     seen: dict[str, None] = {}
     for tag in several(tags):
         word = " ".join(tag.split())

@@ -47,7 +47,8 @@ class Listener:
 
 
 def listen(host: str, port: int) -> Listener:
-    """Raises OSError, its `filename` the address, where that address cannot be had."""
+    """Return a listener on the address. Raises OSError, its `filename` the address, where that address cannot be
+    had."""
     place = f"{host}:{port}"
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)

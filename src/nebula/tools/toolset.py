@@ -119,7 +119,7 @@ class ToolSet:
                 raise ToolFailure(f"{error} Nothing was run.", code=error.status) from None
 
     def _audit_line(self, use: AssistantToolUse) -> Callable[[int | None, int], None]:
-        """Writes the line of a call, once it is given the size and the status."""
+        """Return what writes the line of a call, once it is given the size and the status."""
         if self.audit is None:
             return _unrecorded
         declared = self.declared.get(use.orig_name)

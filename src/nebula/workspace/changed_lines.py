@@ -51,7 +51,7 @@ def _trimmed(before: Sequence[str], after: Sequence[str], block: Block) -> Block
 
 
 def _anchors(before: Sequence[str], after: Sequence[str]) -> list[tuple[int, int]]:
-    """Places of lines that occur once on either side, as many as stand in the same order."""
+    """Return the places of lines that occur once on either side, as many as stand in the same order."""
     once_before = {line for line, count in Counter(before).items() if count == 1}
     once_after = {line for line, count in Counter(after).items() if count == 1}
     shared = once_before & once_after

@@ -194,8 +194,8 @@ class Workspace(Protocol):
         """Raise what `write_file` would raise, write nothing; the state is the one to bind an approval to."""
 
     def roll_back(self) -> tuple[str, ...]:
-        """Puts back every file that this turn changed; the paths. `Stale`, with nothing touched, where one was changed
-        by somebody else since."""
+        """Put back every file that this turn changed, and return the paths. `Stale`, with nothing touched, where one
+        was changed by somebody else since."""
 
     def for_turn(self, trace_id: str) -> Workspace:
         """Return the same workspace, its calls and changes recorded under that id."""

@@ -19,7 +19,8 @@ Place = tuple[str, int, int]
 
 
 def check_citations(answer: str, workspace: Workspace, results: Iterable[ToolUseResult] = ()) -> Citations | None:
-    """None where nothing is cited. Lines that a search showed must still read as they did; others must be there."""
+    """Return how many citations hold; None where nothing is cited. Lines that a search showed must still read as they
+    did; others must be there."""
     cited = _cited(answer)
     if not cited:
         return None

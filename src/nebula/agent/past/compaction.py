@@ -27,7 +27,7 @@ the conversation. Answer with the summary alone.
 
 
 async def make_digest(conversation: Conversation, focus: str, chosen: ChosenModel, work: SummaryWork) -> str:
-    """Raises ModelError."""
+    """Return a digest of the turns, made by the model. Raises ModelError."""
     source = _source(conversation, int(chosen.context * SHARE_OF_SOURCE))
     prompt = strip_hidden_characters(DIGEST.format(focus=focus, conversation=source))
     reply = await ask_once(chosen, prompt)

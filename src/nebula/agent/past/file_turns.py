@@ -67,7 +67,7 @@ def turns_of(workspace: Workspace, path: str, find: Callable[[str], Node | None]
 
 
 def plan_part(workspace: Workspace, path: str, turn: FileTurn) -> PartTakenBack:
-    """Raises UndoRefused where later changes stand in the way."""
+    """Return what takes a turn's part of a file back. Raises UndoRefused where later changes stand in the way."""
     history = journal_of(workspace)
     name = normal_path(path).text
     group = new_trace_id()

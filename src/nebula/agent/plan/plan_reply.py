@@ -21,7 +21,7 @@ _PLAN_START = re.compile(r"""\{\s*["']tasks["']""")
 
 
 def read_plan_reply(text: str) -> StepPlan:
-    """Raises BadPlan, with the sentence that the planner is shown."""
+    """Return the plan in a reply. Raises BadPlan, with the sentence that the planner is shown."""
     body = strip_noise(text)
     if not body.strip():
         raise BadPlan("The reply is empty; a plan as one JSON object was asked for.")

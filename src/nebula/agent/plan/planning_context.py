@@ -34,7 +34,8 @@ class PlanningContext:
 def planning_context(
     task: str, workspace: Workspace, root: str, code: CodeSearch | None, trace_id: str = ""
 ) -> PlanningContext:
-    """Raises WorkspaceError where the files cannot be seen at all: then there is nothing to plan for."""
+    """Return what a planner is told of the project. Raises WorkspaceError where the files cannot be seen at all: then
+    there is nothing to plan for."""
     files, more = _files(workspace)
     parts = ["# The project's files", "", *files]
     if not files:

@@ -87,7 +87,7 @@ def take_files(workspace: Workspace, node: Node, seen: str, judge: Judge | None 
 
 
 def give_files_back(workspace: Workspace, taken: str, judge: Judge | None = None) -> tuple[str, ...]:
-    """Takes back what `take_files` did: the paths. Raises UndoRefused where that is not possible any more."""
+    """Take back what `take_files` did, and return the paths. Raises UndoRefused where that is not possible any more."""
     return carry_out(workspace, undo_plan(workspace, turn_id=taken), judge=judge)
 
 

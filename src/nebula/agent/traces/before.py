@@ -14,7 +14,7 @@ from nebula.workspace.project_copy import copy_project
 
 
 def copy_as_before(root: str, target: str, begun: datetime) -> list[str]:
-    """Makes the copy. The paths whose earlier content was not kept: they are as they are now."""
+    """Make the copy, and return the paths whose earlier content was not kept: they are as they are now."""
     copy_project(root, target)
     with open_workspace(root) as workspace:
         history = workspace.history

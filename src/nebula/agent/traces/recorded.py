@@ -86,7 +86,8 @@ def is_failure(event: Mapping[str, Any], ours: Container[str] = OUR_FAILURES) ->
 
 
 def reply_of(event: Mapping[str, Any]) -> ModelReply:
-    """Raises MessageFormatError. What was counted or noted beside the message is left out where it is damaged."""
+    """Return the recorded reply of a model. Raises MessageFormatError. What was counted or noted beside the message is
+    left out where it is damaged."""
     if is_plan_reply(event):
         message: AssistantMessage = AssistantMessage.new_response(None, str(event.get("text") or ""))
     else:

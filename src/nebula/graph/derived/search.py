@@ -89,7 +89,7 @@ def _nodes(cache: NodeCache, docs: Sequence[int]) -> list[Node]:
 
 
 def _hits(cache: NodeCache, query: Query, limit: int | None) -> list[Any]:
-    """Rows (doc, path, changed_ns, size, inode, moment) of the matching files in order.
+    """Return rows (doc, path, changed_ns, size, inode, moment) of the matching files in order.
 
     One condition leads: its table is walked from the newest entry down, so that a limit ends the walk early however
     many entries there are. The others are asked about each entry.
@@ -200,7 +200,8 @@ def _add_match(plan: _Plan, table: str, expression: str) -> None:
 
 
 def _ranked(cache: NodeCache, plan: _Plan, found: list[Any]) -> list[Any]:
-    """Rows by where they match: a tag counts most, then the summary, the prompt, the answer; then newest first."""
+    """Return rows by where they match: a tag counts most, then the summary, the prompt, the answer; then newest
+    first."""
     scores: dict[int, int] = dict.fromkeys((row[0] for row in found), 0)
     order: dict[int, int] = {}
     if plan.keywords and found:

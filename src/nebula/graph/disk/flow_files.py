@@ -206,7 +206,7 @@ class FlowFiles:
         return Loaded(self.index_file.free_path(step, taken), files.ABSENT, file)
 
     def removal(self, loaded: Loaded) -> Remove:
-        """Says how to remove a flow."""
+        """Return how to remove a flow."""
         return Remove(f"{FOLDER}/{loaded.path}", checksum(loaded.file.text.encode("utf-8")))
 
     def replacement(self, loaded: Loaded, flow: Flow, topology: Topology | None = None) -> Put:

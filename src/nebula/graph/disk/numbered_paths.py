@@ -40,6 +40,6 @@ def is_path(path: str, suffix: str) -> bool:
 
 
 def order_key(path: str) -> tuple[int, int, str]:
-    """Sorts paths in the order a walk by number finds them."""
+    """Return what sorts paths in the order in which a walk by number finds them."""
     folder, _, name = path.partition("/")
     return int(folder), int(name.partition(".")[0]), path

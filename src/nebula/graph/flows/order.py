@@ -25,7 +25,7 @@ def topological_order(
     children: Mapping[K, Sequence[K]],
     key: Callable[[K], Any] | None = None,
 ) -> list[K]:
-    """Members after all their parents among the members.
+    """Return the members, each after all its parents among them.
 
     Without a key branches follow one another in the order of the members. With one, of several that could be next the
     least goes first; it is asked only where there is a choice. A circle is broken at its first, or least, member.

@@ -83,7 +83,8 @@ def _line_changes(file: FlowFile, flow: Flow) -> list[_Change]:
 
 
 def _new_lists(file: FlowFile, flow: Flow) -> list[_Change]:
-    """Lists of which an item stands for another one once a line is gone: it was counted, or passed over as a repeat."""
+    """Return the lists of which an item stands for another one once a line is gone: it was counted, or passed over as a
+    repeat."""
     changes = _field_changes(file, flow)
     if file.nodes and file.flow.entries != flow.entries:
         changes.append((file.nodes.start, file.nodes.end, nodes_section(flow.entries)))

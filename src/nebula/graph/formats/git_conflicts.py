@@ -13,7 +13,7 @@ _BEGIN = re.compile(r"(<{7,})(?: [^\n]*)?\n?")
 
 
 def sides(text: str) -> tuple[str, str] | None:
-    """Ours and theirs; None when the text holds no whole conflict."""
+    """Return ours and theirs; None when the text holds no whole conflict."""
     versions: tuple[list[str], list[str]] = ([], [])
     side = "both"
     size = 0

@@ -96,7 +96,7 @@ def inline(element: str, text: str) -> str:
 
 
 def unwrap(text: str) -> str:
-    """Takes off the one line break that `block` puts on each side."""
+    """Return a text without the one line break that `block` puts on each side."""
     if text.startswith("\n"):
         text = text[1:]
     return text.removesuffix("\n")

@@ -53,7 +53,7 @@ class SummaryReply:
 
 
 def read_reply(reply: str) -> SummaryReply:
-    """Raises UnreadableReply."""
+    """Return the summary and the tags in a reply. Raises UnreadableReply."""
     text = _THINKING.sub("", reply).strip()
     found = _read_json(text)
     if found is None:
@@ -65,7 +65,7 @@ def read_reply(reply: str) -> SummaryReply:
 
 
 def read_tags(text: str) -> list[str]:
-    """Tags out of a list in any of the usual forms, each once, at most seven."""
+    """Return the tags of a list in any of the usual forms, each once, at most seven."""
     text = _unwrapped(text.strip())
     parts = re.split(r"[,、，;；|\n\u3000]|\s/\s|\s・\s", text)
     if len(parts) == 1:

@@ -70,7 +70,7 @@ class OnnxEmbedder:
 
 
 def _mark(path: str) -> str:
-    """Tells one model from another under the same path, without reading all of it."""
+    """Return what tells one model from another under the same path, without reading all of it."""
     with open(path, "rb") as file:
         size = os.fstat(file.fileno()).st_size
         head = file.read(_MARK_BYTES)

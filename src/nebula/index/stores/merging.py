@@ -12,7 +12,7 @@ from nebula.index.stores.rows import Shape
 
 
 def segments_to_merge(shape: Shape) -> list[list[int]]:
-    """Groups of segments, each to become one."""
+    """Return groups of segments, each to become one."""
     living = {segment: size - len(shape.dead_chunks.get(segment, ())) for segment, (size, _) in shape.segments.items()}
     groups = []
     if len(living) > MAX_SEGMENTS:

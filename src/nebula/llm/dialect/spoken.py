@@ -147,7 +147,8 @@ class Spoken:
         return self._beside_the_name(name, holders[0])
 
     def _beside_the_name(self, name: str, entry: dict[str, Any]) -> dict[str, Any]:
-        """Arguments that stand beside the name instead of in an object of their own; other keys mean nothing."""
+        """Return the arguments that stand beside the name instead of in an object of their own; other keys mean
+        nothing."""
         beside = {key: each for key, each in entry.items() if key not in ENVELOPE_KEYS}
         known = self.tools.properties(name)
         if not any(key in known for key in beside) and (name in self.tools.readers or not beside):

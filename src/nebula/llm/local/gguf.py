@@ -40,7 +40,8 @@ class ModelFile:
 
 
 def read_model_file(path: str) -> ModelFile:
-    """Raises NotFoundError where there is no such file, or it holds no model that can chat."""
+    """Return what a model file says of itself. Raises NotFoundError where there is no such file, or it holds no model
+    that can chat."""
     try:
         with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             facts = _Header(data).read()

@@ -132,7 +132,7 @@ def _object_path(name: str | None) -> str:
 
 
 def _commit(layer: Layer, name: str | None) -> tuple[list[str] | None, str | None]:
-    """Parents and subject, where it is a loose commit."""
+    """Return parents and subject, where it is a loose commit."""
     if name is None or not OBJECT_NAME.fullmatch(name):
         return None, None
     try:

@@ -63,7 +63,7 @@ class Peer:
         self._send({"method": method, "params": params})
 
     async def request(self, method: str, params: Mapping[str, Any]) -> Any:
-        """Raises RequestRefused."""
+        """Ask the editor, and return its answer. Raises RequestRefused."""
         number = next(self._ids)
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._waiting[number] = answer

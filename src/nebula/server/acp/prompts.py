@@ -20,7 +20,8 @@ class EditorPrompt:
 
 
 def read_prompt(blocks: Any, root: str) -> EditorPrompt:
-    """Raises RpcError for what is no prompt. A file of the project is named as `@path`, and attached by that."""
+    """Return the prompt in what an editor sent. Raises RpcError for what is none. A file of the project is named as
+    `@path`, and attached by that."""
     if not isinstance(blocks, Sequence) or not all(isinstance(each, Mapping) for each in blocks):
         raise RpcError("'prompt' must be a list of content blocks")
     words: list[tuple[str, bool]] = []

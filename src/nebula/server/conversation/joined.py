@@ -95,5 +95,5 @@ def _body(text: str, path: str, module_of: Callable[[str], str]) -> str:
 
 
 def _resolved(found: str, path: str) -> str:
-    """Paths are those below the page's folder, where the joined files are, too."""
+    """Return the path that an import names: one of those below the page's folder, where the joined files are, too."""
     return posixpath.normpath(posixpath.join(posixpath.dirname(path), found))

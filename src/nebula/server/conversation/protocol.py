@@ -55,7 +55,8 @@ class ActionResult:
 
 
 def read_request(text: str) -> ActionRequest:
-    """Raises ActionError; its `request_id` is set where the message was readable enough to have one."""
+    """Return the request in a message. Raises ActionError; its `request_id` is set where the message was readable
+    enough to have one."""
     size = len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
     if size > MAX_MESSAGE and '"images"' not in text:
         raise _too_large(_id_unread(text))

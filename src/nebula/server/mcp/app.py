@@ -241,7 +241,7 @@ async def _roots(context: Context, params: types.InputResponseRequestParams) -> 
 
 
 async def _asked_for_roots(context: Context) -> list[str]:
-    """Raises MCPError where the client offers roots and does not say which."""
+    """Return the roots that the client names. Raises MCPError where the client offers roots and does not say which."""
     return _paths_of(await context.session.send_request(types.ListRootsRequest(), types.ListRootsResult))
 
 

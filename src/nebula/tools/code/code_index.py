@@ -26,7 +26,8 @@ STATE_HEADER = "x-index-state"
 
 
 def open_index(settings: Settings) -> Index:
-    """Raises IndexFailed where a database cannot be reached, or the embedder named is none."""
+    """Return the index of the project. Raises IndexFailed where a database cannot be reached, or the embedder named is
+    none."""
     from nebula.index.index import Index
 
     index = Index.open(settings.root, home=settings.home, url=settings.index_url, hides=names_secret)

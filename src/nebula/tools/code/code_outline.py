@@ -79,5 +79,5 @@ def fetch_outline(settings: Settings) -> None:
 
 
 def _source(settings: Settings) -> str:
-    """Names the index without its password."""
+    """Return the name of the index, without its password."""
     return digest(os.fsencode(settings.rag_url or settings.index_url))

@@ -143,7 +143,8 @@ class CommandChanges:
         return [path for path in paths if path in self.by_path]
 
     def repository_changes(self) -> list[PathChange]:
-        """Contents before what names them: a branch never points at a commit that is not there yet."""
+        """Return the changes of the repository, contents before what names them: a branch never points at a commit that
+        is not there yet."""
         return self._last_of_each(sorted(self.repository, key=lambda change: "/objects/" not in f"{change.path}/"))
 
     def ignored_changes(self) -> list[PathChange]:
@@ -261,7 +262,7 @@ def _allowed_in_repository(
 
 
 def _implied_folders(by_path: Mapping[str, list[LayerChange]]) -> list[LayerChange]:
-    """Folders that come or go with something in them: nobody has to be asked about them one by one."""
+    """Return the folders that come or go with something in them: nobody has to be asked about them one by one."""
     inside = {folder for path in by_path for folder in folders_above(path)}
     return [
         changes[0]

@@ -16,7 +16,7 @@ LONGEST_NAME = 200
 
 
 async def attachments_of(images: Objects | None, files: Objects | None) -> tuple[Attachment, ...]:
-    """Raises ActionError for too many images, and for what is none."""
+    """Return what was sent along. Raises ActionError for too many images, and for what is none."""
     if len(images or ()) > MAX_IMAGES_PER_MESSAGE:
         raise ActionError("a prompt takes {count} images", count=MAX_IMAGES_PER_MESSAGE)
     pictures = await in_thread(lambda: tuple(map(_image, images or ())))

@@ -69,7 +69,8 @@ class Action:
         return cls(handler.__name__, keys, handler, takes_long)
 
     def arguments(self, data: Mapping[str, Any]) -> dict[str, Any]:
-        """Raises ActionError for the first key that is missing or of another type."""
+        """Return the arguments of the action out of its data. Raises ActionError for the first key that is missing or
+        of another type."""
         return {key.argument: key.read(data) for key in self.keys}
 
 

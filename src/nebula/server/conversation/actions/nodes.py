@@ -65,8 +65,8 @@ async def get_node(server: ServerContext, _: Client, *, node_id: str) -> ActionR
 
 
 async def get_nodes(server: ServerContext, _: Client, *, node_ids: Texts) -> ActionResult:
-    """Titles and the like of many nodes, for lists. Those that are not there are left out, and those whose file cannot
-    be read say so."""
+    """Return titles and the like of many nodes, for lists. Those that are not there are left out, and those whose file
+    cannot be read say so."""
     if len(node_ids) > MAX_NODES_AT_ONCE:
         raise ActionError("ask for {count} nodes at a time", count=MAX_NODES_AT_ONCE)
 
