@@ -184,8 +184,9 @@ class ProjectBlame:
         stood: dict[tuple[str, str], list[Author]] = {}
         for line, origin in origins.items():
             there = origin.path.removeprefix(above)
-            is_asked = authors[line] == YOU or (authors[line] == BEFORE and self._history.changes(there))
-            if not is_asked or there == path or not origin.path.startswith(above):
+            if there == path or not origin.path.startswith(above):
+                continue
+            if authors[line] != YOU and not (authors[line] == BEFORE and self._history.changes(there)):
                 continue
             place = origin.commit.id, there
             if place not in stood:
