@@ -153,9 +153,10 @@ async def test_panels_keep_the_width_they_were_given(bench):
 
 async def test_hidden_and_opened_parts_stay_so(bench):
     with serving(bench, "vizprompt") as server:
-        async with talk(server) as client:
-            await make(client, "second", await make(client, "first"))  # one turn is no graph
-        async with browsing(server, viewport=WIDE) as page:
+        async with talk(server) as client, browsing(server, viewport=WIDE) as page:
+            await page.keyboard.press("g")  # there is none: it is neither shown nor hidden by that
+            await make(client, "then", await make(client, "first"))
+            await expect(page.locator("#graph")).to_be_visible()
             await page.locator("#toggle-graph").click()
             await page.locator("#toggle-backstage").click()
             await expect(page.locator("#backstage")).to_be_visible()

@@ -117,7 +117,7 @@ const commands = [
       clearSearch: outline.clearSearch,
     }),
   ),
-  ...inGroup("graph", pictureKeys(graph, looking)),
+  ...inGroup("graph", pictureKeys(graph, looking, selectors)),
   ...pageKeys(looking, figures),
 ];
 const asked = { looking, choosing, edits, files, figures, races, searching, summaries };

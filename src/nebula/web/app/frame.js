@@ -6,12 +6,9 @@ import { isOver } from "../state/turn.js";
 
 /** @import { Asking } from "../server/asking.js" */
 /** @import { Selectors } from "../state/selectors.js" */
-/** @import { State } from "../state/state.js" */
 /** @import { Part } from "./drawing.js" */
 
-const FEWEST_TURNS = 2; // one turn is no graph; one at work counts
-
-/** @param {Document} document @param {Pick<Asking, "takeUp" | "dismiss">} asking @param {Pick<Selectors, "topology" | "live">} selectors @returns {Part} */
+/** @param {Document} document @param {Pick<Asking, "takeUp" | "dismiss">} asking @param {Pick<Selectors, "isGraph">} selectors @returns {Part} */
 export function createFrame({ body, documentElement: root }, { takeUp, dismiss }, selectors) {
   const banner = /** @type {HTMLElement} */ (body.querySelector("#banner"));
   const waits = /** @type {HTMLElement} */ (body.querySelector("#awaiting"));
@@ -23,7 +20,7 @@ export function createFrame({ body, documentElement: root }, { takeUp, dismiss }
       root.lang = view.lang;
       root.dataset.theme = view.theme;
       body.dataset.tab = view.tab;
-      const isGraph = countOf(state, selectors) >= FEWEST_TURNS;
+      const isGraph = selectors.isGraph(state);
       body.classList.toggle("graphless", !isGraph);
       body.classList.toggle("with-graph", view.graph && isGraph);
       body.classList.toggle("with-backstage", view.drawer);
@@ -43,11 +40,4 @@ export function createFrame({ body, documentElement: root }, { takeUp, dismiss }
       root.ownerDocument.title = news ? `${news} · nebula` : "nebula";
     },
   };
-}
-
-// A turn at work whose node is there already is one turn.
-/** @param {State} state @param {Pick<Selectors, "topology" | "live">} selectors */
-function countOf(state, selectors) {
-  const { ids, index } = selectors.topology(state);
-  return ids.length + selectors.live(state).filter((turn) => !index.has(turn.id)).length;
 }

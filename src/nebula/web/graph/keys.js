@@ -92,13 +92,15 @@ export function flowKeys({ merge, step, parentsOf }, edits, { look }, selectors,
  * The picture.
  * @param {{ fit: () => void, zoom: (factor: number) => void }} graph
  * @param {Pick<Looking, "look">} looking
+ * @param {Pick<Selectors, "isGraph">} selectors
  * @returns {Command[]}
  */
-export function pictureKeys({ fit, zoom }, { look }) {
+export function pictureKeys({ fit, zoom }, { look }, { isGraph }) {
   return [
     {
       name: "graph",
       keys: ["g"],
+      when: isGraph,
       run: ({ view }) =>
         matchMedia(NARROW).matches && view.graph
           ? look({ wide: !view.wide, viewport: null })

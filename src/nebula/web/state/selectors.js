@@ -98,6 +98,11 @@ export function createSelectors() {
       return layout(shape(state), state.flow.id, folding, opened, arranged, wide);
     },
     live,
+    // One turn is no graph; one at work counts, and one whose node is there already is one turn.
+    isGraph(/** @type {State} */ state) {
+      const { ids, index } = shape(state);
+      return ids.length + live(state).filter((turn) => !index.has(turn.id)).length >= FEWEST_TURNS;
+    },
     path: (/** @type {State} */ state) => path(shape(state), state.selected),
     pathSet: (/** @type {State} */ state) => pathSet(path(shape(state), state.selected)),
     rows: shownRows,
@@ -142,6 +147,7 @@ function createLive() {
 }
 
 const NO_DAYS = {};
+const FEWEST_TURNS = 2;
 /** @type {Row} */
 const HIT = { id: "", level: 1, kind: "turn", from: null, merges: [], branches: 0, holds: false, folded: false };
 
