@@ -94,7 +94,7 @@ def test_the_environment_is_a_short_list(project: Path, monkeypatch: pytest.Monk
     names = {line.partition("=")[0] for line in ran(project, "env").output.splitlines()}
     assert names <= {
         "PATH", "LANG", "LANGUAGE", "LC_ALL", "TZ", "USER", "LOGNAME", "HOME", "SHELL", "TERM", "TMPDIR", "PWD", "SHLVL",
-        "_", "LC_CTYPE",
+        "_", "LC_CTYPE", "RUSTUP_AUTO_INSTALL",
     }  # fmt: skip
 
 
