@@ -44,7 +44,7 @@ export function picker({ say, kept, redraw, actions }, name, hint, rows) {
   return html`<input type="text" autocomplete="off" role="combobox" aria-expanded="true" aria-controls="palette-list" placeholder=${hint} aria-label=${hint}
       aria-activedescendant=${active ? active.id : nothing} @input=${oninput} @keydown=${onkeydown}>
     <ul id="palette-list" role="listbox" aria-label=${name}>${repeat(rows, (row) => row.id, line)}</ul>
-    ${rows.length ? nothing : html`<p>${say("no_commands")}</p>`}`;
+    ${rows.length ? nothing : html`<p>${say("no_hits")}</p>`}`;
 }
 
 /** @param {string} text */

@@ -98,7 +98,7 @@ export function createSelectors() {
       return layout(shape(state), state.flow.id, folding, opened, arranged, wide);
     },
     live,
-    // One turn is no graph; one at work counts, and one whose node is there already is one turn.
+    // One turn is no graph; one at work counts, once.
     isGraph(/** @type {State} */ state) {
       const { ids, index } = shape(state);
       return ids.length + live(state).filter((turn) => !index.has(turn.id)).length >= FEWEST_TURNS;

@@ -10,7 +10,7 @@ import { html } from "../lib/lit.js";
 // What was typed stays until it is saved or given up, wherever the reader goes meanwhile.
 /** @type {Map<string, Fields>} */
 const typed = new Map();
-/** @type {Set<string>} Turns whose corrections are on their way. */
+/** @type {Set<string>} */
 const saving = new Set();
 
 /** @param {Body} body @returns {Fields} */

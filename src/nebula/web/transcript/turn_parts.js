@@ -98,7 +98,7 @@ export function fork(id, topology, beside, say, { select }) {
   </p>`;
 }
 
-// The files that a turn changed, each with the way to its lines and to the editor, and how many are left where some are gone.
+// The files that a turn changed, each with the way to its lines and to the editor.
 /** @param {Body} body @param {Say} say @param {State["project"]} project @param {State["alive"]} alive @param {Pick<FileActions, "lookAtLines" | "lookAtFiles">} files */
 export function changedFiles(body, say, project, alive, { lookAtLines, lookAtFiles }) {
   const changed = /** @type {{ path: string }[]} */ (body.files ?? []);

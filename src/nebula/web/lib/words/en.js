@@ -120,7 +120,6 @@ export const EN = {
   close: "Close",
   palette: "Commands",
   palette_hint: "Find a turn, a flow, a file, a tag or a command",
-  no_commands: "Nothing found.",
   cmd_palette: "All commands",
   cmd_help: "Show every key",
   cmd_search: "Search",

@@ -120,7 +120,6 @@ export const JA = {
   close: "閉じる",
   palette: "コマンド",
   palette_hint: "ターン、フロー、ファイル、タグ、コマンドを探す",
-  no_commands: "見つかりません。",
   cmd_palette: "すべてのコマンド",
   cmd_help: "キー一覧を表示",
   cmd_search: "検索",
