@@ -37,6 +37,16 @@ def test_a_stand_in_for_a_key_is_no_secret():
     assert Redactor(["ollama", ""]).text("ask ollama") == "ask ollama"
 
 
+def test_a_long_text_is_looked_through_once_and_again_for_what_is_learnt_since(monkeypatch):
+    looked: list[int] = []
+    monkeypatch.setattr("nebula.messages.redaction.holds_key", lambda text: bool(looked.append(len(text))))
+    redactor, text = Redactor(), "a line of code\n" * 1000 + "the-value-of-later"
+    assert redactor.value([text, text]) == [text, text] == redactor.value([text, text])
+    assert looked == [len(text)]
+    redactor.learn("KEY=the-value-of-later")
+    assert redactor.value(text).endswith(REDACTED)
+
+
 KEYS = [
     "sk-proj-0123456789abcdefABCDEF",
     "sk-ant-api03-AbCdEfGhIjKlMnOpQrStUvWxYz0123456789-_AbCdEf",

@@ -28,6 +28,10 @@ SHORTEST_KEY = 7
 """Stand-ins for keys such as "none" or "ollama" are no secrets, and redacting them would shred ordinary words."""
 SHORTEST_VALUE = 8
 """A shorter value of a secret file is as likely a port or a flag."""
+LONG = 4_096
+"""Characters from which on a text without secrets is remembered as one: a question about a file, the answer to it and
+the next edit carry the same."""
+MOST_REMEMBERED = 4
 
 # What stands right of `=` or `:`, quoted or a single word; what is behind the last colon of a line, as in .pgpass; the
 # password in a URL or a .netrc; a line of a private key; a word with a digit that has a line to itself (a token, the
@@ -52,6 +56,7 @@ _KEPT = frozenset({"path", "renamed_from", "mode", "kind", "before", "after", "s
 class Redactor:
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self._secrets: list[str] = []
+        self._without: tuple[str, ...] = ()
         self._add(secrets, SHORTEST_KEY)
 
     def learn(self, text: str) -> None:
@@ -65,6 +70,7 @@ class Redactor:
         # Longest first, so that a key that contains another leaves no rest behind.
         known = {*self._secrets, *(each for each in secrets if len(each) >= shortest)}
         self._secrets = sorted(known, key=len, reverse=True)
+        self._without = ()
 
     def text(self, text: str) -> str:
         for secret in self._secrets:
@@ -107,10 +113,7 @@ class Redactor:
         if value is None:
             return False
         if isinstance(value, str):
-            for secret in self._secrets:
-                if secret in value:
-                    return True
-            return holds_key(value)
+            return self._is_in_text(value)
         if isinstance(value, _MAPPINGS):
             if "path" in value and _withheld(value):
                 return True
@@ -130,6 +133,18 @@ class Redactor:
                     return True
         elif not isinstance(value, _NUMBERS):
             return self._is_in(str(value))  # an error or a sentence that stands in another's place
+        return False
+
+    def _is_in_text(self, text: str) -> bool:
+        if len(text) >= LONG and text in self._without:
+            return False
+        for secret in self._secrets:
+            if secret in text:
+                return True
+        if holds_key(text):
+            return True
+        if len(text) >= LONG:
+            self._without = (text, *self._without[: MOST_REMEMBERED - 1])
         return False
 
     def _copy(self, value: Any) -> Any:
