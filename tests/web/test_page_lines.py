@@ -6,7 +6,9 @@ import pytest
 from playwright.async_api import expect
 
 from conversation_rig import serving
-from page_rig import WIDE, answered, browsing, send
+from nebula.graph.graph import Graph
+from nebula.graph.values import FileState, Utterance
+from page_rig import WIDE, answered, browsing, row, send
 from scripted_model import Call, ScriptedModel, Turn
 
 pytestmark = pytest.mark.slow
@@ -70,6 +72,20 @@ async def test_a_file_has_the_colours_of_its_language_and_numbers_that_are_not_c
             await page.locator(".selected .changed .lines-of").click()
             await expect(page.locator("#dialog .run .hl-keyword")).to_have_text(["def", "return"])
             await expect(page.locator("#dialog .run ol")).to_have_text("def one():    return 1", use_inner_text=False)
+
+
+async def test_of_many_files_some_are_shown_and_the_others_are_one_press_away(bench):
+    changed = tuple(FileState(f"deep/file_{number}.txt", "", "a" * 64) for number in range(50))
+    folder = bench.project / "data"
+    with Graph(folder) as graph:
+        graph.add_turn(texts=[Utterance("user", "change all"), Utterance("assistant", "Done.")], files=changed)
+    with serving(bench, "vizprompt", "--data-dir", str(folder)) as server:
+        async with browsing(server, viewport=WIDE) as page:
+            await (await row(page, "change all")).click()
+            files = page.locator(".selected .file")
+            await expect(files.filter(visible=True)).to_have_count(20)
+            await page.locator(".selected summary", has_text="30 more files").click()
+            await expect(files.filter(visible=True)).to_have_count(50)
 
 
 async def test_a_file_that_is_gone_is_told_and_opens_nothing(bench):

@@ -16,6 +16,7 @@ import { pathOf } from "../lib/path.js";
 /** @import { TurnActions } from "./actions.js" */
 /** @typedef {{ turns: TurnActions, edits: Edits, files: FileActions, choosing: Choosing, operations: () => { name: string, keys: string[], act: () => void }[] }} ReadingActions `operations`: what can be done with the chosen turn now. */
 
+const FILES_AT_FIRST = 20;
 const IMAGES = new Set(["png", "jpeg", "gif", "webp"]);
 
 // Who speaks is seen by the side it stands on; who does not see that hears it.
@@ -116,5 +117,9 @@ export function changedFiles(body, say, project, alive, { lookAtLines, lookAtFil
         : html`${icon("file-diff")}${pathOf(path)}`
     }
   </li>`;
-  return html`<ul class="changed" aria-label=${say("files_changed")}>${changed.map(one)}</ul>`;
+  const list = (/** @type {{ path: string }[]} */ some) =>
+    html`<ul class="changed" aria-label=${say("files_changed")}>${some.map(one)}</ul>`;
+  const rest = changed.slice(FILES_AT_FIRST);
+  const fold = html`<details><summary>${say("files_more", { count: rest.length })}</summary>${list(rest)}</details>`;
+  return html`${list(changed.slice(0, FILES_AT_FIRST))}${rest.length ? fold : nothing}`;
 }

@@ -214,6 +214,7 @@ export const EN = {
   files_same: "The project's files are as this turn left them.",
   files_take: "Take these files ({count})",
   files_changed: "What this turn changed",
+  files_more: "{count} more {count|file|files}",
   lines_alive: "{alive} of {written} {written|line|lines} still there.",
   lines_of: "Who wrote the lines of {path}",
   lines_place: "Lines {from} to {to}",

@@ -214,6 +214,7 @@ export const JA = {
   files_same: "プロジェクトのファイルはこのターンの時点と同じです。",
   files_take: "このファイルに戻す（{count}）",
   files_changed: "このターンが変えたもの",
+  files_more: "ほか {count} ファイル",
   lines_alive: "{written} 行のうち {alive} 行が残っています。",
   lines_of: "{path} の各行を書いたのは誰か",
   lines_place: "{from}〜{to} 行目",
