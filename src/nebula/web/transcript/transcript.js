@@ -255,6 +255,8 @@ function live(turn, say, labels, { turns }, working) {
   const failed = isOver(turn) && turn.status !== "ok" && turn.status !== "cancelled";
   const remark = (/** @type {string} */ text) =>
     html`<p class="remark ${failed ? "failed" : ""}">${failed ? icon("circle-alert") : nothing}<span>${text}</span></p>`;
+  // Below what has come since stands another line: the one above does not slide down past that.
+  const works = () => html`<div aria-live="off">${working}</div>`;
   return html`<article class="turn live" aria-live="polite">
     ${said("prompt", say("you"), plain(turn.prompt))}
     ${turn.said.map((part, place) => spoken(part, turn.said[place - 1], say, labels))}
@@ -263,6 +265,6 @@ function live(turn, say, labels, { turns }, working) {
     ${checklist(turn.steps, say)}
     ${repeat(turn.ask ? [turn.ask] : [], keyOf, (ask) => question(ask, turn.traceId, say, turns))}
     ${turn.line && (!failed || turn.said.length) ? html`<p class="acts"><span class="facts">${turn.line}</span></p>` : nothing}
-    ${isOver(turn) || turn.ask ? nothing : working}
+    ${repeat(isOver(turn) || turn.ask ? [] : [turn.said.length], String, works)}
   </article>`;
 }
