@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from nebula.config.settings import Settings
 from nebula.files.digest import digest
 from nebula.files.reading import UnreadableFile, read_below
-
-if TYPE_CHECKING:
-    from nebula.config.settings import Settings
 
 FOLDERS: Final = (".nebula/skills", ".agents/skills", ".claude/skills", ".nebula/commands", ".claude/commands")
 MOST_FILES: Final = 2000

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import re
 import shlex
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from nebula.config import Settings
 from nebula.errors import NebulaError
 from nebula.extensions.front_matter import MarkdownFile, parse_markdown
 from nebula.extensions.places import ExtensionPlace, command_places, read_text, walk_files
 from nebula.value import value
-
-if TYPE_CHECKING:
-    from nebula.config import Settings
 
 MOST_COMMANDS: Final = 500
 LONGEST_DESCRIPTION: Final = 200

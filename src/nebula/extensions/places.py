@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
+from nebula.config import Settings
 from nebula.files.descriptors import closed_after
 from nebula.files.reading import UnreadableFile, open_below, read_below
 from nebula.value import value
-
-if TYPE_CHECKING:
-    from nebula.config import Settings
 
 Owner = Literal["user", "project"]
 

@@ -9,17 +9,15 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from nebula.config import Settings
 from nebula.errors import NebulaError
 from nebula.extensions.front_matter import MarkdownFile, parse_markdown
 from nebula.extensions.places import ExtensionPlace, Owner, list_names, read_text, skill_places, walk_files
 from nebula.files.reading import UnreadableFile
 from nebula.language import Sentence
 from nebula.value import value
-
-if TYPE_CHECKING:
-    from nebula.config import Settings
 
 FILE: Final = "SKILL.md"
 LONGEST_NAME: Final = 64

@@ -16,12 +16,10 @@ query of a URL.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from nebula.errors import EXIT_FORMAT, EXIT_USAGE, NebulaError
-
-if TYPE_CHECKING:
-    from nebula.events import Usage
+from nebula.events import Usage
 
 
 class ModelError(NebulaError):

@@ -7,16 +7,13 @@ import select
 import stat
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from nebula.attachments import Attachment, is_large
 from nebula.cli.arguments import UsageError
 from nebula.cli.printing import print_remark
+from nebula.config import Settings
 from nebula.language import translate
 from nebula.messages import MAX_IMAGES_PER_MESSAGE
-
-if TYPE_CHECKING:
-    from nebula.config import Settings
 
 PATIENCE_S = 1.0
 FIRST_BYTE_S = 10.0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import shlex
-from typing import TYPE_CHECKING
 
 from nebula.agent.judging import judged
 from nebula.agent.race.begin import RaceWish, command_line, prepare_race
@@ -16,12 +15,10 @@ from nebula.cli.race.progress import RaceLines
 from nebula.cli.race.taking import describe_taken, read_wanted
 from nebula.cli.race.view import reasons, result_table
 from nebula.cli.terminal.input.contract import Watch
+from nebula.cli.terminal.terminal_session import TerminalSession
 from nebula.language import translate
 from nebula.stage import one_line
 from nebula.workspace.local import LocalWorkspace
-
-if TYPE_CHECKING:
-    from nebula.cli.terminal.terminal_session import TerminalSession
 
 USAGE = "/race 3 TASK, or /race --models A,B TASK"
 

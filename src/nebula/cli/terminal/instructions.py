@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from nebula.agent.context.system_prompt import template
 from nebula.agent.instructions.remember import PATH, plan_line, write_line
@@ -12,11 +11,9 @@ from nebula.cli.terminal.at_work import at_work
 from nebula.cli.terminal.commands.command import SessionCommand
 from nebula.cli.terminal.input.contract import agreed
 from nebula.cli.terminal.output.diff_view import show_diff
+from nebula.cli.terminal.terminal_session import TerminalSession
 from nebula.cli.terminal.turns import take_turn
 from nebula.language import translate
-
-if TYPE_CHECKING:
-    from nebula.cli.terminal.terminal_session import TerminalSession
 
 _REMEMBER = re.compile(r"[#＃]\s*(?:remember\b|覚えて)[:：、]?\s*(\S.*)", re.IGNORECASE)
 

@@ -5,20 +5,18 @@ from __future__ import annotations
 import asyncio
 from codecs import getincrementaldecoder
 from collections.abc import Coroutine, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nebula.attachments import Attachment
 from nebula.cli.terminal.input.contract import OWN_COMMAND
 from nebula.cli.terminal.output.live_line import LiveLine
+from nebula.cli.terminal.terminal_session import TerminalSession
 from nebula.events import Approval, Event, Notice, new_trace_id
 from nebula.language import Sentence, translate, translate_count
 from nebula.messages import AssistantToolUse, Json
 from nebula.stage import one_line
 from nebula.tools.contract import Call, CancelledLate, Outcome
 from nebula.tools.permissions import NETWORK
-
-if TYPE_CHECKING:
-    from nebula.cli.terminal.terminal_session import TerminalSession
 
 NAME_CHARACTERS = 60
 """Of a command line, where an attachment is named after it."""

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from nebula.cli.terminal.commands.command import SessionCommand
+from nebula.cli.terminal.terminal_session import TerminalSession
 from nebula.cli.terminal.turns import take_turn
 from nebula.language import translate
 from nebula.messages import strip_hidden_characters
 from nebula.stage import neutralise, one_line
-
-if TYPE_CHECKING:
-    from nebula.cli.terminal.terminal_session import TerminalSession
-    from nebula.tools.external.connection import ServerConnection
-    from nebula.tools.external.servers import ExternalServers
+from nebula.tools.external.connection import ServerConnection
+from nebula.tools.external.servers import ExternalServers
 
 MOST_LINES = 20
 """Lines of a server's prompt that are shown before it is sent."""

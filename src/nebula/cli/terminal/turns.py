@@ -5,19 +5,16 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from nebula.attachments import Attachment
 from nebula.cli.terminal.commands.checks import offer as offer_checks
 from nebula.cli.terminal.input.contract import Watch
 from nebula.cli.terminal.output.live_line import LiveLine
 from nebula.cli.terminal.output.turn_view import TurnView
+from nebula.cli.terminal.terminal_session import TerminalSession
 from nebula.cli.terminal.usage_report import TurnUsage
 from nebula.events import Final, Message, Reader, Stamped, Usage
 from nebula.language import explain, translate
-
-if TYPE_CHECKING:
-    from nebula.cli.terminal.terminal_session import TerminalSession
 
 
 async def take_turn(terminal: TerminalSession, prompt: str, attachments: Sequence[Attachment] = ()) -> Final:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from nebula.events import Usage
+from nebula.graph.values import Node
 from nebula.value import value
-
-if TYPE_CHECKING:
-    from nebula.graph.values import Node
 
 
 @value

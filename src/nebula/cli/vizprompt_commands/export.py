@@ -5,21 +5,18 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from nebula.cli.arguments import Parser
 from nebula.cli.printing import fit_to_print, make_room, print_json, print_remark
 from nebula.cli.settings import open_settings
 from nebula.cli.vizprompt_commands.showing import remark_on_unreadable
+from nebula.config.settings import Settings
 from nebula.exchange.export.excerpt import choose_excerpt, redact_excerpt
 from nebula.exchange.export.markdown import write_markdown
 from nebula.exchange.export.page import write_page
 from nebula.graph.graph import Graph
 from nebula.language import translate_count
 from nebula.messages.redaction import Redactor
-
-if TYPE_CHECKING:
-    from nebula.config.settings import Settings
 
 
 def main(data_dir: str, argv: Sequence[str], prog: str) -> None:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nebula.errors import EXIT_USAGE
 from nebula.graph.errors import BadFile, NotFound
 from nebula.graph.flows.order import topological_order
+from nebula.graph.graph import Graph
 from nebula.graph.ids import shortest_unique
 from nebula.graph.values import Connection, Flow, Node
 from nebula.messages.redaction import REDACTED, Redactor
 from nebula.value import value
-
-if TYPE_CHECKING:
-    from nebula.graph.graph import Graph
 
 FORMAT = "nebula-export/1"
 

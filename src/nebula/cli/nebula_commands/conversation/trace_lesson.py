@@ -5,15 +5,12 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
+from nebula.agent.traces.find import TaskTrace
+from nebula.agent.traces.lesson import LessonStep
 from nebula.cli.printing import print_json, print_line
 from nebula.language import translate, translate_count
 from nebula.stage import one_line
-
-if TYPE_CHECKING:
-    from nebula.agent.traces.find import TaskTrace
-    from nebula.agent.traces.lesson import LessonStep
 
 SHOWN_LINES = 6
 """Lines of a text where nobody asks for all of it."""

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from nebula.agent.checks.find import with_found_checks
 from nebula.agent.checks.lacking import find_lacking
 from nebula.cli.terminal.at_work import at_work
 from nebula.cli.terminal.commands.command import SessionCommand
+from nebula.cli.terminal.terminal_session import TerminalSession
 from nebula.config import is_declined
 from nebula.language import Sentence, explain, translate
 from nebula.stage import one_line
-
-if TYPE_CHECKING:
-    from nebula.cli.terminal.terminal_session import TerminalSession
 
 
 async def checks(terminal: TerminalSession, _: str) -> None:

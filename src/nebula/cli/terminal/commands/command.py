@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
 
+from nebula.cli.terminal.terminal_session import TerminalSession
 from nebula.value import value
 
-if TYPE_CHECKING:
-    from nebula.cli.terminal.terminal_session import TerminalSession
-
-Handler = Callable[["TerminalSession", str], Awaitable[None]]
+Handler = Callable[[TerminalSession, str], Awaitable[None]]
 """Is handed what was typed behind the command."""
 
 

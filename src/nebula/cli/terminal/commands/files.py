@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from nebula.agent import undo as journal
 from nebula.agent.commits.committed import commits_with
 from nebula.agent.judging import Judge, judge_of
+from nebula.agent.place import Place
 from nebula.agent.recording.node_files import changed_by, described
 from nebula.cli.terminal.at_work import at_work
 from nebula.cli.terminal.commands.command import SessionCommand
@@ -15,14 +15,11 @@ from nebula.cli.terminal.commands.graph.nodes import named_node
 from nebula.cli.terminal.input.contract import agreed
 from nebula.cli.terminal.output.diff_view import fits, show_diff
 from nebula.cli.terminal.output.width import cut
+from nebula.cli.terminal.terminal_session import TerminalSession
 from nebula.language import translate
 from nebula.stage import one_line
 from nebula.workspace.diff import TextDiff
 from nebula.workspace.file_history import FilePlan
-
-if TYPE_CHECKING:
-    from nebula.agent.place import Place
-    from nebula.cli.terminal.terminal_session import TerminalSession
 
 LISTED = 50
 """Files that have a line each."""

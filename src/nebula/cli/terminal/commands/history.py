@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from nebula.agent.judging import judge_of
 from nebula.agent.past.decisions import decisions_in
@@ -17,13 +16,10 @@ from nebula.cli.terminal.commands.command import SessionCommand
 from nebula.cli.terminal.commands.files import show_preview
 from nebula.cli.terminal.commands.graph.nodes import short_ids
 from nebula.cli.terminal.output.width import cut
+from nebula.cli.terminal.terminal_session import TerminalSession
 from nebula.language import explain, translate
 from nebula.stage import one_line
 from nebula.workspace.reading import ReadingWorkspace
-
-if TYPE_CHECKING:
-    from nebula.cli.terminal.terminal_session import TerminalSession
-
 
 _LINES = re.compile(r"(?P<path>.+?)(?::(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?)?")
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from nebula.cli.terminal.commands.command import SessionCommand
 from nebula.cli.terminal.dialogs.numbered_list import choose
 from nebula.cli.terminal.output.live_line import waiting
+from nebula.cli.terminal.terminal_session import TerminalSession
 from nebula.config import save_choice
 from nebula.language import explain, translate
 from nebula.llm.catalog import short_name
@@ -15,9 +14,6 @@ from nebula.llm.contract import ModelInfo
 from nebula.llm.errors import ModelError, NotFoundError
 from nebula.stage import one_line
 from nebula.value import replace
-
-if TYPE_CHECKING:
-    from nebula.cli.terminal.terminal_session import TerminalSession
 
 Listed = list[tuple[str, list[ModelInfo] | ModelError]]
 """What each configured provider lists, or why it does not."""

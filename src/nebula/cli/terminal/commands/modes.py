@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from nebula.agent.session import MODES
 from nebula.cli.terminal.commands.command import SessionCommand
 from nebula.cli.terminal.dialogs.numbered_list import choose
+from nebula.cli.terminal.terminal_session import TerminalSession
 from nebula.cli.terminal.turns import take_turn
 from nebula.config import save_choice
 from nebula.language import translate
 from nebula.stage import one_line
 from nebula.value import replace
-
-if TYPE_CHECKING:
-    from nebula.cli.terminal.terminal_session import TerminalSession
 
 CURTAINS = ("quiet", "paths")
 

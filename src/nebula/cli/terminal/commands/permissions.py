@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from nebula.cli.terminal.commands.command import SessionCommand
 from nebula.cli.terminal.input.contract import agreed
+from nebula.cli.terminal.terminal_session import TerminalSession
 from nebula.language import Sentence, explain, translate
 from nebula.stage import one_line
 from nebula.tools.permissions import NETWORK, Permission
-
-if TYPE_CHECKING:
-    from nebula.cli.terminal.terminal_session import TerminalSession
 
 _REVOKE = ("revoke", "ask", "reset")
 _ABOUT = {

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from nebula.cli.terminal.commands.command import SessionCommand
+from nebula.cli.terminal.terminal_session import TerminalSession
 from nebula.graph.errors import GraphError
-
-if TYPE_CHECKING:
-    from nebula.cli.terminal.terminal_session import TerminalSession
 
 
 async def race(terminal: TerminalSession, argument: str = "") -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
 
 from nebula.agent.context.building import past_sizes
 from nebula.agent.context.tokens import tool_tokens
@@ -11,6 +10,7 @@ from nebula.cli.printing import compacted
 from nebula.cli.terminal.commands.command import SessionCommand
 from nebula.cli.terminal.output.live_line import waiting
 from nebula.cli.terminal.output.width import cut, pad
+from nebula.cli.terminal.terminal_session import TerminalSession
 from nebula.cli.terminal.usage_report import TurnUsage, by_model, total
 from nebula.events import Usage
 from nebula.graph.tokens import estimate_tokens
@@ -18,9 +18,6 @@ from nebula.language import translate, translate_count
 from nebula.llm.catalog import cost as price
 from nebula.llm.catalog import short_name
 from nebula.stage import one_line
-
-if TYPE_CHECKING:
-    from nebula.cli.terminal.terminal_session import TerminalSession
 
 
 async def cost(terminal: TerminalSession, _: str = "") -> None:

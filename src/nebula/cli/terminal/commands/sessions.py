@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from shlex import quote
-from typing import TYPE_CHECKING
 
 from nebula.agent.past.session_names import as_listed, find_by_name, name_session
 from nebula.cli.terminal.commands.command import SessionCommand
 from nebula.cli.terminal.dialogs.session_choice import choose_session, listed_session
 from nebula.cli.terminal.input.contract import EndOfInput, Interrupted
+from nebula.cli.terminal.terminal_session import TerminalSession
 from nebula.cli.terminal.turns import take_turn
 from nebula.language import sentence_of, translate, translate_count
 from nebula.memory.sessions import SessionInfo
 from nebula.messages import strip_hidden_characters
 from nebula.stage import one_line
-
-if TYPE_CHECKING:
-    from nebula.cli.terminal.terminal_session import TerminalSession
 
 
 async def leave(terminal: TerminalSession, _: str = "") -> None:

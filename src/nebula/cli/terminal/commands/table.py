@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from nebula.cli.terminal.commands import checks, files, modes, permissions, plans, races, reports, sessions
 from nebula.cli.terminal.commands.command import SessionCommand
@@ -19,6 +18,7 @@ from nebula.cli.terminal.instructions import INIT, remember, wanted_line
 from nebula.cli.terminal.output.width import pad
 from nebula.cli.terminal.own_command import run_own_command, wanted_command
 from nebula.cli.terminal.servers import MCP, send_server_prompt
+from nebula.cli.terminal.terminal_session import TerminalSession
 from nebula.cli.terminal.turns import take_turn
 from nebula.config import Settings
 from nebula.errors import NebulaError
@@ -26,9 +26,6 @@ from nebula.extensions.commands import expand_typed, find_commands, is_command_w
 from nebula.language import translate
 from nebula.language.agreement import agrees
 from nebula.stage import one_line
-
-if TYPE_CHECKING:
-    from nebula.cli.terminal.terminal_session import TerminalSession
 
 _HELP_COLUMN = 18
 ALIKE = 0.7

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from nebula.cli.terminal.input.contract import EndOfInput, Interrupted
+from nebula.cli.terminal.terminal_session import TerminalSession
 from nebula.language import translate
-
-if TYPE_CHECKING:
-    from nebula.cli.terminal.terminal_session import TerminalSession
 
 
 async def choose(

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from nebula.agent.past.session_names import as_listed
+from nebula.cli.terminal.input.contract import TerminalInput
+from nebula.cli.terminal.output.screen import Screen
 from nebula.cli.terminal.output.width import cut, display_width, pad
+from nebula.config import Settings
 from nebula.language import Sentence, explain, translate
 from nebula.llm.catalog import short_name
 from nebula.memory.sessions import SessionInfo, Sessions
 from nebula.stage import one_line
 from nebula.value import value
-
-if TYPE_CHECKING:
-    from nebula.cli.terminal.input.contract import TerminalInput
-    from nebula.cli.terminal.output.screen import Screen
-    from nebula.config import Settings
 
 SHOWN = 9
 _STATUS = {

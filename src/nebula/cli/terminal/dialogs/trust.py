@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 from nebula.cli.terminal.input.contract import TerminalInput, agreed
+from nebula.cli.terminal.output.screen import Screen
 from nebula.config import Settings, remember_extensions, remember_trust
 from nebula.language import translate
 from nebula.stage import one_line
-
-if TYPE_CHECKING:
-    from nebula.cli.terminal.output.screen import Screen
 
 MOST_NAMED = 20
 

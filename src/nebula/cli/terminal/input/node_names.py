@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from nebula.graph.errors import GraphError
+from nebula.graph.graph import Graph
 from nebula.value import value
-
-if TYPE_CHECKING:
-    from nebula.graph.graph import Graph
 
 MOST_NODES = 300
 """The newest ones; an older one can be named all the same."""

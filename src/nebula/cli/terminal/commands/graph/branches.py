@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from nebula.agent import undo as journal
 from nebula.agent.conversation import PastTurn
 from nebula.attachments import Attachment
@@ -14,12 +12,10 @@ from nebula.cli.terminal.commands.graph.nodes import menu_of_turns, named_node, 
 from nebula.cli.terminal.dialogs.numbered_list import choose
 from nebula.cli.terminal.input.contract import EndOfInput, Interrupted
 from nebula.cli.terminal.output.width import cut
+from nebula.cli.terminal.terminal_session import TerminalSession
 from nebula.cli.terminal.turns import take_turn
 from nebula.language import translate, translate_count
 from nebula.stage import one_line
-
-if TYPE_CHECKING:
-    from nebula.cli.terminal.terminal_session import TerminalSession
 
 
 async def retry(terminal: TerminalSession, _: str = "") -> None:

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from nebula.agent.recording.node_files import between
 from nebula.cli.terminal.at_work import at_work
 from nebula.cli.terminal.commands.graph.nodes import named_node, short_ids
 from nebula.cli.terminal.output.diff_view import show_diff
 from nebula.cli.terminal.output.width import cut
+from nebula.cli.terminal.terminal_session import TerminalSession
+from nebula.graph.values import Node
 from nebula.language import translate
 from nebula.stage import one_line
 from nebula.workspace.diff import diff_texts
-
-if TYPE_CHECKING:
-    from nebula.cli.terminal.terminal_session import TerminalSession
-    from nebula.graph.values import Node
 
 PROMPT_WIDTH = 40
 

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from nebula.cli.terminal.commands.command import SessionCommand
 from nebula.cli.terminal.output.width import cut
+from nebula.cli.terminal.terminal_session import TerminalSession
 from nebula.graph.errors import GraphError
 from nebula.graph.flows.chain_map import draw_map
 from nebula.graph.flows.topology import Topology, first_turns
+from nebula.graph.graph import Graph
 from nebula.graph.values import Flow
 from nebula.language import explain, translate
 from nebula.stage import one_line
 from nebula.value import replace
-
-if TYPE_CHECKING:
-    from nebula.cli.terminal.terminal_session import TerminalSession
-    from nebula.graph.graph import Graph
 
 NAMED = 60
 """So many of the newest nodes are shown with their prompts; reading each is a file."""

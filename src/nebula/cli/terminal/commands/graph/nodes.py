@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from nebula.cli.terminal.terminal_session import TerminalSession
 from nebula.graph.errors import NotFound
+from nebula.graph.values import Node
 from nebula.stage import one_line
-
-if TYPE_CHECKING:
-    from nebula.cli.terminal.terminal_session import TerminalSession
-    from nebula.graph.values import Node
 
 
 def past_turns(terminal: TerminalSession) -> list[Node]:
