@@ -18,7 +18,7 @@ from nebula.cli.terminal.input.keys import KeysKept
 from nebula.cli.terminal.output.live_line import LiveLine
 from nebula.cli.terminal.output.screen import Screen
 from nebula.cli.terminal.output.turn_view import TurnView
-from nebula.cli.turn_lines.retries import asked_again
+from nebula.cli.turn_lines import asked_again
 from nebula.events import Diff, Final, Output, Retry, Stamped, Steering, Usage
 from nebula.graph.graph import Graph
 from nebula.language import Sentence, use_language

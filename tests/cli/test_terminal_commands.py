@@ -11,7 +11,7 @@ from nebula.cli.terminal.commands.table import TABLE, find, unknown
 from nebula.cli.terminal.dialogs.approval import pattern_for
 from nebula.cli.terminal.dialogs.session_choice import Choice, read_choice, session_line
 from nebula.cli.terminal.output.width import display_width
-from nebula.cli.turn_lines.refusals import Refusals
+from nebula.cli.turn_lines import Refusals
 from nebula.events import Step, ToolResult
 from nebula.extensions.commands import is_command_word
 from nebula.language import use_language

@@ -8,7 +8,7 @@ import pytest
 
 from conftest import Bench
 from in_process import run_here, sit_down_here
-from nebula.cli.turn_lines.drafts import DraftLines
+from nebula.cli.turn_lines import DraftLines
 from nebula.stage import DraftText
 from scripted_model import Call, ScriptedModel, Turn
 from terminal_driver import Person, Terminal

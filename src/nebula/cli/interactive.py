@@ -70,7 +70,7 @@ async def _attend(terminal: TerminalSession) -> int:
         with busy(Sentence("finishing")):
             await terminal.session.close()
     if terminal.session.conversation.turns:
-        screen.line(translate("Resume this session with: nebula --resume {id}", id=session_id), "dim")
+        screen.hint("Resume this session with: nebula --resume {id}", id=session_id)
     return EXIT_INTERRUPTED if terminal.was_stopped else EXIT_OK
 
 
@@ -94,7 +94,7 @@ async def converse(terminal: TerminalSession, choice: Choice) -> None:
             if interrupted_before:
                 return
             interrupted_before = True
-            terminal.screen.line(translate("Press Ctrl-C again to leave."), "dim")
+            terminal.screen.hint("Press Ctrl-C again to leave.")
             continue
         interrupted_before = False
         if (number := line.strip()).isdecimal() and 1 <= int(number) <= len(offered):

@@ -172,10 +172,7 @@ def _session_options(parser: Parser) -> None:
 
 def _node_options(parser: Parser) -> None:
     parser.add_repeatable(
-        "--from",
-        "NODE",
-        "continue from a node of the conversation graph (repeatable: merge)",
-        dest="from_nodes",
+        "--from", "NODE", "continue from a node of the conversation graph (repeatable: merge)", dest="from_nodes"
     )
     parser.add_flag(
         "--with-files",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TextIO
 
 from nebula.files.json_line import json_line
@@ -41,6 +41,21 @@ def fit_to_print(text: str) -> str:
 def print_line(text: str = "") -> None:
     make_room()
     print(fit_to_print(text), flush=True)
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    for line in lines:
+        print_line(line)
+
+
+def tell_line(sentence: str, /, **values: Any) -> None:
+    """Print a sentence as a result, in the user's language."""
+    print_line(translate(sentence, **values))
+
+
+def tell_remark(sentence: str, /, **values: Any) -> None:
+    """Print a sentence as a remark, in the user's language."""
+    print_remark(translate(sentence, **values))
 
 
 def print_item(head: str, text: str) -> None:

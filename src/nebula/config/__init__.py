@@ -4,7 +4,7 @@ Precedence: command line > environment > project `.nebula/config.json` > `~/.neb
 `settings` declares each of them once; `load` reads the layers; `user_file` keeps what the user chose.
 """
 
-from nebula.config.errors import ConfigError
+from nebula.config.checks import ConfigError
 from nebula.config.load import load_settings
 from nebula.config.settings import Settings
 from nebula.config.user_file import is_declined, remember_extensions, remember_trust, save_choice

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from nebula.config.errors import ConfigError
+from nebula.errors import EXIT_USAGE, NebulaError
+
+
+class ConfigError(NebulaError):
+    """A setting that cannot be used. The sentence names the place and says what to do."""
+
+    exit_code = EXIT_USAGE
 
 
 def string(value: Any) -> str:

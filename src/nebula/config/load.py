@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nebula.config.brought_along import are_extensions_trusted, brought_along
-from nebula.config.errors import ConfigError
+from nebula.config.checks import ConfigError
 from nebula.config.hooks import hook_problems
 from nebula.config.parsing import MAX_CONFIG_BYTES, parse_object, printable
 from nebula.config.settings import NOBODY, PROJECT, TABLE, Settings

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from nebula.config.errors import ConfigError
+from nebula.config.checks import ConfigError
 from nebula.files.untrusted_json import parse_json
 
 MAX_CONFIG_BYTES = 1024 * 1024

@@ -9,8 +9,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from nebula.config.checks import mcp_servers
-from nebula.config.errors import ConfigError
+from nebula.config.checks import ConfigError, mcp_servers
 from nebula.config.parsing import MAX_CONFIG_BYTES, parse_object, printable
 from nebula.errors import NebulaError
 from nebula.files.reading import read_below

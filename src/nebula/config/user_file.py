@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import Any
 
 from nebula.config.brought_along import extensions_fingerprint
-from nebula.config.errors import ConfigError
+from nebula.config.checks import ConfigError
 from nebula.config.parsing import MAX_CONFIG_BYTES, parse_object, printable
 from nebula.config.settings import DECLINED, Settings
 from nebula.files.descriptors import closed_after

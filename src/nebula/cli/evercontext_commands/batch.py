@@ -25,7 +25,7 @@ from nebula.agent.race.entrants import BadRace, check_model
 from nebula.cli.arguments import Parser, UsageError, checked_root, number_up_to, positive_number
 from nebula.cli.evercontext_commands.batch_compare import compare_results
 from nebula.cli.evercontext_commands.batch_view import BatchView, print_scores, print_table
-from nebula.cli.printing import print_json, print_remark
+from nebula.cli.printing import print_json, print_remark, tell_remark
 from nebula.cli.settings import open_settings
 from nebula.config import Settings
 from nebula.errors import EXIT_FAILED, EXIT_INTERRUPTED
@@ -70,7 +70,7 @@ async def _run(tasks: list[BatchTask], results: Results, said: dict[str, Any], o
     done = results.done(tasks, again=options.again)
     waiting = [task for task in tasks if task.id not in done]
     if done:
-        print_remark(translate("{count} tasks were done before; their results stand.", count=len(done)))
+        tell_remark("{count} tasks were done before; their results stand.", count=len(done))
     view = BatchView(len(tasks), len(done))
     started = time.monotonic()
     places = TaskPlaces(waiting, results.folder, lambda said: print_remark(str(said)))
@@ -83,7 +83,7 @@ async def _run(tasks: list[BatchTask], results: Results, said: dict[str, Any], o
         fresh = {outcome.id: outcome for outcome in await work}
     except asyncio.CancelledError:
         view.close()
-        print_remark(translate("Interrupted: what has ended is kept, the same command goes on with the rest."))
+        tell_remark("Interrupted: what has ended is kept, the same command goes on with the rest.")
         return EXIT_INTERRUPTED
     finally:
         await asyncio.to_thread(places.close)
@@ -96,7 +96,7 @@ async def _run(tasks: list[BatchTask], results: Results, said: dict[str, Any], o
         print_table(outcomes, time.monotonic() - started)
         if any(outcome.group for outcome in outcomes):
             print_scores(score_models(outcomes))
-        print_remark(translate("Patches and traces: {folder}", folder=results.folder))
+        tell_remark("Patches and traces: {folder}", folder=results.folder)
     return 0 if all(outcome.exit_code == 0 for outcome in outcomes) else EXIT_FAILED
 
 

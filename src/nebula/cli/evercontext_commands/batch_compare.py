@@ -9,7 +9,7 @@ from nebula.agent.batch.outcome import TaskOutcome
 from nebula.agent.batch.results import read_outcomes
 from nebula.agent.batch.task_file import RESULTS_FILE, BadTaskFile
 from nebula.cli.figures.tables import NOT_MEASURED, table
-from nebula.cli.printing import print_json, print_line
+from nebula.cli.printing import print_json, print_line, print_lines
 from nebula.language import translate
 from nebula.stage import one_line
 
@@ -25,8 +25,7 @@ def compare_results(one: str, other: str, *, as_json: bool) -> None:
     head = (translate("task"), one_line(one), one_line(other))
     differing = [(name, _word(first.get(name)), _word(second.get(name))) for name in names]
     rows = [row for row in differing if row[1] != row[2]]
-    for line in table([head, *rows], "<<<"):
-        print_line(line)
+    print_lines(table([head, *rows], "<<<"))
     sums = [_sums(each) for each in (first, second)]
     for title, key in ((translate("succeeded"), "ok"), (translate("tasks"), "tasks"), (translate("cost"), "cost")):
         print_line(f"{title}: {sums[0][key]} → {sums[1][key]}")

@@ -8,9 +8,9 @@ from nebula.agent.batch.outcome import TaskOutcome
 from nebula.agent.batch.reports import ModelScore
 from nebula.agent.batch.task_file import BatchTask
 from nebula.agent.figures.kpis import Spending
-from nebula.cli.evercontext_commands.task_view import live_line
 from nebula.cli.figures.tables import dollars, table
-from nebula.cli.printing import print_line, print_remark
+from nebula.cli.printing import print_line, print_lines, print_remark
+from nebula.cli.terminal.output.live_line import line_of_command
 from nebula.events import Stamped, StepProgress
 from nebula.language import explain, translate
 from nebula.stage import one_line
@@ -25,7 +25,7 @@ class BatchView:
         self._failed = 0
         self._running: dict[str, str] = {}
         """Tasks at work, with the step that each is at."""
-        self._live = live_line()
+        self._live = line_of_command()
 
     def started(self, task: BatchTask) -> None:
         self._running[task.id] = ""
@@ -69,8 +69,7 @@ def print_table(outcomes: Sequence[TaskOutcome], seconds: float) -> None:
         translate("tokens out"), translate("cost"), translate("seconds"),
     )  # fmt: skip
     rows = [titles, *(_row(each) for each in outcomes)]
-    for line in table(rows, align="<<>>>>>>"):
-        print_line(line)
+    print_lines(table(rows, align="<<>>>>>>"))
     ok = sum(each.exit_code == 0 for each in outcomes)
     counts = {"ok": ok, "failed": len(outcomes) - ok, "seconds": f"{seconds:.1f}"}
     print_line("\n" + translate("{ok} done, {failed} failed, {seconds} s", **counts))
@@ -100,8 +99,7 @@ def print_scores(scores: Sequence[ModelScore]) -> None:
     )  # fmt: skip
     rows = [titles, *map(_score_row, scores)]
     print_line()
-    for line in table(rows, align="<>>>>>>"):
-        print_line(line)
+    print_lines(table(rows, align="<>>>>>>"))
 
 
 def _score_row(score: ModelScore) -> tuple[str, ...]:

@@ -9,11 +9,11 @@ from collections.abc import Callable, Sequence
 
 from nebula.blame.exchange.notes import note_commit
 from nebula.cli.arguments import Parser, checked_root
-from nebula.cli.printing import print_line, print_remark
+from nebula.cli.printing import print_remark, tell_line, tell_remark
 from nebula.errors import NebulaError
 from nebula.index.in_step.hook import install, put_hook, take_hook, uninstall
 from nebula.index.in_step.hook_run import hand_over
-from nebula.language import explain, translate
+from nebula.language import explain
 
 ACTIONS = ("install", "uninstall", "run", "note")
 NOTES_HOOK = "post-commit"
@@ -37,16 +37,16 @@ def main(argv: Sequence[str]) -> None:
     if options.action == "note":
         _do_or_say(note_commit, root)
     elif options.action == "install":
-        print_line(translate("Installed: {path}", path=install(root)))
+        tell_line("Installed: {path}", path=install(root))
         if options.notes:
             text = _NOTES_SCRIPT.format(
                 mark=NOTES_MARK, hook=NOTES_HOOK, python=shlex.quote(sys.executable), root=shlex.quote(root)
             )
-            print_line(translate("Installed: {path}", path=put_hook(root, NOTES_HOOK, NOTES_MARK, text)))
+            tell_line("Installed: {path}", path=put_hook(root, NOTES_HOOK, NOTES_MARK, text))
     elif any([uninstall(root), take_hook(root, NOTES_HOOK, NOTES_MARK)]):
-        print_line(translate("The hook is removed."))
+        tell_line("The hook is removed.")
     else:
-        print_remark(translate("The hook is not installed here."))
+        tell_remark("The hook is not installed here.")
 
 
 def _do_or_say(work: Callable[[str], object], root: str) -> None:

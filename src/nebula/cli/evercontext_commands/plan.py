@@ -14,11 +14,11 @@ from nebula.cli.evercontext_commands.plan_file import plan_text
 from nebula.cli.evercontext_commands.run import given_task, task_options
 from nebula.cli.evercontext_commands.task_view import TaskView, plan_lines
 from nebula.cli.headless.run import interruptible
-from nebula.cli.printing import print_json, print_line, print_remark
+from nebula.cli.printing import print_json, print_lines, print_remark, tell_line, tell_remark
 from nebula.cli.settings import open_project
 from nebula.config import Settings
 from nebula.events import Error, Stamped
-from nebula.language import explain_to, translate
+from nebula.language import explain_to
 
 MOST_REPEATS = 100
 
@@ -59,18 +59,15 @@ def _show(result: TaskResult, options: argparse.Namespace) -> None:
     if options.output is not None:
         with open(options.output, "x", encoding="utf-8") as file:
             file.write(plan_text(result.plans[0], task))
-        print_remark(
-            translate("Written: {path}. Carry it out with: evercontext run --plan {path}", path=options.output)
-        )
+        tell_remark("Written: {path}. Carry it out with: evercontext run --plan {path}", path=options.output)
     if options.json:
         plans = [plan.to_json() for plan in result.plans]
         print_json({"task": task, "plans": plans, "reproducibility": result.reproducibility})
         return
-    for line in plan_lines(result.plans[0].to_json()):
-        print_line(line)
+    print_lines(plan_lines(result.plans[0].to_json()))
     if options.repeat > 1:
         share = f"{100 * (result.reproducibility or 0):.0f}"
-        print_line(translate("{share} % of {count} plans agree", share=share, count=options.repeat))
+        tell_line("{share} % of {count} plans agree", share=share, count=options.repeat)
 
 
 def _parser() -> Parser:

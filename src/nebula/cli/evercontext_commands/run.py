@@ -8,25 +8,28 @@ import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
 
+from nebula.agent.checks.find import with_found_checks
 from nebula.agent.orchestrator.limits import TaskLimits
 from nebula.agent.orchestrator.run import run_task
 from nebula.agent.orchestrator.task import TaskRequest
 from nebula.agent.plan.kept_plans import find_plan
 from nebula.cli.arguments import Parser, UsageError, check_allowed, number_up_to, write_last_message
 from nebula.cli.busy import busy
-from nebula.cli.evercontext_commands.checks import confirmed_checks
 from nebula.cli.evercontext_commands.plan_file import read_plan_file
 from nebula.cli.evercontext_commands.task_view import TaskView
 from nebula.cli.headless.between import Between
 from nebula.cli.headless.faces import chosen_face
 from nebula.cli.headless.run import interruptible
 from nebula.cli.nebula import exit_codes
+from nebula.cli.printing import print_remark, tell_remark
 from nebula.cli.settings import open_project, remark_on_trust, said_of_settings
-from nebula.config import Settings
+from nebula.config import Settings, is_declined, remember_trust
 from nebula.events import Final, Reader
 from nebula.files.home import derived_folder
-from nebula.language import Sentence
+from nebula.language import Sentence, explain, translate
+from nebula.language.agreement import agrees
 from nebula.llm.dialect.answer_schema import read_schema
+from nebula.stage import one_line
 from nebula.value import replace
 
 MOST_PARALLEL = 8
@@ -41,7 +44,7 @@ def main(argv: Sequence[str]) -> int:
     said = said_of_settings(settings)
     request = _request(options, settings)
     if not request.dry_run:
-        settings = confirmed_checks(settings, said)
+        settings = _confirmed_checks(settings, said)
     form = options.output_format
     face = chosen_face(form, lambda: TaskView(settings, said), settings.lang, said, "evercontext")
     with busy() if form == "json" else nullcontext():
@@ -58,6 +61,25 @@ async def _run(
         watchers = [reader] if is_stream else []
         result = await run_task(settings, request, [reader], watchers=watchers, said=said)
     return result.final
+
+
+def _confirmed_checks(settings: Settings, said: list[Sentence]) -> Settings:
+    """Return the settings with the project's own checks, where the user lets them run; remarks go into `said`."""
+    settings = with_found_checks(settings)
+    if not settings.checks_need_trust or is_declined(settings):
+        return settings
+    listed = ", ".join(one_line(command) for command in settings.checks)
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        remark = Sentence(
+            "Checks that were not run, since nobody has confirmed them: {checks} (--trust lets them run)", checks=listed
+        )
+        said.append(remark)
+        print_remark(f"evercontext: {explain(remark)}")
+        return settings
+    tell_remark("This project seems to be checked by: {checks}", checks=listed)
+    print_remark(translate("Run them after each task? (y/N): "), end="")
+    trusted = agrees(sys.stdin.readline())
+    return remember_trust(settings, trusted=trusted)
 
 
 def given_task(task: str | None) -> str | None:

@@ -6,14 +6,11 @@ event of the stream.
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
-from nebula.cli.printing import print_line, print_remark
-from nebula.cli.terminal.output.live_line import LiveLine
-from nebula.cli.terminal.output.screen import screen_on
-from nebula.cli.turn_lines.refusals import Refusals
-from nebula.cli.turn_lines.retries import asked_again
+from nebula.cli.printing import print_line, print_lines, print_remark
+from nebula.cli.terminal.output.live_line import line_of_command
+from nebula.cli.turn_lines import Refusals, asked_again
 from nebula.config import Settings
 from nebula.events import (
     Checked,
@@ -41,7 +38,7 @@ class TaskView:
     def __init__(self, settings: Settings, said: list[Sentence] | None = None) -> None:
         self._lang = settings.lang
         self._refusals = Refusals(said)
-        self._live = live_line()
+        self._live = line_of_command()
         self._doing = ""
         """What the live line says; empty once nothing goes on any more."""
         self._places: dict[str, str] = {}
@@ -138,8 +135,7 @@ class TaskView:
             print_line(neutralise(answer) + "\n")
         if final.forecast is not None:
             print_line(neutralise(final.forecast).rstrip("\n") or translate("Nothing would change."))
-        for line in report(final, trace_id, self._lang):
-            print_line(line)
+        print_lines(report(final, trace_id, self._lang))
         if final.status != "ok" and final.steps and final.forecast is None:
             self._remark(translate("To go on where it stopped: evercontext run --resume-plan"))
 
@@ -217,8 +213,3 @@ def _left(step: StepOutcome) -> str:
     words = {"failed": translate("failed"), "skipped": translate("skipped"), "not_run": translate("not run")}
     line = f"  {_MARKS[step.state]} {one_line(step.id)} {one_line(step.title)}: {words[step.state]}"
     return f"{line}: {one_line(explain(step.remark))}" if step.remark else line
-
-
-def live_line() -> LiveLine:
-    """Return a line that shows what goes on, redrawn in place; on anything but a terminal nothing."""
-    return LiveLine(screen_on(sys.stderr), str, translate("Ctrl-C interrupts"))

@@ -12,7 +12,7 @@ from nebula.agent.figures.kpis import BY, figures_json, kpis, raced_models, spen
 from nebula.agent.figures.surviving import TurnLinesCount, count_lines, sum_lines, surviving_json
 from nebula.cli.arguments import Parser, UsageError, checked_root
 from nebula.cli.figures.tables import measure_rows, spending_rows, table
-from nebula.cli.printing import print_json, print_line, print_remark
+from nebula.cli.printing import print_json, print_line, print_lines, print_remark
 from nebula.cli.settings import open_settings
 from nebula.language import translate, translate_count
 from nebula.stage import one_line
@@ -40,8 +40,7 @@ def _print_surviving(lines: Sequence[TurnLinesCount]) -> None:
         sums = sum_lines(lines, lambda each, name=name: (getattr(each, name),))  # type: ignore[misc]
         print_line()
         rows = [(one_line(key), f"{written:,}", f"{alive:,}") for (key,), written, alive in sums]
-        for line in table([head, *rows], align="<>>"):
-            print_line(line)
+        print_lines(table([head, *rows], align="<>>"))
 
 
 def _print(found: TracedTasks, by: Sequence[str]) -> None:
@@ -51,13 +50,11 @@ def _print(found: TracedTasks, by: Sequence[str]) -> None:
     if len(found.projects) == 1:
         print_line(one_line(found.projects[0]))
     print_line()
-    for line in table(measure_rows(kpis(found))):
-        print_line(line)
+    print_lines(table(measure_rows(kpis(found))))
     flows = flows_of(found.projects) if "flow" in by else {}
     for kind in by if found.tasks else ():
         print_line()
-        for line in table(spending_rows(kind, spending(found.tasks, kind, flows)), align="<>>>>"):
-            print_line(line)
+        print_lines(table(spending_rows(kind, spending(found.tasks, kind, flows)), align="<>>>>"))
     if "model" in by:
         _print_races(found)
     if found.damaged:
@@ -79,8 +76,7 @@ def _print_races(found: TracedTasks) -> None:
         for each in raced
     ]
     print_line()
-    for line in table([head, *rows], align="<>>>"):
-        print_line(line)
+    print_lines(table([head, *rows], align="<>>>"))
 
 
 def read_moment(text: str) -> datetime:

@@ -13,7 +13,7 @@ from nebula.stage import one_line
 NOT_MEASURED = "–"
 
 
-def table(rows: Sequence[Sequence[str]], align: str = "<><") -> list[str]:
+def table(rows: Sequence[Sequence[str]], align: str = "<><", indent: str = "  ") -> list[str]:
     """Return a table, one line a row. `align` has one mark a column, as in a format: `<` left, `>` right."""
     widths = [max((display_width(row[column]) for row in rows), default=0) for column in range(len(align))]
     lines = []
@@ -22,7 +22,7 @@ def table(rows: Sequence[Sequence[str]], align: str = "<><") -> list[str]:
         for text, width, mark in zip(row, widths, align, strict=True):
             room = " " * (width - display_width(text))
             cells.append(room + text if mark == ">" else text + room)
-        lines.append(("  " + "  ".join(cells)).rstrip())
+        lines.append((indent + "  ".join(cells)).rstrip())
     return lines
 
 

@@ -13,7 +13,7 @@ from nebula.events import Approval, Final, Notice, Stamped, Step, Task, ToolResu
 from nebula.language import Sentence, explain
 
 if TYPE_CHECKING:
-    from nebula.cli.headless.text import Findings, TextFace
+    from nebula.cli.turn_lines import Refusals
 
 Face = Callable[[Stamped], None]
 
@@ -48,7 +48,7 @@ class JsonFace:
         event = stamped.event
         if isinstance(event, Notice):
             self._remark(event.sentence)
-        elif isinstance(event, Step | Approval | ToolResult) and (said := self._findings.refusals.read(event)):
+        elif isinstance(event, Step | Approval | ToolResult) and (said := self._refusals.read(event)):
             self._remark(said)
         elif isinstance(event, Final):
             self._close(event)
@@ -64,7 +64,9 @@ class JsonFace:
             self._remark(final.explain())
         if final.status == "ok" and not (final.commands or final.checks):
             return
-        for line in self._findings.list_failures(final, self._lang):
+        from nebula.stage.closing import list_failures
+
+        for line in list_failures(final, self._lang):
             print_remark(line)
 
     def _remark(self, said: Sentence) -> None:
@@ -75,15 +77,10 @@ class JsonFace:
                 come_back()
 
     @cached_property
-    def _findings(self) -> Findings:
-        return _load_staged()[1](self._said)
+    def _refusals(self) -> Refusals:
+        from nebula.cli.turn_lines import Refusals  # it needs the stage, which a first request does not wait for
 
-
-def _load_staged() -> tuple[type[TextFace], type[Findings]]:
-    """Load what needs the stage, which a first request does not wait for."""
-    from nebula.cli.headless.text import Findings, TextFace
-
-    return TextFace, Findings
+        return Refusals(self._said)
 
 
 class LateTextFace:
@@ -102,7 +99,9 @@ class LateTextFace:
                 self._task = stamped
                 return
             make_room()
-            self._face = _load_staged()[0](self._settings, self._said)
+            from nebula.cli.headless.text import TextFace
+
+            self._face = TextFace(self._settings, self._said)
             if self._task is not None:
                 self._face(self._task)
         self._face(stamped)

@@ -2,41 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING
-
 from nebula.cli.printing import print_remark, print_words
-from nebula.cli.turn_lines.drafts import DraftLines
-from nebula.cli.turn_lines.refusals import Refusals
-from nebula.cli.turn_lines.retries import asked_again
+from nebula.cli.terminal.output.live_line import line_of_command
+from nebula.cli.turn_lines import DraftLines, Refusals, asked_again
 from nebula.config import Settings
 from nebula.events import Event, Final, Retry, Stamped
-from nebula.language import Sentence, explain, translate
+from nebula.language import Sentence, explain
 from nebula.stage import Backstage, Close, Cue, Curtain, DraftText, Remark, Say, Stage, StageOptions
-from nebula.stage.closing import list_failures
-
-if TYPE_CHECKING:
-    from nebula.cli.terminal.output.live_line import LiveLine
-
-
-def _live_line() -> LiveLine | None:
-    """Return a line on stderr that shows what goes on, where that is a terminal that can redraw it."""
-    if not sys.stderr.isatty():
-        return None
-    from nebula.cli.terminal.output.live_line import LiveLine
-    from nebula.cli.terminal.output.screen import screen_on
-
-    screen = screen_on(sys.stderr)
-    return LiveLine(screen, str, translate("Ctrl-C interrupts")) if screen.capable else None
-
-
-class Findings:
-    """What is said of a turn beside its JSON."""
-
-    list_failures = staticmethod(list_failures)
-
-    def __init__(self, said: list[Sentence]) -> None:
-        self.refusals = Refusals(said)
 
 
 class TextFace:
@@ -46,18 +18,17 @@ class TextFace:
         self._refusals = Refusals(said)
         self._spoken = self._refused = False
         self._draft = DraftLines()
-        self._live = _live_line()
+        self._live = line_of_command()
 
     def __call__(self, stamped: Stamped) -> None:
         event = stamped.event
         cues = self._stage.read(stamped)
-        if self._live is not None and any(not isinstance(cue, Curtain) for cue in cues):
+        if any(not isinstance(cue, Curtain) for cue in cues):
             self._live.lower()  # and up again with the next sign of work
         if isinstance(event, Retry):
             self._remark(asked_again(event, round(event.delay_s)))
-            if self._live is not None:
-                self._live.raise_()
-                self._live.wait(event)
+            self._live.raise_()
+            self._live.wait(event)
         elif refused := self._refusals.read(event):
             self._remark(explain(refused))
             self._refused = True
@@ -65,7 +36,7 @@ class TextFace:
             self._carry_out(cue, event)
 
     def _carry_out(self, cue: Cue, event: Event) -> None:
-        if isinstance(cue, Curtain) and self._live is not None:
+        if isinstance(cue, Curtain):
             self._live.raise_(cue.path, cue.doing, cue.amount)
         elif isinstance(cue, DraftText):
             for line in self._draft.add(cue):
@@ -89,6 +60,5 @@ class TextFace:
         return self._refused and isinstance(event, Final) and event.status == "refused" and not event.remark
 
     def _remark(self, text: str) -> None:
-        if self._live is not None:
-            self._live.lower()
+        self._live.lower()
         print_remark(f"{self._prog}: {text}")

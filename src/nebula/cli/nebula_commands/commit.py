@@ -13,11 +13,11 @@ from nebula.agent.commits.message import propose_message
 from nebula.agent.commits.staged import StagedFile, staged_diff, staged_files, turns_behind
 from nebula.agent.recording.turn_archive import TurnArchive
 from nebula.cli.arguments import Parser
-from nebula.cli.printing import print_line, print_remark, print_words
+from nebula.cli.printing import print_line, print_remark, print_words, tell_remark
 from nebula.cli.settings import open_project
 from nebula.config import Settings
 from nebula.errors import EXIT_FAILED, EXIT_OK
-from nebula.language import translate, translate_count
+from nebula.language import translate_count
 from nebula.language.agreement import agrees
 from nebula.llm.choose import choose_model
 from nebula.messages.redaction import Redactor
@@ -43,7 +43,7 @@ def main(argv: Sequence[str]) -> int:
 
     files = staged_files(settings.root)
     if not files:
-        print_remark(translate("nebula: Nothing is staged. Choose what to commit with git add."))
+        tell_remark("nebula: Nothing is staged. Choose what to commit with git add.")
         return EXIT_FAILED
     message = asyncio.run(_propose(settings, files))
     print_words(message)
@@ -78,7 +78,7 @@ def _ask(root: str, message: str, files: int) -> int:
         return _commit(root, message, edit=True)
     if agrees(answer):
         return _commit(root, message)
-    print_remark(translate("Nothing was committed."))
+    tell_remark("Nothing was committed.")
     return EXIT_FAILED
 
 
@@ -88,6 +88,6 @@ def _commit(root: str, message: str, *, edit: bool = False) -> int:
     try:
         ended = subprocess.run(["git", "commit", *how], cwd=root, check=False)
     except OSError as problem:
-        print_remark(translate("nebula: git could not be run: {problem}", problem=one_line(str(problem))))
+        tell_remark("nebula: git could not be run: {problem}", problem=one_line(str(problem)))
         return EXIT_FAILED
     return EXIT_OK if ended.returncode == 0 else EXIT_FAILED

@@ -19,7 +19,7 @@ from typing import Any
 
 from nebula.cli.arguments import Parser
 from nebula.cli.interactive import new_terminal
-from nebula.cli.printing import print_remark
+from nebula.cli.printing import tell_remark
 from nebula.cli.settings import open_settings
 from nebula.cli.terminal.terminal_session import TerminalSession
 from nebula.cli.terminal.turns import take_turn
@@ -41,7 +41,7 @@ def main(argv: Sequence[str]) -> int:
         return asyncio.run(_play(folder, options.auto or not sys.stdin.isatty()))
     finally:
         if options.keep:
-            print_remark(translate("kept: {folder}", folder=folder))
+            tell_remark("kept: {folder}", folder=folder)
         else:
             shutil.rmtree(folder)
 
@@ -86,7 +86,7 @@ def _show_graph(terminal: TerminalSession) -> None:
     graph, leaf = terminal.session.archive.graph, terminal.session.conversation.leaf
     if graph is not None and leaf:
         terminal.screen.line()
-        terminal.screen.line(translate("the conversation graph:"))
+        terminal.screen.tell("the conversation graph:")
         for line in graph.draw_map("main").splitlines():
             terminal.screen.line(f"  {line}")
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from nebula.cli.arguments import Parser, number_up_to
 from nebula.cli.busy import Busy, busy
-from nebula.cli.printing import print_json, print_line, print_remark
+from nebula.cli.printing import print_json, print_line, print_remark, tell_line, tell_remark
 from nebula.cli.settings import open_project
 from nebula.index.errors import IndexFailed
 from nebula.index.in_step.watch import watch
@@ -62,9 +62,9 @@ def _print_report(report: Report, options: argparse.Namespace) -> None:
     if options.json:
         print_json({**counts, "skipped": _named(report.skipped)})
         return
-    print_line(translate("{ingested} files indexed, {deleted} removed, {renamed} renamed", **counts))
+    tell_line("{ingested} files indexed, {deleted} removed, {renamed} renamed", **counts)
     if report.skipped:
-        print_remark(translate("{count} files left out; nebula index status names them", count=len(report.skipped)))
+        tell_remark("{count} files left out; nebula index status names them", count=len(report.skipped))
 
 
 def _named(skipped: Sequence[Skipped]) -> list[dict[str, str]]:
@@ -77,11 +77,11 @@ def _status(index: Index, options: argparse.Namespace) -> None:
         print_json(status.to_json() | {"skipped_files": _named(status.skipped)})
         return
     counts = {"files": status.files, "chunks": status.chunks, "queued": status.queued}
-    print_line(translate("{files} files in {chunks} chunks; {queued} commits waiting", **counts))
+    tell_line("{files} files in {chunks} chunks; {queued} commits waiting", **counts)
     if status.embedder:
-        print_line(translate("{count} chunks with vectors of {name}", count=status.embedded, name=status.embedder))
+        tell_line("{count} chunks with vectors of {name}", count=status.embedded, name=status.embedder)
     for each in status.skipped:
-        print_line(translate("{path}: left out, {reason}", path=each.path, reason=each.reason))
+        tell_line("{path}: left out, {reason}", path=each.path, reason=each.reason)
 
 
 def _search(index: Index, options: argparse.Namespace) -> None:
@@ -101,7 +101,7 @@ def _search(index: Index, options: argparse.Namespace) -> None:
             print_line(f"    {hit.score:.2f} = {parts}")
         print_line("".join(f"    {line}\n" for line in hit.text.splitlines()))
     if not hits:
-        print_remark(translate("Nothing was found."))
+        tell_remark("Nothing was found.")
 
 
 def _reason(reasons: dict[str, dict[str, float]], hit: Hit) -> dict[str, dict[str, float]]:
@@ -117,7 +117,7 @@ def _reason(reasons: dict[str, dict[str, float]], hit: Hit) -> dict[str, dict[st
 def _watch(index: Index, options: argparse.Namespace) -> None:
     import threading
 
-    print_remark(translate("Following the files; Ctrl-C ends it."))
+    tell_remark("Following the files; Ctrl-C ends it.")
 
     def changed(report: Report) -> None:
         _print_report(report, options)

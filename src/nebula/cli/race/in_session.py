@@ -29,7 +29,7 @@ async def run_race(terminal: TerminalSession, argument: str) -> None:
     wish = _read_wish(terminal, argument)
     files = session.project.workspace
     if wish is None or not isinstance(files, LocalWorkspace):
-        screen.line(translate("Say what to try: {usage}", usage=USAGE), "yellow")
+        screen.warn("Say what to try: {usage}", usage=USAGE)
         return
     ways = translate("Esc ends all · stop N ends one · compare")
     lines = RaceLines(screen, terminal.typed.shown, ways)
@@ -94,9 +94,7 @@ async def compare_tries(terminal: TerminalSession, argument: str) -> None:
     """Show what the tries of the last race did with these paths, or with all."""
     screen, files = terminal.screen, terminal.session.project.workspace
     if not terminal.tries or not isinstance(files, LocalWorkspace):
-        screen.line(
-            translate("There was no race in this session yet. /compare NODE NODE compares two turns."), "yellow"
-        )
+        screen.warn("There was no race in this session yet. /compare NODE NODE compares two turns.")
         return
     tries = list(terminal.tries.values())
     for line in show_comparison(tries, files.history, argument.split() or [""], screen.columns):
@@ -120,4 +118,4 @@ async def take_from_race(terminal: TerminalSession, argument: str) -> None:
         screen.line(one_line(line), style)
     if done.decision.allowed and len(wanted) == 1 and not wanted[0].paths:
         await asyncio.to_thread(terminal.session.continue_from, [wanted[0].node_id])
-        screen.line(translate("The conversation goes on from this try."), "dim")
+        screen.hint("The conversation goes on from this try.")

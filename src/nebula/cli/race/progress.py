@@ -10,7 +10,7 @@ from math import ceil
 from nebula.cli.race.view import short_name
 from nebula.cli.terminal.output.live_line import LiveLine
 from nebula.cli.terminal.output.screen import Screen
-from nebula.cli.turn_lines.retries import asked_again
+from nebula.cli.turn_lines import asked_again
 from nebula.events import Final, Message, Retry, Stamped, Step, Task, ToolResult
 from nebula.language import explain, translate, translate_count
 from nebula.llm.catalog import cost

@@ -19,7 +19,7 @@ from nebula.agent.race.race import Race
 from nebula.agent.race.take import TakenSet, Wanted, take_tries
 from nebula.cli.busy import busy
 from nebula.cli.headless.run import interruptible
-from nebula.cli.printing import columns_of, make_room, print_json, print_line, print_remark, print_words
+from nebula.cli.printing import columns_of, make_room, print_json, print_lines, print_remark, print_words, tell_remark
 from nebula.cli.race.comparison import show_comparison
 from nebula.cli.race.keys import RaceKeys
 from nebula.cli.race.progress import RaceLines
@@ -105,15 +105,13 @@ def _somebody_may_take(tries: list[TryOutcome]) -> bool:
 
 def _print_results(race: Race, tries: list[TryOutcome]) -> None:
     columns = columns_of(sys.stdout) if sys.stdout.isatty() else 0
-    for line in (*result_table(tries, race.archive.graph, columns=columns), *reasons(tries)):
-        print_line(line)
-    for line in show_comparison(tries, race.workspace.history):
-        print_line(line)
+    print_lines((*result_table(tries, race.archive.graph, columns=columns), *reasons(tries)))
+    print_lines(show_comparison(tries, race.workspace.history))
     for each in tries:
         if each.final.status == "ok" and each.final.remark is not None:  # else it stands below the table
             print_remark(f"{each.number}: {explain(each.final.remark)}")
     if any(each.files for each in tries):
-        print_remark(translate("To take one of them: nebula take NODE[:PATH]…"))
+        tell_remark("To take one of them: nebula take NODE[:PATH]…")
 
 
 async def _judge(settings: Settings, wish: RaceWish, race: Race, tries: list[TryOutcome]) -> str:

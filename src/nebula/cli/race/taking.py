@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from nebula.agent.judging import judged
 from nebula.agent.race.outcome import TryOutcome
 from nebula.agent.race.take import CannotTake, TakenSet, Wanted, take_tries
-from nebula.cli.printing import print_line, print_remark, print_words
+from nebula.cli.printing import print_lines, print_remark, print_words, tell_remark
 from nebula.cli.race.comparison import show_comparison
 from nebula.config import Settings
 from nebula.errors import EXIT_FAILED, EXIT_OK, EXIT_POLICY, NebulaError
@@ -47,7 +47,7 @@ def report_taken(done: TakenSet) -> None:
     for line, style in describe_taken(done):
         print_remark(f"nebula: {line}" if style else line)
     if not done.decision.allowed:
-        print_remark(translate("nebula: Nothing was taken."))
+        tell_remark("nebula: Nothing was taken.")
 
 
 def take_exit_code(done: TakenSet) -> int:
@@ -90,8 +90,7 @@ async def offer_at_terminal(tries: Sequence[TryOutcome], workspace: LocalWorkspa
         if not words:
             return taken
         if words[0] == "compare":
-            for line in show_comparison(tries, workspace.history, words[1:] or [""]):
-                print_line(line)
+            print_lines(show_comparison(tries, workspace.history, words[1:] or [""]))
             continue
         try:
             wanted = read_wanted(by_number, words[1:] if words[0] == "take" else words)

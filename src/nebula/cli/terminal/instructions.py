@@ -7,11 +7,10 @@ import re
 from nebula.agent.context.system_prompt import template
 from nebula.agent.instructions.remember import PATH, plan_line, write_line
 from nebula.agent.judging import judge_of
-from nebula.cli.terminal.at_work import at_work
 from nebula.cli.terminal.commands.command import SessionCommand
 from nebula.cli.terminal.input.contract import agreed
 from nebula.cli.terminal.output.diff_view import show_diff
-from nebula.cli.terminal.terminal_session import TerminalSession
+from nebula.cli.terminal.terminal_session import TerminalSession, at_work
 from nebula.cli.terminal.turns import take_turn
 from nebula.language import translate
 
@@ -21,7 +20,7 @@ _REMEMBER = re.compile(r"[#＃]\s*(?:remember\b|覚えて)[:：、]?\s*(\S.*)", 
 async def init(terminal: TerminalSession, argument: str) -> None:
     """Have the agent write AGENTS.md, in a turn like any other; `argument` says what else it should heed."""
     if terminal.session.mode == "plan":
-        terminal.screen.line(translate("/init writes a file; switch to agent mode first."), "yellow")
+        terminal.screen.warn("/init writes a file; switch to agent mode first.")
         return
     prompt = template("init", terminal.session.settings.home)
     await take_turn(terminal, f"{prompt}\n\n{argument}" if argument else prompt)
@@ -39,14 +38,12 @@ async def remember(terminal: TerminalSession, text: str) -> None:
     planned = await at_work(plan_line, workspace, text)
     show_diff(terminal.screen, planned.diff)
     if not await agreed(terminal.input, translate("Add this to {path}? (y/N): ", path=PATH)):
-        terminal.screen.line(translate("Nothing was written."), "dim")
+        terminal.screen.hint("Nothing was written.")
         return
     group = await at_work(write_line, workspace, planned, judge_of(terminal.session.settings))
     terminal.session.turn_ids.add(group)
     terminal.forks.files_changed()
-    terminal.screen.line(
-        translate("Written to {path}; it holds from the next prompt on. /undo takes it back.", path=PATH)
-    )
+    terminal.screen.tell("Written to {path}; it holds from the next prompt on. /undo takes it back.", path=PATH)
 
 
 INIT = SessionCommand("init", "have AGENTS.md written from the project", init)

@@ -42,7 +42,7 @@ async def run_own_command(terminal: TerminalSession, line: str) -> None:
     outcome = await _run_to_its_end(terminal, _run(terminal, line, group, watcher), live)
     watcher.finish()
     if outcome is None:
-        terminal.screen.line(translate("Stopped; nothing was changed."), "yellow")
+        terminal.screen.warn("Stopped; nothing was changed.")
         return
     terminal.session.turn_ids.add(group)
     if outcome.changes:

@@ -19,13 +19,13 @@ async def show_servers(terminal: TerminalSession, argument: str) -> None:
     servers = terminal.session.project.external
     if servers is None:
         line = "nebula mcp add NAME -- COMMAND"
-        terminal.screen.line(translate("No MCP server is configured. Add one: {line}", line=line))
+        terminal.screen.tell("No MCP server is configured. Add one: {line}", line=line)
         return
     word, _, name = argument.partition(" ")
     if word.lower() in ("restart", "start"):
         await _restart(terminal, servers, name.strip())
     elif argument:
-        terminal.screen.line(translate("Say it as: {line}", line="/mcp, /mcp restart [NAME]"), "yellow")
+        terminal.screen.warn("Say it as: {line}", line="/mcp, /mcp restart [NAME]")
     else:
         for connection in servers.connections:
             _show_one(terminal, connection)
@@ -36,7 +36,7 @@ async def show_servers(terminal: TerminalSession, argument: str) -> None:
 async def _restart(terminal: TerminalSession, servers: ExternalServers, name: str) -> None:
     wanted = [each for each in servers.connections if name in ("", each.server.name)]
     if not wanted:
-        terminal.screen.line(translate("There is no MCP server {name}.", name=one_line(name)), "yellow")
+        terminal.screen.warn("There is no MCP server {name}.", name=one_line(name))
     for connection in wanted:
         starting = translate("starting MCP server {names}", names=one_line(connection.server.name))
         terminal.screen.line(starting, "dim")
@@ -73,7 +73,7 @@ async def send_server_prompt(terminal: TerminalSession, text: str) -> bool:
         return False
     args = prompt.read_arguments(rest)
     if args is None:
-        terminal.screen.line(translate("Say it as: {line}", line=one_line(f"/{word} {prompt.usage}")), "yellow")
+        terminal.screen.warn("Say it as: {line}", line=one_line(f"/{word} {prompt.usage}"))
         return True
     said = await prompt.ask(args)
     lines = neutralise(said).splitlines()

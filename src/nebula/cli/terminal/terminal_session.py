@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from nebula.agent.assembly import open_session
 from nebula.agent.session import Session
@@ -37,7 +37,14 @@ if TYPE_CHECKING:
     TakeTurn = Callable[[str, Sequence[Attachment]], Awaitable[Final]]
 
 
+P = ParamSpec("P")
 T = TypeVar("T")
+
+
+async def at_work(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Run `function`, which prints nothing, in a thread; a line says meanwhile that work goes on."""
+    with busy():
+        return await asyncio.to_thread(function, *args, **kwargs)
 
 
 class TerminalSession:
@@ -92,11 +99,7 @@ class TerminalSession:
     # The session
 
     async def open(
-        self,
-        resume: str | None,
-        from_nodes: Sequence[str] = (),
-        mode: str = "agent",
-        chosen: ChosenModel | None = None,
+        self, resume: str | None, from_nodes: Sequence[str] = (), mode: str = "agent", chosen: ChosenModel | None = None
     ) -> None:
         """Open a new session, or an earlier one by its id; without `chosen` the settings name the model."""
         with busy(Sentence("opening the session")):

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from nebula.cli.arguments import Parser
-from nebula.cli.printing import print_line, print_remark
+from nebula.cli.printing import print_remark, tell_line, tell_remark
 from nebula.config import load_settings
 from nebula.graph.graph import Graph
 from nebula.graph.summaries.build import BuildProgress, BuildReport, build
@@ -28,14 +28,12 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
         print_remark(f"{outcome.node_id}: {one_line(outcome.error)}")
     if report.stopped:
         stopped = one_line(report.stopped)
-        print_remark(translate("Stopped: {reason} Not tried: {count}", reason=stopped, count=len(report.not_tried)))
-    print_line(
-        translate(
-            "Built: {built}  failed: {failed}  left: {left}",
-            built=len(report.built),
-            failed=len(report.failed),
-            left=len(report.not_tried),
-        )
+        tell_remark("Stopped: {reason} Not tried: {count}", reason=stopped, count=len(report.not_tried))
+    tell_line(
+        "Built: {built}  failed: {failed}  left: {left}",
+        built=len(report.built),
+        failed=len(report.failed),
+        left=len(report.not_tried),
     )
     return 1 if report.failed or report.stopped else 0
 

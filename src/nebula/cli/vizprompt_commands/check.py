@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nebula.cli.arguments import Parser
-from nebula.cli.printing import print_json, print_line, print_remark
+from nebula.cli.printing import print_json, print_line, tell_remark
 from nebula.graph.graph import Graph
-from nebula.language import explain, translate
+from nebula.language import explain
 from nebula.stage import one_line
 
 
@@ -34,5 +34,5 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> int:
             done = f" — {explain(problem.done)}" if problem.done else ""
             print_line(one_line(f"{problem.kind}: {problem.path}: {explain(problem.what)}{done}"))
     if not problems:
-        print_remark(translate("Nothing is wrong."))
+        tell_remark("Nothing is wrong.")
     return 1 if problems else 0

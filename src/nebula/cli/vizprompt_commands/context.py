@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nebula.cli.arguments import Parser, UsageError
-from nebula.cli.printing import print_json, print_line, print_remark
+from nebula.cli.printing import print_json, print_line, tell_remark
 from nebula.cli.settings import open_settings
 from nebula.cli.vizprompt_commands.showing import remark_on_unreadable
 from nebula.graph.context.preview import DEFAULT_BUDGET, preview_context
 from nebula.graph.context.references import referenced_nodes
 from nebula.graph.graph import Graph
-from nebula.language import translate
 
 
 def main(data_dir: str, argv: Sequence[str], prog: str) -> None:
@@ -39,7 +38,7 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> None:
         "budget": preview.budget,
         "count": len(preview.left_out),
     }
-    print_remark(translate("about {tokens} of {budget} tokens; nodes left out: {count}", **figures))
+    tell_remark("about {tokens} of {budget} tokens; nodes left out: {count}", **figures)
 
 
 def _parser(prog: str) -> Parser:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from nebula.cli.arguments import Parser, UsageError
-from nebula.cli.printing import print_line
+from nebula.cli.printing import tell_line
 from nebula.cli.vizprompt_commands.showing import split_tags, undoable
 from nebula.graph.graph import Graph
 from nebula.graph.values import DEFAULT_FLOW
@@ -30,7 +30,7 @@ def main(data_dir: str, argv: Sequence[str], prog: str) -> None:
             parents=[graph.resolve_id(each) for each in options.parent],
             branch=options.branch,
         )
-    print_line(translate("Created node: {id}", id=node.id))
+    tell_line("Created node: {id}", id=node.id)
 
 
 def read_text(path: str) -> str:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from nebula.cli.arguments import Parser
-from nebula.cli.printing import print_json, print_line
+from nebula.cli.printing import print_json, print_line, print_lines, tell_line
 from nebula.cli.vizprompt_commands.flow_changes import add_changes
 from nebula.cli.vizprompt_commands.showing import find_flow, legend, print_flows, run_on_graph, show_node
 from nebula.graph.errors import AmbiguousId, NotFound
@@ -32,9 +32,9 @@ def _create(graph: Graph, options: argparse.Namespace) -> None:
         known = graph.get_flow(options.name)
     except NotFound:
         flow = graph.create_flow(options.name, options.description)
-        print_line(translate("Created flow: {id}", id=flow.id))
+        tell_line("Created flow: {id}", id=flow.id)
     else:
-        print_line(translate("There is a flow of that name already: {id}", id=known.id))
+        tell_line("There is a flow of that name already: {id}", id=known.id)
 
 
 def _show(graph: Graph, options: argparse.Namespace) -> None:
@@ -49,20 +49,19 @@ def _show(graph: Graph, options: argparse.Namespace) -> None:
             show_node(graph.get_node(node_id))
     elif options.nodes or sys.stdout.isatty():
         print_line()
-        for line in legend(graph, flow):
-            print_line(line)
+        print_lines(legend(graph, flow))
 
 
 def _connect(graph: Graph, options: argparse.Namespace) -> None:
     source, target = graph.resolve_id(options.source), graph.resolve_id(options.target)
     graph.connect_nodes(source, target, options.branch, flow=_known_flow(graph, options))
-    print_line(translate("Connected: {source} → {target}", source=source, target=target))
+    tell_line("Connected: {source} → {target}", source=source, target=target)
 
 
 def _disconnect(graph: Graph, options: argparse.Namespace) -> None:
     source, target = _end(graph, options.source), _end(graph, options.target)
     graph.disconnect_nodes(source, target, flow=_known_flow(graph, options))
-    print_line(translate("Disconnected: {source} → {target}", source=source, target=target))
+    tell_line("Disconnected: {source} → {target}", source=source, target=target)
 
 
 def _known_flow(graph: Graph, options: argparse.Namespace) -> str:
@@ -83,7 +82,7 @@ def _end(graph: Graph, name: str) -> str:
 def _branch(graph: Graph, options: argparse.Namespace) -> None:
     behind, flow = graph.resolve_id(options.node), _known_flow(graph, options)
     node = graph.create_branch(behind, options.name, options.prompt, options.response, flow=flow)
-    print_line(translate("Created node: {id}", id=node.id))
+    tell_line("Created node: {id}", id=node.id)
 
 
 def _rebuild(graph: Graph, options: argparse.Namespace) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from nebula.cli.arguments import Parser
-from nebula.cli.printing import print_json, print_line
+from nebula.cli.printing import print_json, print_line, tell_line
 from nebula.cli.vizprompt_commands.showing import find_flow
 from nebula.graph.graph import Graph
 from nebula.graph.values import DEFAULT_FLOW
@@ -14,40 +14,40 @@ from nebula.language import translate
 
 def _rename(graph: Graph, options: argparse.Namespace) -> None:
     flow = graph.update_flow(find_flow(graph, options.flow).id, name=options.name)
-    print_line(translate("Renamed flow: {name}", name=flow.name))
+    tell_line("Renamed flow: {name}", name=flow.name)
 
 
 def _delete(graph: Graph, options: argparse.Namespace) -> None:
     flow = find_flow(graph, options.flow)
     graph.delete_flow(flow.id)
-    print_line(translate("Deleted flow: {name}; its nodes stay (vizprompt node list --outside)", name=flow.name))
+    tell_line("Deleted flow: {name}; its nodes stay (vizprompt node list --outside)", name=flow.name)
 
 
 def _move(graph: Graph, options: argparse.Namespace) -> None:
     goal, source = find_flow(graph, options.to), find_flow(graph, options.flow)
     moved = graph.move_branch(graph.resolve_id(options.node), goal.id, source.id, copy=options.copy)
-    print_line(translate("Nodes put into {flow}: {count}", flow=goal.name, count=len(moved)))
+    tell_line("Nodes put into {flow}: {count}", flow=goal.name, count=len(moved))
 
 
 def _name(graph: Graph, options: argparse.Namespace) -> None:
     source, target = graph.resolve_id(options.source), graph.resolve_id(options.target)
     graph.name_branch(source, target, options.name, find_flow(graph, options.flow).id)
-    print_line(translate("Named branch: {name}", name=options.name))
+    tell_line("Named branch: {name}", name=options.name)
 
 
 def _archive(graph: Graph, options: argparse.Namespace) -> None:
     flow = graph.update_flow(find_flow(graph, options.flow).id, archived=True)
-    print_line(translate("Archived flow: {name} (vizprompt flow unarchive brings it back)", name=flow.name))
+    tell_line("Archived flow: {name} (vizprompt flow unarchive brings it back)", name=flow.name)
 
 
 def _unarchive(graph: Graph, options: argparse.Namespace) -> None:
     flow = graph.update_flow(find_flow(graph, options.flow).id, archived=False)
-    print_line(translate("No longer archived: {name}", name=flow.name))
+    tell_line("No longer archived: {name}", name=flow.name)
 
 
 def _nest(graph: Graph, options: argparse.Namespace) -> None:
     made = graph.nest_branch(graph.resolve_id(options.node), options.name, find_flow(graph, options.flow).id)
-    print_line(translate("Nodes put into {flow}: {count}", flow=made.name, count=len(made.entries)))
+    tell_line("Nodes put into {flow}: {count}", flow=made.name, count=len(made.entries))
 
 
 def _link(graph: Graph, options: argparse.Namespace) -> None:
@@ -58,7 +58,7 @@ def _link(graph: Graph, options: argparse.Namespace) -> None:
 
 def _add(graph: Graph, options: argparse.Namespace) -> None:
     flow = graph.add_node_to_flow(find_flow(graph, options.flow).id, graph.resolve_id(options.node))
-    print_line(translate("Nodes put into {flow}: {count}", flow=flow.name, count=1))
+    tell_line("Nodes put into {flow}: {count}", flow=flow.name, count=1)
 
 
 def _count(graph: Graph, options: argparse.Namespace) -> None:

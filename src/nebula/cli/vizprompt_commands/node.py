@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from nebula.cli.arguments import Parser, UsageError
-from nebula.cli.printing import print_json, print_line, print_remark
+from nebula.cli.printing import print_json, print_line, print_remark, tell_line, tell_remark
 from nebula.cli.vizprompt_commands.showing import find_flow, node_line, run_on_graph, show_node, split_tags
 from nebula.graph.graph import Graph
 from nebula.graph.values import DEFAULT_FLOW, Node
@@ -49,37 +49,37 @@ def _edit(graph: Graph, options: argparse.Namespace) -> None:
     tags = None if options.tags is None else split_tags(options.tags)
     changed = {"prompt": options.prompt, "response": options.response, "summary": options.summary}
     node = graph.update_node(graph.resolve_id(options.id), tags=tags, **changed)
-    print_line(translate("Updated node: {id}", id=node.id))
+    tell_line("Updated node: {id}", id=node.id)
     if node.updated:
-        print_remark(translate("Its summary is due: run vizprompt build."))
+        tell_remark("Its summary is due: run vizprompt build.")
 
 
 def _pin(graph: Graph, options: argparse.Namespace) -> None:
     node = graph.update_node(graph.resolve_id(options.id), pinned=True)
-    print_line(translate("Pinned node: {id} (vizprompt node list --pinned)", id=node.id))
+    tell_line("Pinned node: {id} (vizprompt node list --pinned)", id=node.id)
 
 
 def _unpin(graph: Graph, options: argparse.Namespace) -> None:
     node = graph.update_node(graph.resolve_id(options.id), pinned=False)
-    print_line(translate("No longer pinned: {id}", id=node.id))
+    tell_line("No longer pinned: {id}", id=node.id)
 
 
 def _note(graph: Graph, options: argparse.Namespace) -> None:
     node = graph.update_node(graph.resolve_id(options.id), note=options.text)
-    print_line(translate("Updated node: {id}", id=node.id))
+    tell_line("Updated node: {id}", id=node.id)
 
 
 def _delete(graph: Graph, options: argparse.Namespace) -> int:
     node = graph.get_node(graph.resolve_id(options.id))
     if not options.yes and not _confirmed(node_line(node)):
-        print_remark(translate("Nothing was deleted."))
+        tell_remark("Nothing was deleted.")
         return 1
     if options.branch:
         deleted = graph.delete_branch(node.id, find_flow(graph, options.flow).id)
-        print_line(translate("Deleted nodes: {count}", count=len(deleted)))
+        tell_line("Deleted nodes: {count}", count=len(deleted))
         return 0
     graph.delete_node(node.id)
-    print_line(translate("Deleted node: {id}", id=node.id))
+    tell_line("Deleted node: {id}", id=node.id)
     return 0
 
 

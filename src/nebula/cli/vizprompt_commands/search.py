@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from nebula.cli.arguments import Parser, UsageError
-from nebula.cli.printing import print_json, print_line, print_remark
+from nebula.cli.printing import print_json, print_line, tell_remark
 from nebula.cli.vizprompt_commands.showing import node_line, split_list, split_tags
 from nebula.graph.derived.search import Found
 from nebula.graph.graph import Graph
@@ -93,7 +93,7 @@ def _moment(option: str, text: str | None) -> float | None:
 def _tell_what_is_missing(nodes: Found) -> None:
     if nodes.unread:
         sentence = "Not searched yet, the index is still being built: {count} nodes. --wait waits for them."
-        print_remark(translate(sentence, count=nodes.unread))
+        tell_remark(sentence, count=nodes.unread)
     if nodes.unreadable:
         sentence = "Not searched, since they cannot be read: {count} files. vizprompt check names them."
-        print_remark(translate(sentence, count=nodes.unreadable))
+        tell_remark(sentence, count=nodes.unreadable)

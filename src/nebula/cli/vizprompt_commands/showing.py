@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Callable, Iterator, Sequence
 
 from nebula.cli.arguments import Parser, UsageError
-from nebula.cli.printing import print_line, print_remark, print_words
+from nebula.cli.printing import print_line, print_words, tell_line, tell_remark
 from nebula.cli.terminal.output.width import cut
 from nebula.graph.errors import GraphError, NotFound
 from nebula.graph.graph import Graph
@@ -42,7 +42,7 @@ def undoable(graph: Graph, prog: str, argv: Sequence[str]) -> Iterator[None]:
     try:
         KeptEdits(graph).keep(words, inverses)
     except OSError as error:
-        print_remark(translate("This cannot be undone later: {reason}", reason=error.strerror or str(error)))
+        tell_remark("This cannot be undone later: {reason}", reason=error.strerror or str(error))
 
 
 def split_list(text: str | None) -> list[str]:
@@ -89,7 +89,7 @@ def show_node(node: Node) -> None:
     if node.tags:
         print_line(translate("tags") + ": " + ", ".join(one_line(tag) for tag in node.tags))
     if node.pinned:
-        print_line(translate("pinned"))
+        tell_line("pinned")
     if node.note:
         print_line(translate("note") + ": " + node.note)
     for file in node.files:
@@ -116,7 +116,7 @@ def print_flows(graph: Graph, *, archived: bool = False) -> None:
         else:
             print_line(line + (f"  {translate('archived')}" if flow.archived else ""))
     if hidden:
-        print_remark(translate("Archived flows: {count} (vizprompt flow list --archived)", count=hidden))
+        tell_remark("Archived flows: {count} (vizprompt flow list --archived)", count=hidden)
     remark_on_unreadable(graph)
 
 
@@ -124,7 +124,7 @@ def remark_on_unreadable(graph: Graph) -> None:
     """A flow whose file cannot be read is shown as that, never as if there were none."""
     for problem in graph.unreadable_flows():
         reason = one_line(explain(problem.what))
-        print_remark(translate("{path} cannot be read: {reason}", path=one_line(problem.path), reason=reason))
+        tell_remark("{path} cannot be read: {reason}", path=one_line(problem.path), reason=reason)
 
 
 def find_flow(graph: Graph, wanted: str) -> Flow:

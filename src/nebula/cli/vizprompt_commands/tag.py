@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 from nebula.cli.arguments import Parser
-from nebula.cli.printing import print_json, print_line
+from nebula.cli.printing import print_json, print_line, tell_line
 from nebula.cli.vizprompt_commands.showing import one_line, run_on_graph
 from nebula.graph.graph import Graph
 from nebula.language import translate
@@ -27,7 +27,7 @@ def _list(graph: Graph, options: argparse.Namespace) -> None:
 
 def _rename(graph: Graph, options: argparse.Namespace) -> None:
     changed = graph.rename_tag(*(tag.lstrip("#＃").strip() for tag in (options.old, options.new)))
-    print_line(translate("Nodes changed: {count}", count=len(changed)))
+    tell_line("Nodes changed: {count}", count=len(changed))
 
 
 def _parser(prog: str) -> Parser:

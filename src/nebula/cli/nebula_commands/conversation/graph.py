@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from nebula.cli import vizprompt
 from nebula.cli.arguments import Parser, checked_root, take_option
 from nebula.cli.nebula_commands.conversation import graph_merge, graph_share
-from nebula.cli.printing import print_line, print_remark
+from nebula.cli.printing import print_line, print_lines, tell_remark
 from nebula.cli.program import Subcommand, list_commands, unknown_command
 from nebula.cli.vizprompt_commands.showing import flow_lines, legend, remark_on_unreadable
 from nebula.graph.graph import Graph
@@ -53,10 +53,9 @@ def _show_maps(data_dir: str) -> None:
         for line, flow in zip(flow_lines(flows, known), flows, strict=True):
             print_line(line)
             print_line(graph.draw_map(flow.id))
-            for each in legend(graph, flow):
-                print_line(each)
+            print_lines(legend(graph, flow))
             print_line()
         remark_on_unreadable(graph)
         unreadable = graph.unreadable_flows()
     if not flows and not unreadable:
-        print_remark(translate("The conversation graph is empty so far."))
+        tell_remark("The conversation graph is empty so far.")

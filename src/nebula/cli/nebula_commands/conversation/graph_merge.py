@@ -8,14 +8,13 @@ import sys
 from collections.abc import Sequence
 
 from nebula.cli.arguments import UsageError
-from nebula.cli.printing import print_remark
+from nebula.cli.printing import print_remark, tell_remark
 from nebula.errors import EXIT_FAILED, EXIT_OK
 from nebula.git import GitFailed
 from nebula.git.writing import set_merge_driver
 from nebula.graph.errors import BadFile
 from nebula.graph.graph import Graph
 from nebula.graph.health.merging import merge_versions, note_merge, settle_merge
-from nebula.language import translate
 
 DRIVER = "nebula-graph"
 COMMAND = "merge-file"
@@ -27,7 +26,7 @@ def install_driver(root: str) -> None:
     try:
         set_merge_driver(root, DRIVER, "nebula graph", line)
     except GitFailed as problem:
-        print_remark(translate("git could not be set up to merge the conversation: {problem}", problem=problem))
+        tell_remark("git could not be set up to merge the conversation: {problem}", problem=problem)
 
 
 def merge_file(argv: Sequence[str]) -> int:
@@ -41,13 +40,13 @@ def merge_file(argv: Sequence[str]) -> int:
     try:
         merged, holds_both = merge_versions(argv[3], *versions)
     except BadFile as problem:
-        print_remark(translate("{path} cannot be merged: {problem}", path=argv[3], problem=problem))
+        tell_remark("{path} cannot be merged: {problem}", path=argv[3], problem=problem)
         return EXIT_FAILED
     with open(argv[1], "wb") as file:
         file.write(merged)
     if holds_both:
         note_merge(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(argv[3])))))
-        print_remark(translate("{path}: both versions kept; nebula graph shows them", path=argv[3]))
+        tell_remark("{path}: both versions kept; nebula graph shows them", path=argv[3])
     return EXIT_OK
 
 

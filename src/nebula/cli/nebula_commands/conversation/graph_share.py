@@ -9,7 +9,7 @@ from contextlib import closing
 from nebula.cli.arguments import Parser
 from nebula.cli.asking import agreed
 from nebula.cli.nebula_commands.conversation.graph_merge import install_driver
-from nebula.cli.printing import print_line, print_remark
+from nebula.cli.printing import print_line, tell_line, tell_remark
 from nebula.errors import EXIT_FAILED, EXIT_OK, EXIT_POLICY
 from nebula.files.descriptors import closed_after
 from nebula.git import find_repository
@@ -38,20 +38,20 @@ def main(root: str, argv: Sequence[str]) -> int:
     parser.add_flag("--yes", "share it without a question")
     options = parser.parse_args(argv)
     if find_repository(root) is None:
-        print_remark(translate("This folder lies in no git repository: there is nobody to share with."))
+        tell_remark("This folder lies in no git repository: there is nobody to share with.")
         return EXIT_FAILED
     if is_shared(root):
         install_driver(root)
-        print_remark(translate("The conversation of this project is shared already."))
+        tell_remark("The conversation of this project is shared already.")
         return EXIT_OK
     _tell_what_is_in_it(os.path.join(root, ".nebula", "graph"))
     if not (options.yes or agreed(translate("Let git keep the prompts and answers of this project? (y/N): "))):
-        print_remark(translate("Nothing was shared."))
+        tell_remark("Nothing was shared.")
         return EXIT_POLICY
     with closing(Jail(root)) as jail, closed_after(open_state_dir(jail.fd)) as state_fd:
         share(root, state_fd)
     install_driver(root)
-    print_line(translate("Shared: git add .nebula takes the conversation from now on."))
+    tell_line("Shared: git add .nebula takes the conversation from now on.")
     return EXIT_OK
 
 
@@ -61,11 +61,11 @@ def _tell_what_is_in_it(data_dir: str) -> None:
         parts = (graph.list_nodes(AT_A_TIME, start) for start in range(0, turns, AT_A_TIME))
         suspected = [node.id for part in parts for node in part if _may_hold_secrets(node)]
         short = graph.shortest_unique_ids(suspected)
-    print_line(translate("{turns} turns, {secrets} with suspected secrets", turns=turns, secrets=len(suspected)))
+    tell_line("{turns} turns, {secrets} with suspected secrets", turns=turns, secrets=len(suspected))
     for node_id in suspected[:MOST_NAMED]:
         print_line(f"  {short[node_id]}")
     if len(suspected) > MOST_NAMED:
-        print_line(translate("  … and {count} more", count=len(suspected) - MOST_NAMED))
+        tell_line("  … and {count} more", count=len(suspected) - MOST_NAMED)
 
 
 def _may_hold_secrets(node: Node) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from nebula.cli.arguments import Parser, UsageError, checked_root
 from nebula.cli.nebula_commands.conversation.import_settings import main as import_settings
-from nebula.cli.printing import print_line, print_remark
+from nebula.cli.printing import print_remark, tell_line, tell_remark
 from nebula.cli.settings import open_settings
 from nebula.errors import EXIT_FAILED, EXIT_OK
 from nebula.exchange.imports.contract import BAD_FILE, REASONS, ImportSource, SkipCounts
@@ -51,9 +51,9 @@ def _import_lines(root: str, source: str, path: str | None, dry_run: bool) -> in
     report = import_lines(root, source, path, dry_run=dry_run)
     facts = {"added": report.added, "known": report.known}
     if dry_run:
-        print_line(translate("{added} records of lines would be kept; {known} are there already", **facts))
+        tell_line("{added} records of lines would be kept; {known} are there already", **facts)
     else:
-        print_line(translate("{added} records of lines kept; {known} were there already", **facts))
+        tell_line("{added} records of lines kept; {known} were there already", **facts)
     _tell_skipped(report.skipped)
     return EXIT_OK if report.added or report.known or not report.skipped.reasons else EXIT_FAILED
 
@@ -79,11 +79,11 @@ def _places(source: ImportSource, root: str, path: str | None) -> Iterable[str]:
 def _tell(report: ImportReport, dry_run: bool) -> None:
     facts = {"flow": report.flow, "added": report.added, "known": report.known}
     if dry_run:
-        print_line(translate("{added} turns would be added to the flow {flow}; {known} are there already", **facts))
+        tell_line("{added} turns would be added to the flow {flow}; {known} are there already", **facts)
     else:
-        print_line(translate("{added} turns added to the flow {flow}; {known} were there already", **facts))
+        tell_line("{added} turns added to the flow {flow}; {known} were there already", **facts)
     if report.marks:
-        print_remark(translate("keys marked as [redacted]: {marks}", marks=report.marks))
+        tell_remark("keys marked as [redacted]: {marks}", marks=report.marks)
     _tell_skipped(report.skipped)
 
 
@@ -91,7 +91,7 @@ def _tell_skipped(skipped: SkipCounts) -> None:
     for reason, count in sorted(skipped.reasons.items()):
         if count:
             sentence = REASONS[reason]
-            print_remark(translate("skipped: {what}", what=translate(sentence.sentence, count=count)))
+            tell_remark("skipped: {what}", what=translate(sentence.sentence, count=count))
 
 
 def _parser() -> Parser:

@@ -9,7 +9,7 @@ from typing import Any
 
 from nebula.cli.arguments import Parser
 from nebula.cli.asking import agreed
-from nebula.cli.printing import print_line, print_remark, short_path
+from nebula.cli.printing import print_line, short_path, tell_line, tell_remark
 from nebula.cli.settings import open_project
 from nebula.config import Settings, save_choice
 from nebula.errors import EXIT_OK, EXIT_POLICY
@@ -25,11 +25,11 @@ def main(argv: Sequence[str]) -> int:
     choices = _new_choices(found, settings)
     words = found.instructions if not os.path.lexists(instructions) else ""
     if not choices and not words:
-        print_remark(translate("There is nothing to take over that is not here already."))
+        tell_remark("There is nothing to take over that is not here already.")
         return EXIT_OK
     _show(choices, words, instructions, found)
     if not (options.yes or agreed(translate("Take this over into your settings? (y/N): "))):
-        print_remark(translate("Nothing was taken over."))
+        tell_remark("Nothing was taken over.")
         return EXIT_POLICY
     if choices:
         save_choice(settings, **choices)
@@ -37,7 +37,7 @@ def main(argv: Sequence[str]) -> int:
         handle = os.open(instructions, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(words + "\n")
-    print_line(translate("Taken over into {path}.", path=short_path(settings.config_path)))
+    tell_line("Taken over into {path}.", path=short_path(settings.config_path))
     return EXIT_OK
 
 
@@ -53,15 +53,15 @@ def _new_choices(found: ForeignSettings, settings: Settings) -> dict[str, Any]:
 
 def _show(choices: dict[str, Any], words: str, instructions: str, found: ForeignSettings) -> None:
     for name, entry in found.mcp_servers.items() if "mcp_servers" in choices else ():
-        print_line(translate("MCP server {name}: {entry}", name=name, entry=json.dumps(entry, ensure_ascii=False)))
+        tell_line("MCP server {name}: {entry}", name=name, entry=json.dumps(entry, ensure_ascii=False))
     if "sandbox_network" in choices:
-        print_line(translate("hosts that commands may reach: {hosts}", hosts=", ".join(found.hosts)))
+        tell_line("hosts that commands may reach: {hosts}", hosts=", ".join(found.hosts))
     if words:
         said = translate("instructions, {size} characters, as {path}", size=len(words), path=short_path(instructions))
         print_line(said)
     if found.variables:
         names = ", ".join(found.variables)
-        print_remark(translate("Keys are not taken along; set these in the environment: {names}", names=names))
+        tell_remark("Keys are not taken along; set these in the environment: {names}", names=names)
 
 
 def _parser() -> Parser:

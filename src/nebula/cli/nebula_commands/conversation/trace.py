@@ -22,7 +22,7 @@ from nebula.blame.project import ProjectBlame
 from nebula.cli.arguments import Parser, UsageError
 from nebula.cli.figures.kpi import read_moment
 from nebula.cli.nebula_commands.conversation.trace_lesson import print_lesson_json, show_lesson
-from nebula.cli.printing import print_json, print_line, print_remark
+from nebula.cli.printing import print_json, print_line, tell_line, tell_remark
 from nebula.cli.settings import open_project
 from nebula.cli.terminal.output.width import cut, pad
 from nebula.config import Settings
@@ -55,7 +55,7 @@ def _list(settings: Settings, options: argparse.Namespace) -> None:
         head = f"{short[task.trace_id]}  {when}  {pad(status, 11)} {task.duration_s:8.1f} s  "
         print_line(cut(head + one_line(task.prompt), _columns()))
     if not newest:
-        print_remark(translate("There is no task in the trace yet."))
+        tell_remark("There is no task in the trace yet.")
 
 
 def _as_json(task: TaskRecord) -> dict[str, Any]:
@@ -127,11 +127,11 @@ def _copy_of(settings: Settings, trace: TaskTrace, *, keep: bool) -> Iterator[Se
     try:
         copy, missing = settings_of_copy(settings, trace, folder)
         for path in missing:
-            print_remark(translate("{path}: what it was then is not kept; the copy has it as it is now.", path=path))
+            tell_remark("{path}: what it was then is not kept; the copy has it as it is now.", path=path)
         yield copy
     finally:
         if keep:
-            print_remark(translate("kept: {folder}", folder=folder))
+            tell_remark("kept: {folder}", folder=folder)
         else:
             shutil.rmtree(folder)
 
@@ -158,10 +158,10 @@ async def _play(settings: Settings, trace: TaskTrace, options: argparse.Namespac
         _print_entry(entry, options.full)
     print_line()
     if not played.differences:
-        print_line(translate("It went as recorded."))
+        tell_line("It went as recorded.")
         return 0
     for each in played.differences:
-        print_line(translate("Otherwise than recorded: {what}", what=explain(each)))
+        tell_line("Otherwise than recorded: {what}", what=explain(each))
     return EXIT_FAILED
 
 

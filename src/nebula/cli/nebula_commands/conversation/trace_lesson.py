@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from nebula.agent.traces.find import TaskTrace
 from nebula.agent.traces.lesson import LessonStep
-from nebula.cli.printing import print_json, print_line
+from nebula.cli.printing import print_json, print_line, print_lines, tell_line
 from nebula.language import translate, translate_count
 from nebula.stage import one_line
 
@@ -33,13 +33,12 @@ def print_lesson_json(steps: Sequence[LessonStep]) -> None:
 def _show_steps(trace: TaskTrace, steps: Sequence[LessonStep], full: bool, wait: Callable[[], bool]) -> None:
     earlier = len(trace.task.get("parents") or ())
     if earlier:
-        print_line(translate("The turn continued an earlier one. That is not played: the model saw its words as well."))
+        tell_line("The turn continued an earlier one. That is not played: the model saw its words as well.")
     for number, step in enumerate(steps, start=1):
         if number > 1 and not wait():
             return
-        print_line(translate("── Step {number} of {total}", number=number, total=len(steps)))
-        for line in _describe(step, number == 1, full):
-            print_line(line)
+        tell_line("── Step {number} of {total}", number=number, total=len(steps))
+        print_lines(_describe(step, number == 1, full))
         print_line()
 
 

@@ -11,11 +11,10 @@ from typing import Any
 from nebula.cli.arguments import Parser, UsageError
 from nebula.cli.busy import busy
 from nebula.cli.nebula_commands.servers.external_sign_in import log_in, log_out
-from nebula.cli.printing import print_item, print_json, print_line, short_path
+from nebula.cli.printing import print_item, print_json, short_path, tell_line
 from nebula.cli.settings import open_project, remark_on_trust
 from nebula.config import Settings
-from nebula.config.checks import mcp_servers
-from nebula.config.errors import ConfigError
+from nebula.config.checks import ConfigError, mcp_servers
 from nebula.config.user_file import save_server
 from nebula.errors import EXIT_FAILED, EXIT_OK
 from nebula.language import Sentence, explain, translate
@@ -98,10 +97,10 @@ def _add(settings: Settings, options: argparse.Namespace, words: list[str]) -> N
     replaced = save_server(settings, options.name, entry)
     path = short_path(settings.config_path)
     if replaced:
-        print_line(translate("{name} was changed in {path}.", name=options.name, path=path))
+        tell_line("{name} was changed in {path}.", name=options.name, path=path)
     else:
-        print_line(translate("{name} was added to {path}.", name=options.name, path=path))
-    print_line(translate("See what it offers: {line}", line=f"nebula mcp test {options.name}"))
+        tell_line("{name} was added to {path}.", name=options.name, path=path)
+    tell_line("See what it offers: {line}", line=f"nebula mcp test {options.name}")
 
 
 def _entry(options: argparse.Namespace, words: list[str]) -> dict[str, Any]:
@@ -134,7 +133,7 @@ def _pairs(given: Sequence[str], sign: str, option: str) -> dict[str, str]:
 def _remove(settings: Settings, name: str) -> None:
     if not save_server(settings, name, None):
         raise UsageError("there is no server {name} in {path}", name=name, path=short_path(settings.config_path))
-    print_line(translate("{name} was removed from {path}.", name=name, path=short_path(settings.config_path)))
+    tell_line("{name} was removed from {path}.", name=name, path=short_path(settings.config_path))
 
 
 def _list(settings: Settings, as_json: bool) -> None:
@@ -147,7 +146,7 @@ def _list(settings: Settings, as_json: bool) -> None:
             ]
         )
     elif not servers:
-        print_line(translate("No MCP server is configured. Add one: {line}", line="nebula mcp add NAME -- COMMAND"))
+        tell_line("No MCP server is configured. Add one: {line}", line="nebula mcp add NAME -- COMMAND")
     else:
         for each in servers:
             print_item(

@@ -8,7 +8,7 @@ import os
 import webbrowser
 
 from nebula.cli.arguments import UsageError
-from nebula.cli.printing import print_line
+from nebula.cli.printing import print_line, tell_line
 from nebula.config import Settings
 from nebula.language import translate
 from nebula.stage import one_line
@@ -20,15 +20,15 @@ def log_in(settings: Settings, name: str) -> None:
     """Open the browser where the person agrees, wait for it, and keep what the server gave. Raises SignInFailed."""
     url = _address_of(settings, name)
     asyncio.run(sign_in(settings.home, url, _send_to_browser, _page(name)))
-    print_line(translate("Signed in to {name}. See what it offers: {line}", name=name, line=f"nebula mcp test {name}"))
+    tell_line("Signed in to {name}. See what it offers: {line}", name=name, line=f"nebula mcp test {name}")
 
 
 def log_out(settings: Settings, name: str) -> None:
     """Forget the tokens of a server."""
     if SignInFile(settings.home, _address_of(settings, name)).forget():
-        print_line(translate("The sign-in to {name} is forgotten.", name=name))
+        tell_line("The sign-in to {name} is forgotten.", name=name)
     else:
-        print_line(translate("Nobody is signed in to {name}.", name=name))
+        tell_line("Nobody is signed in to {name}.", name=name)
 
 
 def _address_of(settings: Settings, name: str) -> str:
@@ -41,7 +41,7 @@ def _address_of(settings: Settings, name: str) -> str:
 
 
 async def _send_to_browser(address: str) -> None:
-    print_line(translate("Sign in with your browser; if none opens, go to:"))
+    tell_line("Sign in with your browser; if none opens, go to:")
     print_line(f"  {one_line(address)}")
     await asyncio.to_thread(webbrowser.open, address)
 

@@ -64,12 +64,7 @@ def check_door(options: argparse.Namespace, token: str) -> None:
 
 
 def serve_conversation(
-    options: argparse.Namespace,
-    settings: Settings,
-    token: str,
-    graph: Graph,
-    runner: Runner,
-    modes: tuple[str, ...],
+    options: argparse.Namespace, settings: Settings, token: str, graph: Graph, runner: Runner, modes: tuple[str, ...]
 ) -> int:
     from urllib.parse import quote
 

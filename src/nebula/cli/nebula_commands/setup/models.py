@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from nebula.cli.arguments import Parser
-from nebula.cli.printing import print_json, print_line, print_remark
+from nebula.cli.figures.tables import table
+from nebula.cli.printing import print_json, print_lines, print_remark, tell_line
 from nebula.cli.settings import open_project
-from nebula.cli.terminal.output.width import display_width, pad
 from nebula.language import explain, translate
 from nebula.llm.catalog import context_length, known_model, price_of
 from nebula.llm.choose import list_models, offered_models
@@ -32,11 +32,8 @@ def main(argv: Sequence[str]) -> None:
     if options.json:
         print_json(found)
     else:
-        for line in _table(found):
-            print_line(line)
-        print_line(
-            translate("US dollars a million tokens, list prices of {month}; ? is not known here.", month=PRICES_OF)
-        )
+        print_lines(_table(found))
+        tell_line("US dollars a million tokens, list prices of {month}; ? is not known here.", month=PRICES_OF)
     for provider, answer in listed:
         if isinstance(answer, ModelError):
             print_remark(f"nebula: {provider}: {explain(answer)}")
@@ -64,10 +61,4 @@ def _table(found: Sequence[dict[str, Any]]) -> list[str]:
         prices = ["?" if price is None else f"{price:g}" for price in dollars]
         name, effort = f"{each['provider']}/{each['model']}", "✓" if each["effort"] else ""
         rows.append([one_line(name), f"{each['context']:,}", *prices, effort])
-    widths = [max(display_width(row[place]) for row in rows) for place in range(6)]
-    return [_line(row, widths) for row in rows]
-
-
-def _line(row: Sequence[str], widths: Sequence[int]) -> str:
-    figures = (" " * (width - display_width(cell)) + cell for cell, width in zip(row[1:], widths[1:], strict=True))
-    return "  ".join([pad(row[0], widths[0]), *figures]).rstrip()
+    return table(rows, "<>>>>>", indent="")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nebula.cli.arguments import Parser
-from nebula.cli.printing import print_item, print_json, print_line, print_remark, short_path
+from nebula.cli.printing import print_item, print_json, print_line, short_path, tell_remark
 from nebula.cli.settings import open_project, remark_on_trust
 from nebula.errors import EXIT_FAILED, EXIT_OK
 from nebula.extensions.skills import FoundSkills, find_skills
-from nebula.language import explain, translate
+from nebula.language import explain
 from nebula.value import replace
 
 
@@ -36,11 +36,9 @@ def _list(found: FoundSkills, *, as_json: bool) -> None:
     for skill in found.skills:
         print_item(f"{skill.name}  ", f"{skill.description}  ({short_path(skill.folder)})")
     if not found.skills:
-        print_remark(
-            translate(
-                "No skills. They are folders with a SKILL.md, in ~/.nebula/skills, ~/.agents/skills or, once it is "
-                "trusted, a project's .nebula/skills, .agents/skills and .claude/skills."
-            )
+        tell_remark(
+            "No skills. They are folders with a SKILL.md, in ~/.nebula/skills, ~/.agents/skills or, once it is "
+            "trusted, a project's .nebula/skills, .agents/skills and .claude/skills."
         )
 
 
@@ -52,9 +50,7 @@ def _check(found: FoundSkills, *, as_json: bool) -> int:
     else:
         for each in found.problems:
             print_line(f"{short_path(each.path)}: {explain(each.what)}")
-        print_remark(
-            translate("skills: {skills} · problems: {problems}", skills=len(found.skills), problems=len(found.problems))
-        )
+        tell_remark("skills: {skills} · problems: {problems}", skills=len(found.skills), problems=len(found.problems))
     return EXIT_FAILED if found.problems else EXIT_OK
 
 

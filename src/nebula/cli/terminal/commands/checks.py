@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 from nebula.agent.checks.find import with_found_checks
 from nebula.agent.checks.lacking import find_lacking
-from nebula.cli.terminal.at_work import at_work
 from nebula.cli.terminal.commands.command import SessionCommand
-from nebula.cli.terminal.terminal_session import TerminalSession
+from nebula.cli.terminal.terminal_session import TerminalSession, at_work
 from nebula.config import is_declined
 from nebula.language import Sentence, explain, translate
 from nebula.stage import one_line
@@ -19,8 +18,8 @@ async def checks(terminal: TerminalSession, _: str) -> None:
 
     settings = with_found_checks(terminal.settings)
     if not settings.checks:
-        terminal.screen.line(
-            translate('No checks are configured or found here. Add "checks": ["…"] to {path}.', path=_config(terminal))
+        terminal.screen.tell(
+            'No checks are configured or found here. Add "checks": ["…"] to {path}.', path=_config(terminal)
         )
         return
     await _tell_lacking(terminal, settings.checks)
@@ -29,7 +28,7 @@ async def checks(terminal: TerminalSession, _: str) -> None:
     terminal.settings = settings
     terminal.session.use_checks(settings)
     if settings.allowed_checks:
-        terminal.screen.line(translate("The agent may run these to check its work:"))
+        terminal.screen.tell("The agent may run these to check its work:")
         for command in settings.allowed_checks:
             terminal.screen.line(f"  {one_line(command)}")
 

@@ -9,13 +9,12 @@ from nebula.agent.commits.committed import commits_with
 from nebula.agent.judging import Judge, judge_of
 from nebula.agent.place import Place
 from nebula.agent.recording.node_files import changed_by, described
-from nebula.cli.terminal.at_work import at_work
 from nebula.cli.terminal.commands.command import SessionCommand
 from nebula.cli.terminal.commands.graph.nodes import named_node
 from nebula.cli.terminal.input.contract import agreed
 from nebula.cli.terminal.output.diff_view import fits, show_diff
 from nebula.cli.terminal.output.width import cut
-from nebula.cli.terminal.terminal_session import TerminalSession
+from nebula.cli.terminal.terminal_session import TerminalSession, at_work
 from nebula.language import translate
 from nebula.stage import one_line
 from nebula.workspace.diff import TextDiff
@@ -30,7 +29,7 @@ NAMED = 20
 async def undo(terminal: TerminalSession, _: str = "") -> None:
     if (before := terminal.forks.undo(terminal.session.place)) is not None:
         _go_to(terminal, before)
-        terminal.screen.line(translate("/redo goes there again. The files stay as they are."), "dim")
+        terminal.screen.hint("/redo goes there again. The files stay as they are.")
         return
     workspace = terminal.session.project.workspace
     plan = await at_work(journal.undo_plan, workspace, terminal.gone_already)
@@ -39,17 +38,15 @@ async def undo(terminal: TerminalSession, _: str = "") -> None:
         return
     await preview(terminal, plan)
     if not plan.conflicts and not all(map(terminal.session.made, plan.turns)):
-        terminal.screen.line(
-            translate("The last change was not made by this session: {files}", files=_in(plan)), "yellow"
-        )
+        terminal.screen.warn("The last change was not made by this session: {files}", files=_in(plan))
         if not await agreed(terminal.input, translate("Take it back all the same? (y/N): ")):
             return
     if (touched := await _carry_out(terminal, plan)) is None:
         return
     terminal.forks.files_undone()
-    terminal.screen.line(translate("Taken back: {files}", files=named(touched)))
+    terminal.screen.tell("Taken back: {files}", files=named(touched))
     await _tell_of_commits(terminal, plan)
-    terminal.screen.line(translate("/redo does it again."), "dim")
+    terminal.screen.hint("/redo does it again.")
 
 
 async def redo(terminal: TerminalSession, _: str = "") -> None:
@@ -60,16 +57,16 @@ async def redo(terminal: TerminalSession, _: str = "") -> None:
     plan = await at_work(journal.redo_plan, workspace)
     await preview(terminal, plan)
     if not plan.conflicts and plan.undone_by != terminal.session.id:
-        terminal.screen.line(translate("It was not taken back by this session: {files}", files=_in(plan)), "yellow")
+        terminal.screen.warn("It was not taken back by this session: {files}", files=_in(plan))
         if not await agreed(terminal.input, translate("Do it again all the same? (y/N): ")):
             return
     if (touched := await _carry_out(terminal, plan)) is None:
         return
     terminal.forks.files_redone()
     if touched:
-        terminal.screen.line(translate("Done again: {files}", files=named(touched)))
+        terminal.screen.tell("Done again: {files}", files=named(touched))
     else:
-        terminal.screen.line(translate("The files are like that already; there was nothing to redo."))
+        terminal.screen.tell("The files are like that already; there was nothing to redo.")
 
 
 async def _carry_out(terminal: TerminalSession, plan: FilePlan) -> tuple[str, ...] | None:
@@ -82,7 +79,7 @@ async def _carry_out(terminal: TerminalSession, plan: FilePlan) -> tuple[str, ..
             raise
         terminal.warn(refusal)
     hint = "/history FILE NUMBER does it for one file alone; /restore TURN leaves alone what was changed by hand."
-    terminal.screen.line(translate(hint), "dim")
+    terminal.screen.hint(hint)
     return None
 
 
@@ -90,13 +87,10 @@ async def _tell_of_commits(terminal: TerminalSession, plan: FilePlan) -> None:
     project = terminal.session.project
     history = journal.journal_of(project.workspace)
     for commit, paths in (await at_work(commits_with, project.root, history, plan)).items():
-        terminal.screen.line(
-            translate(
-                "Commit {commit} still has it ({files}): only the files in the work tree went back.",
-                commit=commit,
-                files=named(paths),
-            ),
-            "yellow",
+        terminal.screen.warn(
+            "Commit {commit} still has it ({files}): only the files in the work tree went back.",
+            commit=commit,
+            files=named(paths),
         )
 
 
@@ -108,7 +102,7 @@ def _nothing_left_of(terminal: TerminalSession, plan: FilePlan) -> None:
     """Say that somebody took it back by hand. It is not marked as undone: /redo would bring back what they removed."""
     terminal.gone_already.add(plan.group)
     terminal.forks.files_are_so_already()
-    terminal.screen.line(translate("The files are already as they were before; there is nothing to take back."))
+    terminal.screen.tell("The files are already as they were before; there is nothing to take back.")
 
 
 def _go_to(terminal: TerminalSession, place: Place) -> None:
@@ -123,9 +117,9 @@ def tell_where(terminal: TerminalSession) -> None:
     turns = terminal.session.conversation.turns
     last = cut(one_line(turns[-1].prompt), 60) if turns else ""
     if last:
-        terminal.screen.line(translate("The next prompt continues from: {prompt}", prompt=last))
+        terminal.screen.tell("The next prompt continues from: {prompt}", prompt=last)
     else:
-        terminal.screen.line(translate("The next prompt begins a conversation."))
+        terminal.screen.tell("The next prompt begins a conversation.")
 
 
 def _in(plan: FilePlan) -> str:
@@ -136,9 +130,9 @@ async def diff(terminal: TerminalSession, argument: str) -> None:
     node_id = named_node(terminal, argument) if argument else terminal.session.conversation.leaf
     found = changed_by(terminal.session.project.workspace, node_id) if node_id else []
     if not found and argument:
-        terminal.screen.line(translate("No change is recorded for '{node}'.", node=one_line(argument)))
+        terminal.screen.tell("No change is recorded for '{node}'.", node=one_line(argument))
     elif not found:
-        terminal.screen.line(translate("The last turn changed no file."))
+        terminal.screen.tell("The last turn changed no file.")
     for each in found:
         show_diff(terminal.screen, each.diff.text)
 
@@ -149,14 +143,12 @@ async def restore(terminal: TerminalSession, argument: str = "") -> None:
     if argument:
         node, shown = terminal.session.archive.find(named_node(terminal, argument)), None
     if node is None:
-        terminal.screen.line(
-            translate("There is nothing to put back; /restore works right after /fork, or name a node."), "yellow"
-        )
+        terminal.screen.warn("There is nothing to put back; /restore works right after /fork, or name a node.")
         return
     workspace = terminal.session.project.workspace
     plan = await at_work(journal.restore_plan, workspace, node)
     if not plan.steps and not plan.passed_over:
-        terminal.screen.line(translate("The files are as that turn left them."))
+        terminal.screen.tell("The files are as that turn left them.")
     if shown is None or (shown.steps, shown.passed_over) != (plan.steps, plan.passed_over):
         await preview(terminal, plan)
     if not plan.steps:
@@ -165,8 +157,8 @@ async def restore(terminal: TerminalSession, argument: str = "") -> None:
     terminal.session.turn_ids.add(plan.group)
     terminal.left_behind = None
     terminal.forks.files_changed()
-    terminal.screen.line(translate("Put back: {files}", files=named(touched)))
-    terminal.screen.line(translate("/undo takes it back."), "dim")
+    terminal.screen.tell("Put back: {files}", files=named(touched))
+    terminal.screen.hint("/undo takes it back.")
 
 
 async def preview(terminal: TerminalSession, plan: FilePlan) -> None:
@@ -176,13 +168,9 @@ async def preview(terminal: TerminalSession, plan: FilePlan) -> None:
     found = await at_work(described, terminal.session.project.workspace, plan)
     show_preview(terminal, [(each.path, each.diff) for each in found.files])
     if found.deleted:
-        terminal.screen.line(
-            translate("Deleted by hand, and brought back: {files}", files=named(found.deleted)), "yellow"
-        )
+        terminal.screen.warn("Deleted by hand, and brought back: {files}", files=named(found.deleted))
     if plan.passed_over:
-        terminal.screen.line(
-            translate("Changed by hand since, and left as they are: {files}", files=named(plan.passed_over)), "yellow"
-        )
+        terminal.screen.warn("Changed by hand since, and left as they are: {files}", files=named(plan.passed_over))
 
 
 def show_preview(terminal: TerminalSession, files: Sequence[tuple[str, TextDiff]]) -> None:

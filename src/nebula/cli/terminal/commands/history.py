@@ -10,13 +10,12 @@ from nebula.agent.past.decisions import decisions_in
 from nebula.agent.past.file_turns import FileTurn, plan_part, take_back, turns_of
 from nebula.blame.runs import LineRun
 from nebula.blame.why import ExplainedRun, explain_lines
-from nebula.cli.terminal.at_work import at_work
 from nebula.cli.terminal.commands import sessions
 from nebula.cli.terminal.commands.command import SessionCommand
 from nebula.cli.terminal.commands.files import show_preview
 from nebula.cli.terminal.commands.graph.nodes import short_ids
 from nebula.cli.terminal.output.width import cut
-from nebula.cli.terminal.terminal_session import TerminalSession
+from nebula.cli.terminal.terminal_session import TerminalSession, at_work
 from nebula.language import explain, translate
 from nebula.stage import one_line
 from nebula.workspace.reading import ReadingWorkspace
@@ -36,7 +35,7 @@ async def history(terminal: TerminalSession, argument: str) -> None:
     elif 1 <= number <= len(turns):
         await _take_back(terminal, path, turns[number - 1])
     else:
-        terminal.screen.line(translate("There is no number {number} in the list.", number=number), "yellow")
+        terminal.screen.warn("There is no number {number} in the list.", number=number)
 
 
 def _read(argument: str) -> tuple[str, int | None]:
@@ -49,9 +48,9 @@ def _read(argument: str) -> tuple[str, int | None]:
 def _list(terminal: TerminalSession, path: str, turns: list[FileTurn]) -> None:
     screen, name = terminal.screen, one_line(path)
     if not turns:
-        screen.line(translate("No turn has changed {path}.", path=name))
+        screen.tell("No turn has changed {path}.", path=name)
         return
-    screen.line(translate("Turns that changed {path}, newest first:", path=name))
+    screen.tell("Turns that changed {path}, newest first:", path=name)
     short = short_ids(terminal, [turn.turn_id for turn in turns if turn.node is not None])
     for number, turn in enumerate(turns, start=1):
         when = f"{datetime.fromisoformat(turn.ts).astimezone():%m-%d %H:%M}" if turn.ts else ""
@@ -61,20 +60,20 @@ def _list(terminal: TerminalSession, path: str, turns: list[FileTurn]) -> None:
         for decision in decisions_in(turn.node) if turn.node is not None else ():
             if decision.remark is not None:
                 screen.line(cut(f"     {one_line(explain(decision.remark))}", screen.columns - 1), "dim")
-    screen.line(translate("/history {path} NUMBER takes back what that turn did to this file alone.", path=name), "dim")
+    screen.hint("/history {path} NUMBER takes back what that turn did to this file alone.", path=name)
 
 
 async def _take_back(terminal: TerminalSession, path: str, turn: FileTurn) -> None:
     workspace = terminal.session.project.workspace
     part = await at_work(plan_part, workspace, path, turn)
     if not part.diff.text:
-        terminal.screen.line(translate("Nothing of it is left in {path}.", path=one_line(path)))
+        terminal.screen.tell("Nothing of it is left in {path}.", path=one_line(path))
         return
     show_preview(terminal, [(part.path, part.diff)])
     await at_work(take_back, workspace, part, judge_of(terminal.session.settings))
     terminal.session.turn_ids.add(part.group)
     terminal.forks.files_changed()
-    terminal.screen.line(translate("Taken back: {files}. /undo brings it back.", files=one_line(part.path)))
+    terminal.screen.tell("Taken back: {files}. /undo brings it back.", files=one_line(part.path))
 
 
 HISTORY = SessionCommand(
@@ -87,7 +86,7 @@ async def why(terminal: TerminalSession, argument: str) -> None:
     found = _LINES.fullmatch(argument.strip().removeprefix("@"))
     workspace = terminal.session.project.workspace
     if found is None or not isinstance(workspace, ReadingWorkspace):
-        terminal.screen.line(translate("/why FILE, /why FILE:LINE or /why FILE:LINE-LINE"), "yellow")
+        terminal.screen.warn("/why FILE, /why FILE:LINE or /why FILE:LINE-LINE")
         return
     first = int(found["first"] or 1)
     last = int(found["last"] or first) if found["first"] else None

@@ -41,7 +41,7 @@ async def _ask_for_model(terminal: TerminalSession, listed: Listed, offered: lis
     names = [f"{one_line(info.name)} ({info.provider})" for info in offered]
     current = [(info.provider, info.name) for info in offered]
     at = current.index((chosen.provider, chosen.name)) if (chosen.provider, chosen.name) in current else None
-    terminal.screen.line(translate("Models:"))
+    terminal.screen.tell("Models:")
     question = translate("Number or name of the model (Enter keeps {model}): ", model=one_line(short_name(chosen.name)))
     answer = await choose(terminal, names, question, at, free_text=True)
     if isinstance(answer, int):
@@ -52,10 +52,10 @@ async def _ask_for_model(terminal: TerminalSession, listed: Listed, offered: lis
 async def _use_model(terminal: TerminalSession, name: str, offered: list[ModelInfo]) -> None:
     session = terminal.session
     if session.redactor.text(name) != name:
-        terminal.screen.line(translate("That is a key, not the name of a model; nothing was changed."), "yellow")
+        terminal.screen.warn("That is a key, not the name of a model; nothing was changed.")
         return
     if not name.isprintable():
-        terminal.screen.line(translate("That is not the name of a model; nothing was changed."), "yellow")
+        terminal.screen.warn("That is not the name of a model; nothing was changed.")
         return
     exact = [info for info in offered if name in (info.name, f"{info.provider}/{info.name}")]
     chosen = await choose_model(session.settings, f"{exact[0].provider}/{exact[0].name}" if exact else name)
@@ -70,7 +70,7 @@ async def _use_model(terminal: TerminalSession, name: str, offered: list[ModelIn
     outright = f"{chosen.provider}/{chosen.name}"
     origins = {**terminal.settings.origins, "model": "session"}
     terminal.settings = replace(terminal.settings, model=outright, origins=origins)
-    terminal.screen.line(translate("Model: {model} (saved as your choice)", model=one_line(short_name(chosen.name))))
+    terminal.screen.tell("Model: {model} (saved as your choice)", model=one_line(short_name(chosen.name)))
 
 
 async def _make_sure(chosen: ChosenModel) -> None:

@@ -26,7 +26,7 @@ async def agent(terminal: TerminalSession, argument: str) -> None:
 async def _switch(terminal: TerminalSession, to: str, prompt: str) -> None:
     """`/plan do this` switches and asks at once."""
     terminal.switch_mode(to)
-    terminal.screen.line(translate("Mode: {mode}", mode=to))
+    terminal.screen.tell("Mode: {mode}", mode=to)
     if prompt:
         await take_turn(terminal, prompt)
 
@@ -34,7 +34,7 @@ async def _switch(terminal: TerminalSession, to: str, prompt: str) -> None:
 async def mode(terminal: TerminalSession, argument: str) -> None:
     if not argument:
         current = terminal.session.mode
-        terminal.screen.line(translate("Modes:"))
+        terminal.screen.tell("Modes:")
         names = [
             translate("agent: reads and, when you say yes, writes"),
             translate("plan: only reads; ends with a plan you can accept"),
@@ -62,7 +62,7 @@ async def curtain(terminal: TerminalSession, argument: str) -> None:
         return
     terminal.stage_options = replace(terminal.stage_options, curtain=chosen)
     save_choice(terminal.settings, curtain=chosen)
-    terminal.screen.line(translate("During the work the live line shows: {curtain}", curtain=chosen))
+    terminal.screen.tell("During the work the live line shows: {curtain}", curtain=chosen)
 
 
 COMMANDS = (

@@ -27,12 +27,12 @@ async def permissions(terminal: TerminalSession, argument: str) -> None:
         return
     given = terminal.permissions
     if not given:
-        terminal.screen.line(translate("Everything is asked about."))
+        terminal.screen.tell("Everything is asked about.")
         return
-    terminal.screen.line(translate("In this session these go without asking:"))
+    terminal.screen.tell("In this session these go without asking:")
     for each in given:
         terminal.screen.line(f"  {_format(each)}")
-    terminal.screen.line(translate("/permissions revoke NAME takes one back, /permissions revoke all of them."), "dim")
+    terminal.screen.hint("/permissions revoke NAME takes one back, /permissions revoke all of them.")
     if await agreed(terminal.input, translate("Take all of them back now? (y/N): ")):
         _take_back(terminal, "")
 
@@ -40,11 +40,11 @@ async def permissions(terminal: TerminalSession, argument: str) -> None:
 def _take_back(terminal: TerminalSession, name: str) -> None:
     taken = terminal.revoke(name)
     if name and not taken:
-        terminal.screen.line(translate("Nothing is allowed under the name {name}.", name=one_line(name)), "yellow")
+        terminal.screen.warn("Nothing is allowed under the name {name}.", name=one_line(name))
     for each in taken:
-        terminal.screen.line(translate("Taken back: {permission}", permission=_format(each)))
+        terminal.screen.tell("Taken back: {permission}", permission=_format(each))
     if not terminal.permissions:
-        terminal.screen.line(translate("From now on everything is asked about."))
+        terminal.screen.tell("From now on everything is asked about.")
 
 
 def _format(permission: Permission) -> str:
@@ -54,8 +54,5 @@ def _format(permission: Permission) -> str:
 
 
 PERMISSIONS = SessionCommand(
-    "permissions",
-    "what goes without asking; revoke [NAME] takes it back",
-    permissions,
-    ("approvals", "allowed"),
+    "permissions", "what goes without asking; revoke [NAME] takes it back", permissions, ("approvals", "allowed")
 )

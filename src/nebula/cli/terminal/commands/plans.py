@@ -18,7 +18,7 @@ HANDED_OVER = "{prompt}\n\n# The plan that the user accepted: break exactly this
 
 async def accept(terminal: TerminalSession, argument: str) -> None:
     if not terminal.plan_offered:
-        terminal.screen.line(translate("There is no plan to accept. Ask for one in plan mode."), "yellow")
+        terminal.screen.warn("There is no plan to accept. Ask for one in plan mode.")
         return
     word, _, path = argument.partition(" ")
     if word == AS_FILE:
@@ -26,7 +26,7 @@ async def accept(terminal: TerminalSession, argument: str) -> None:
         return
     prompt = terminal.session.accept_plan()
     terminal.line = f"{prompt}\n{argument}" if argument else prompt  # accepted it stays, whatever comes of the turn
-    terminal.screen.line(translate("Plan accepted. Mode: agent"))
+    terminal.screen.tell("Plan accepted. Mode: agent")
     await take_turn(terminal, terminal.line)
 
 
@@ -49,7 +49,7 @@ async def _hand_over(terminal: TerminalSession, path: str) -> None:
     result = await waiting(terminal, run_task(session.settings, request, readers, models))
     if result is None or result.plan is None:
         problem = explain(result.final.remark or "") if result is not None else translate("interrupted")
-        screen.line(translate("No plan was written: {problem}", problem=one_line(problem)), "yellow")
+        screen.warn("No plan was written: {problem}", problem=one_line(problem))
     elif problem := _written(place, path, plan_text(result.plan, asked)):
         screen.line(problem, "yellow")
     else:

@@ -24,9 +24,9 @@ async def cost(terminal: TerminalSession, _: str = "") -> None:
     summaries = _summaries(terminal)
     if terminal.running_usage is not None:
         running = _figures(TurnUsage(terminal.session.chosen.name, terminal.running_usage, None))
-        terminal.screen.line(translate("This turn so far: {used}", used=running.partition(" · ")[0]))
+        terminal.screen.tell("This turn so far: {used}", used=running.partition(" · ")[0])
     elif not terminal.usage and summaries is None:
-        terminal.screen.line(translate("Nothing was asked in this session yet."))
+        terminal.screen.tell("Nothing was asked in this session yet.")
         return
     for each in by_model(terminal.usage).values():
         terminal.screen.line(f"{one_line(short_name(each.model))}: {_figures(each)}")
@@ -40,7 +40,7 @@ async def cost(terminal: TerminalSession, _: str = "") -> None:
         return
     turns = translate_count(len(terminal.usage), "This session: {count} turn", "This session: {count} turns")
     used = _figures(total([*terminal.usage, *([summaries] if summaries else [])]))
-    terminal.screen.line(translate("{turns}, {used}", turns=turns, used=used))
+    terminal.screen.tell("{turns}, {used}", turns=turns, used=used)
 
 
 def _summaries(terminal: TerminalSession) -> TurnUsage | None:
@@ -96,7 +96,7 @@ async def context(terminal: TerminalSession, _: str = "") -> None:
 
 async def tools(terminal: TerminalSession, _: str = "") -> None:
     session = terminal.session
-    terminal.screen.line(translate("Tools of {mode} mode:", mode=session.mode))
+    terminal.screen.tell("Tools of {mode} mode:", mode=session.mode)
     offered = await asyncio.to_thread(session.bench.tools, "shown", session.mode)
     for spec in offered.specs:
         about = translate(" ".join(spec.description.split()).split(". ")[0])
@@ -109,7 +109,7 @@ async def compact(terminal: TerminalSession, argument: str = "") -> None:
     for sentence in terminal.session.remarks.take():
         terminal.warn(sentence)
     if count is None:
-        terminal.screen.line(translate("Stopped; the turns go on as before."), "yellow")
+        terminal.screen.warn("Stopped; the turns go on as before.")
         return
     terminal.measure_context()
     terminal.screen.line(compacted(count))

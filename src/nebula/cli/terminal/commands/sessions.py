@@ -22,13 +22,13 @@ async def leave(terminal: TerminalSession, _: str = "") -> None:
 
 async def clear(terminal: TerminalSession, _: str = "") -> None:
     await terminal.reopen(None)
-    terminal.screen.line(translate("A new session begins: {id}", id=terminal.session.id))
+    terminal.screen.tell("A new session begins: {id}", id=terminal.session.id)
 
 
 async def list_them(terminal: TerminalSession, _: str = "") -> None:
     found = _others(terminal, all_of_them=True)
     if not found:
-        terminal.screen.line(translate("No sessions in this directory yet."))
+        terminal.screen.tell("No sessions in this directory yet.")
     for info in found:
         mark = "*" if info.id == terminal.session.id else " "
         terminal.screen.line(f"{mark} {listed_session(info, terminal.screen.columns - 3)}")
@@ -41,7 +41,7 @@ async def resume(terminal: TerminalSession, argument: str) -> None:
         return
     others = _others(terminal)
     if not others:
-        terminal.screen.line(translate("There is no other session in this directory."))
+        terminal.screen.tell("There is no other session in this directory.")
         return
     try:
         choice = await choose_session(others, terminal.input, terminal.screen)
@@ -77,9 +77,7 @@ def show_resumed(terminal: TerminalSession) -> None:
         if turns[-1].answer:
             terminal.screen.say(turns[-1].answer)
         if turns[-1].is_cut_short:
-            terminal.screen.line(
-                translate("That turn was cut short; what it did until then is done. /retry asks it again."), "yellow"
-            )
+            terminal.screen.warn("That turn was cut short; what it did until then is done. /retry asks it again.")
             terminal.screen.line()
 
 

@@ -148,7 +148,7 @@ async def _run(terminal: TerminalSession, command: SessionCommand, argument: str
         said = translate("/{name} takes no argument; nothing was done.", name=command.name)
         terminal.screen.line(said, "yellow")
     elif not is_one_line:  # lines that waited come back together when a turn is interrupted
-        terminal.screen.line(translate("/{name} takes one line; nothing was done.", name=command.name), "yellow")
+        terminal.screen.warn("/{name} takes one line; nothing was done.", name=command.name)
     else:
         await command.run(terminal, argument)
 

@@ -8,8 +8,7 @@ import unicodedata
 from glob import escape
 from typing import TYPE_CHECKING, Protocol
 
-from nebula.cli.terminal.dialogs.change_set import CallDialog, ChangeSetDialog, counted
-from nebula.cli.terminal.dialogs.one_by_one import choose_one_by_one
+from nebula.cli.terminal.dialogs.change_set import CallDialog, ChangeSetDialog, choose_one_by_one, counted
 from nebula.cli.terminal.input.contract import OWN_COMMAND, EndOfInput, Interrupted
 from nebula.cli.terminal.output.diff_view import fits_half, show_diff
 from nebula.events import Approval
@@ -79,11 +78,11 @@ class TerminalApprover:
         if decision.allowed and decision.scope == "session":
             screen.line(_what_is_allowed(question), "dim")
         elif not decision.allowed and question.tool == OWN_COMMAND[0]:
-            screen.line(translate("Nothing was applied."), "dim")
+            screen.hint("Nothing was applied.")
         elif decision.reason:
-            screen.line(translate("Refused. The model is told why."), "dim")
+            screen.hint("Refused. The model is told why.")
         elif not decision.allowed:
-            screen.line(translate("Refused. The model is told."), "dim")
+            screen.hint("Refused. The model is told.")
 
     async def _interrupted(self) -> Decision:
         self.terminal.interrupt()
@@ -108,7 +107,7 @@ class _WriteDialog:
         screen, shown = self._terminal.screen, self._shown
         paths = tuple(each.path for each in shown.together)
         if len(paths) > 1 and paths != self._asker.listed:
-            screen.line(translate("This message writes {count} files:", count=len(paths)))
+            screen.tell("This message writes {count} files:", count=len(paths))
             for change in shown.together:
                 screen.line(f"  {counted(change)}")
         self._asker.listed = paths
@@ -171,15 +170,10 @@ class _WriteDialog:
         if key == "p":
             pattern = pattern_for(self._path)
             shown = one_line(pattern)
-            screen.line(
-                translate(
-                    "From now on writes to {pattern} are allowed without asking, in this session.", pattern=shown
-                ),
-                "dim",
-            )
+            screen.hint("From now on writes to {pattern} are allowed without asking, in this session.", pattern=shown)
             return Decision(True, "pattern", pattern=pattern)
         if key == "m" and count > 1:
-            screen.line(translate("All {count} writes of this message are allowed.", count=count), "dim")
+            screen.hint("All {count} writes of this message are allowed.", count=count)
             return Decision(True, "message")
         return Decision.read(answer)
 

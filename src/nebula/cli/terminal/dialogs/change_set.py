@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from nebula.cli.terminal.dialogs.one_by_one import choose_one_by_one
 from nebula.cli.terminal.output.diff_view import fits_half, show_diff
 from nebula.cli.terminal.output.screen import Screen
 from nebula.events import Approval, ProposedChange
 from nebula.events.approval import TAKE
 from nebula.language import Sentence, explain, translate, translate_count
+from nebula.language.agreement import agrees
 from nebula.stage.questions import NETWORK_WARNING, head_question
 from nebula.tools.approval import Decision
 
@@ -62,9 +63,7 @@ class ChangeSetDialog:
         elif changes:
             screen.line(
                 translate_count(
-                    len(changes),
-                    "A command wants to change 1 file:",
-                    "A command wants to change {count} files:",
+                    len(changes), "A command wants to change 1 file:", "A command wants to change {count} files:"
                 ),
                 "bold",
             )
@@ -175,3 +174,27 @@ def _with_kind(change: ProposedChange) -> str:
         path = translate("{path} (was {old})", path=path, old=change.renamed_from)
     counts = f" (+{change.added} −{change.removed})" if change.added or change.removed else ""
     return f"{kind}  {path}{counts}"
+
+
+async def choose_one_by_one(
+    terminal: TerminalSession, count: int, show: Callable[[int], None], question: str
+) -> list[int]:
+    """Let the person choose from several things, one after the other: each by a key, the rest of them by another.
+
+    Show each, ask the translated `question` about it, and return the numbers, from 1, of those that are wanted."""
+    if count > 1:
+        ways = [translate("y yes · n no"), translate("r yes to the rest"), translate("q no to the rest")]
+        terminal.screen.parts(ways, "dim")
+    chosen: list[int] = []
+    for number in range(1, count + 1):
+        show(number)
+        asked = question.format(number=number, count=count)
+        answer = await terminal.input.ask(asked, keys="ynrq")
+        key = unicodedata.normalize("NFKC", answer).strip().lower()
+        if key == "r":
+            return [*chosen, *range(number, count + 1)]
+        if key == "q":
+            return chosen
+        if agrees(answer):
+            chosen.append(number)
+    return chosen

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from nebula.cli.terminal.input.contract import EndOfInput, Interrupted
 from nebula.cli.terminal.terminal_session import TerminalSession
-from nebula.language import translate
 
 
 async def choose(
@@ -32,5 +31,5 @@ async def choose(
         return int(answer) - 1
     if free_text and not answer.isdecimal():
         return answer
-    terminal.screen.line(translate("There is no number {number} in the list.", number=answer), "yellow")
+    terminal.screen.warn("There is no number {number} in the list.", number=answer)
     return None

@@ -53,7 +53,7 @@ def mention_sessions(sessions: Sequence[SessionInfo], screen: Screen) -> Choice:
     """Show the newest sessions and how to go on with one; nobody is asked, and a new one begins."""
     if not sessions:
         return Choice()
-    screen.line(translate("Earlier sessions of this directory (a number or /resume goes on with one):"), "dim")
+    screen.hint("Earlier sessions of this directory (a number or /resume goes on with one):")
     for number, info in enumerate(sessions[:MENTIONED], 1):
         screen.line(f"{number:3}  {session_line(info, screen.columns - 5)}", "dim")
     return Choice(offered=tuple(info.id for info in sessions[:MENTIONED]))
@@ -62,11 +62,11 @@ def mention_sessions(sessions: Sequence[SessionInfo], screen: Screen) -> Choice:
 async def choose_session(sessions: Sequence[SessionInfo], terminal_input: TerminalInput, screen: Screen) -> Choice:
     if not sessions:
         return Choice()
-    screen.line(translate("Sessions of this directory:"))
+    screen.tell("Sessions of this directory:")
     for number, info in enumerate(sessions[:SHOWN], 1):
         screen.line(f"{number:3}  {session_line(info, screen.columns - 5)}")
     if len(sessions) > SHOWN:
-        screen.line(translate("     … and {count} more: nebula sessions", count=len(sessions) - SHOWN), "dim")
+        screen.hint("     … and {count} more: nebula sessions", count=len(sessions) - SHOWN)
     while True:
         answer = (
             await terminal_input.ask(translate("Number of a session to resume, or Enter for a new one: "))
@@ -74,12 +74,10 @@ async def choose_session(sessions: Sequence[SessionInfo], terminal_input: Termin
         choice = read_choice(answer, sessions)
         if choice is not None:
             return choice
-        screen.line(
-            translate(
-                "There is no session {answer}. Give a number from 1 to {count}, or press Enter.",
-                answer=one_line(answer),
-                count=len(sessions),
-            )
+        screen.tell(
+            "There is no session {answer}. Give a number from 1 to {count}, or press Enter.",
+            answer=one_line(answer),
+            count=len(sessions),
         )
 
 

@@ -16,26 +16,26 @@ MOST_NAMED = 20
 async def ask_trust(settings: Settings, terminal_input: TerminalInput, screen: Screen) -> Settings:
     """Show what the project would run or tell the model, ask once, and remember what was agreed to."""
     if settings.checks_need_trust:
-        screen.line(translate("This project wants to run these commands as its checks:"))
+        screen.tell("This project wants to run these commands as its checks:")
         for command in settings.checks:
             screen.line(f"  {one_line(command)}")
     if settings.is_from_project("mcp_servers"):
-        screen.line(translate("This project wants to use the tools of these MCP servers:"))
+        screen.tell("This project wants to use the tools of these MCP servers:")
         for name, entry in settings.mcp_servers.items():
             screen.line(f"  {one_line(f'{name}: {json.dumps(entry, ensure_ascii=False)}')}")
     if settings.extensions_need_trust:
-        screen.line(translate("This project brings skills and commands along, which the model would be told of:"))
+        screen.tell("This project brings skills and commands along, which the model would be told of:")
         paths = list(settings.brought_along)
         for path in paths[:MOST_NAMED]:
             screen.line(f"  {one_line(path)}")
         if len(paths) > MOST_NAMED:
-            screen.line(translate("  … and {count} more", count=len(paths) - MOST_NAMED))
+            screen.tell("  … and {count} more", count=len(paths) - MOST_NAMED)
     if await agreed(terminal_input, translate("Trust this folder and let them run? (y/N): ")):
         if settings.extensions_need_trust:
             settings = remember_extensions(settings)
         if settings.commands:
             settings = remember_trust(settings)
-        screen.line(translate("Trusted, and remembered for this folder."), "dim")
+        screen.hint("Trusted, and remembered for this folder.")
     else:
-        screen.line(translate("Not trusted: they will not run."), "dim")
+        screen.hint("Not trusted: they will not run.")
     return settings

@@ -28,11 +28,7 @@ def offers_at_once(text: str) -> bool:
 
 class PromptCompleter(Completer):
     def __init__(
-        self,
-        commands: Mapping[str, str],
-        words: Iterable[str],
-        files: Callable[[], FileNames],
-        nodes: NodeNames,
+        self, commands: Mapping[str, str], words: Iterable[str], files: Callable[[], FileNames], nodes: NodeNames
     ) -> None:
         self._commands = commands
         """Slash word → what it does."""

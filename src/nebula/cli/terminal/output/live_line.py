@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import time
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
@@ -10,9 +11,9 @@ from math import ceil
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nebula.cli.terminal.input.typed_ahead import STEERED
-from nebula.cli.terminal.output.screen import Screen
+from nebula.cli.terminal.output.screen import Screen, screen_on
 from nebula.cli.terminal.output.width import display_width, tail
-from nebula.cli.turn_lines.retries import asked_again
+from nebula.cli.turn_lines import asked_again
 from nebula.events import Retry
 from nebula.language import translate
 
@@ -34,11 +35,7 @@ class LiveLine:
     """Up between `raise_` and `lower`. The clock runs from the beginning of what goes on; beside it the turn's."""
 
     def __init__(
-        self,
-        screen: Screen,
-        typed: Callable[[], str],
-        way_out: str = "",
-        above: Callable[[], Sequence[str]] = tuple,
+        self, screen: Screen, typed: Callable[[], str], way_out: str = "", above: Callable[[], Sequence[str]] = tuple
     ) -> None:
         self._screen = screen
         self._way_out = way_out or translate("Esc interrupts")
@@ -135,6 +132,11 @@ class LiveLine:
         if since - self._started >= MUCH_LONGER_S:
             parts[-1] += f" ({_elapsed(now - self._started)})"
         return parts
+
+
+def line_of_command() -> LiveLine:
+    """Return the line of a command, on stderr; on anything but a terminal it is never seen."""
+    return LiveLine(screen_on(sys.stderr), str, translate("Ctrl-C interrupts"))
 
 
 def _elapsed(seconds: float) -> str:

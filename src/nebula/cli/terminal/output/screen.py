@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Mapping, Sequence
-from typing import TextIO
+from typing import Any, TextIO
 
 from nebula.cli.terminal.output.width import BETWEEN, cut, wrap, wrap_parts
+from nebula.language import translate
 from nebula.stage import neutralise, one_line
 from nebula.value import record
 
@@ -52,6 +53,18 @@ class Screen:
         room = self.columns if self.out.isatty() else 0
         for each in neutralise(text).split("\n"):
             self._write(wrap(each, room, hang) if room else [each], style)
+
+    def tell(self, sentence: str, /, **values: Any) -> None:
+        """Print a sentence in the user's language."""
+        self.line(translate(sentence, **values))
+
+    def hint(self, sentence: str, /, **values: Any) -> None:
+        """Print the same where it only says what else can be done."""
+        self.line(translate(sentence, **values), "dim")
+
+    def warn(self, sentence: str, /, **values: Any) -> None:
+        """Print the same where something was not done as it was asked for."""
+        self.line(translate(sentence, **values), "yellow")
 
     def parts(self, parts: Sequence[str], style: str = "") -> None:
         """Such as the keys of a question: broken between them where they are too long for one line."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 from nebula.cli.terminal.output.live_line import LiveLine
 from nebula.cli.terminal.output.screen import Screen
 from nebula.cli.terminal.output.width import BETWEEN
-from nebula.cli.turn_lines.drafts import DraftLines
-from nebula.cli.turn_lines.refusals import Refusals
+from nebula.cli.turn_lines import DraftLines, Refusals
 from nebula.events import Approval, Retry, Stamped
 from nebula.language import explain
 from nebula.stage import Backstage, Checklist, Close, Cue, Curtain, DraftText, Heard, Remark, Say, Stage, StageOptions

@@ -10,7 +10,7 @@ from datetime import datetime
 from nebula.agent.session import Session
 from nebula.cli.headless.run import interruptible
 from nebula.cli.headless.text import TextFace
-from nebula.cli.printing import print_line, print_remark
+from nebula.cli.printing import print_line, print_lines, print_remark, tell_line
 from nebula.cli.terminal.output.live_line import LiveLine
 from nebula.cli.terminal.output.screen import screen_on
 from nebula.cli.terminal.output.turn_view import TurnView
@@ -233,8 +233,7 @@ class Chat:
         flow = find_flow(self._graph, wanted)
         print_line(self._graph.draw_map(flow.id))
         print_line()
-        for line in legend(self._graph, flow):
-            print_line(line)
+        print_lines(legend(self._graph, flow))
 
     def _select(self, wanted: str) -> None:
         flow = find_flow(self._graph, wanted)
@@ -260,7 +259,7 @@ class Chat:
 
 
 def _help() -> None:
-    print_line(translate("List of commands:"))
+    tell_line("List of commands:")
     width = max(map(len, COMMANDS))
     for form, about in COMMANDS.items():
         print_line(f"  {form:{width}}  {translate(about)}")

@@ -5,14 +5,13 @@ from __future__ import annotations
 from nebula.agent import undo as journal
 from nebula.agent.conversation import PastTurn
 from nebula.attachments import Attachment
-from nebula.cli.terminal.at_work import at_work
 from nebula.cli.terminal.commands.command import SessionCommand
 from nebula.cli.terminal.commands.files import named, preview, tell_where
 from nebula.cli.terminal.commands.graph.nodes import menu_of_turns, named_node, short_ids
 from nebula.cli.terminal.dialogs.numbered_list import choose
 from nebula.cli.terminal.input.contract import EndOfInput, Interrupted
 from nebula.cli.terminal.output.width import cut
-from nebula.cli.terminal.terminal_session import TerminalSession
+from nebula.cli.terminal.terminal_session import TerminalSession, at_work
 from nebula.cli.terminal.turns import take_turn
 from nebula.language import translate, translate_count
 from nebula.stage import one_line
@@ -23,7 +22,7 @@ async def retry(terminal: TerminalSession, _: str = "") -> None:
     if turn is None:
         return
     prompt = cut(one_line(turn.prompt), 60)
-    terminal.screen.line(translate("Asking again as a new branch: {prompt}", prompt=prompt), "dim")
+    terminal.screen.hint("Asking again as a new branch: {prompt}", prompt=prompt)
     terminal.session.place.step_back()
     await take_turn(terminal, turn.prompt, _given_with(terminal, turn, turn.prompt))
 
@@ -54,13 +53,11 @@ def _given_with(terminal: TerminalSession, turn: PastTurn, prompt: str) -> list[
 
 
 async def _edited(terminal: TerminalSession, prompt: str) -> str:
-    terminal.screen.line(
-        translate("Change the prompt and send it; it becomes a new branch. Ctrl-C keeps things as they are."), "dim"
-    )
+    terminal.screen.hint("Change the prompt and send it; it becomes a new branch. Ctrl-C keeps things as they are.")
     try:
         return (await terminal.input.edit(prompt)).strip()
     except (Interrupted, EndOfInput):
-        terminal.screen.line(translate("Everything stays as it is."), "dim")
+        terminal.screen.hint("Everything stays as it is.")
         return ""
 
 
@@ -68,16 +65,12 @@ def _last_turn(terminal: TerminalSession) -> PastTurn | None:
     """Return the turn to be asked again, with a word about files that it left behind."""
     turns = terminal.session.conversation.turns
     if not turns or not turns[-1].prompt:
-        terminal.screen.line(translate("There is no turn to go back to yet."), "yellow")
+        terminal.screen.warn("There is no turn to go back to yet.")
         return None
     changed = _files_of(terminal, turns[-1])
     if changed:
-        terminal.screen.line(
-            translate(
-                "What the last turn changed stays: {files}. To start from before it, say /undo first.",
-                files=named(changed),
-            ),
-            "dim",
+        terminal.screen.hint(
+            "What the last turn changed stays: {files}. To start from before it, say /undo first.", files=named(changed)
         )
     return turns[-1]
 
@@ -112,9 +105,9 @@ async def fork(terminal: TerminalSession, argument: str) -> None:
 async def _choose_turn(terminal: TerminalSession) -> str | None:
     offered, count = await at_work(menu_of_turns, terminal)
     if not offered:
-        terminal.screen.line(translate("There is no turn to go back to yet."), "yellow")
+        terminal.screen.warn("There is no turn to go back to yet.")
         return None
-    terminal.screen.line(translate("The turns that led here, newest first:"))
+    terminal.screen.tell("The turns that led here, newest first:")
     short = await at_work(short_ids, terminal, [node.id for node in offered])
     names = [f"{short[node.id]}  {cut(one_line(node.prompt), 60)}" for node in offered]
     names[count:] = [translate("{turn} (another try of the first)", turn=name) for name in names[count:]]

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from nebula.agent.recording.node_files import between
-from nebula.cli.terminal.at_work import at_work
 from nebula.cli.terminal.commands.graph.nodes import named_node, short_ids
 from nebula.cli.terminal.output.diff_view import show_diff
 from nebula.cli.terminal.output.width import cut
-from nebula.cli.terminal.terminal_session import TerminalSession
+from nebula.cli.terminal.terminal_session import TerminalSession, at_work
 from nebula.graph.values import Node
 from nebula.language import translate
 from nebula.stage import one_line
@@ -24,7 +23,7 @@ async def compare_turns(terminal: TerminalSession, names: list[str]) -> None:
         ids.append(leaf)
     found = [terminal.session.archive.find(each) for each in ids]
     if len(found) != 2 or found[0] is None or found[1] is None or ids[0] == ids[1]:
-        terminal.screen.line(translate("Two turns are compared: /compare NODE NODE, or one with the last."), "yellow")
+        terminal.screen.warn("Two turns are compared: /compare NODE NODE, or one with the last.")
         return
     one, other = found[0], found[1]
     short = short_ids(terminal, ids)
@@ -35,7 +34,7 @@ async def compare_turns(terminal: TerminalSession, names: list[str]) -> None:
     _show_texts(terminal, translate("Answer"), one.response, other.response)
     files = await at_work(between, terminal.session.project.workspace, one, other)
     if not files:
-        terminal.screen.line(translate("Both left the files alike."))
+        terminal.screen.tell("Both left the files alike.")
     for each in files:
         terminal.screen.line(f"{one_line(each.path)} (+{each.diff.added} −{each.diff.removed})", "bold")
         if each.diff.text:
@@ -56,7 +55,7 @@ def _facts(node: Node) -> list[str]:
 
 def _show_texts(terminal: TerminalSession, title: str, one: str, other: str) -> None:
     if one == other:
-        terminal.screen.line(translate("{what}: the same", what=title), "dim")
+        terminal.screen.hint("{what}: the same", what=title)
         return
     terminal.screen.line(title, "bold")
     lines = diff_texts("", f"{one}\n", f"{other}\n").text.splitlines(keepends=True)

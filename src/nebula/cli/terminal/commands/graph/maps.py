@@ -13,7 +13,7 @@ from nebula.graph.flows.chain_map import draw_map
 from nebula.graph.flows.topology import Topology, first_turns
 from nebula.graph.graph import Graph
 from nebula.graph.values import Flow
-from nebula.language import explain, translate
+from nebula.language import explain
 from nebula.stage import one_line
 from nebula.value import replace
 
@@ -43,7 +43,7 @@ def _show_map(terminal: TerminalSession, graph: Graph, flow: Flow) -> None:
     for entry in flow.entries[-NAMED:]:
         mark, label = labels[entry.index]
         terminal.screen.verbatim(cut(f"{mark}{entry.index:3} {label}", terminal.screen.columns - 1))
-    terminal.screen.line(translate("The numbers are those of the drawing; commands such as /fork take the id."), "dim")
+    terminal.screen.hint("The numbers are those of the drawing; commands such as /fork take the id.")
 
 
 def _show_tree(terminal: TerminalSession, graph: Graph, flow: Flow) -> None:
@@ -103,7 +103,7 @@ def _flow(terminal: TerminalSession, *, everything: bool) -> tuple[Graph, Flow] 
     except GraphError:
         flow = None
     if graph is None or flow is None or not flow.entries:
-        terminal.screen.line(translate("The conversation graph is empty so far."))
+        terminal.screen.tell("The conversation graph is empty so far.")
         return None
     here = terminal.session.conversation.leaf
     return graph, flow if everything or here is None else connected_part(flow, here, _tries_of(graph, flow))

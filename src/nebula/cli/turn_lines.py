@@ -1,17 +1,55 @@
-"""What was refused, for the person: which file, and how it is allowed next time."""
+"""What happens in a turn, in lines that every terminal shows alike: drafts, refusals, and models asked again."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime, timedelta
 
-from nebula.events import Approval, Event, Step, ToolResult
-from nebula.language import Sentence
+from nebula.events import Approval, Event, Retry, Step, ToolResult
+from nebula.language import Sentence, explain, translate
 from nebula.messages import ToolResultStatus
-from nebula.stage import one_line
+from nebula.stage import DraftText, one_line
 from nebula.workspace.errors import WorkspaceError
 from nebula.workspace.guard.paths import normal_path
 
+LONG_S = 60
+"""From so many seconds on the clock says more than a countdown."""
+
 _COMMANDS = frozenset({"runCommand", "run_command"})
+
+
+class DraftLines:
+    """The draft of a message as backstage shows it: line by line, each when it is whole."""
+
+    def __init__(self) -> None:
+        self._unfinished = ""
+
+    def add(self, cue: DraftText) -> list[str]:
+        """Take in more of the draft; return the lines that are whole by now, as they are shown."""
+        *whole, self._unfinished = (cue.text if cue.anew else self._unfinished + cue.text).split("\n")
+        return [f"  ┊ {line}" for line in whole]
+
+    def clear(self) -> None:
+        """Forget the draft: the message is there, or will not come."""
+        self._unfinished = ""
+
+
+def asked_again(retry: Retry, seconds: int) -> str:
+    """Return why a model is asked again, when, and which try it is, in a few words."""
+    if retry.kind == "limit" and seconds >= LONG_S:
+        until = datetime.now() + timedelta(seconds=seconds)
+        return translate("rate limited until {time}", time=f"{until:%H:%M}")
+    if retry.kind == "limit":
+        reason = translate("rate limited")
+    elif retry.kind == "unavailable":
+        reason = translate("no answer from the provider")
+    else:
+        reason = explain(retry.reason).rstrip(" .。")
+    again = translate("again in {seconds} s", seconds=seconds) if seconds > 0 else translate("asking again")
+    parts = [reason, again]
+    if retry.attempts:
+        parts.append(translate("{attempt} of {attempts}", attempt=retry.attempt, attempts=retry.attempts))
+    return translate(", ").join(parts)
 
 
 class Refusals:
