@@ -27,9 +27,7 @@ MAX_SHOWN = 60
 
 
 def load_settings(
-    root: str | None = None,
-    environ: Mapping[str, str] | None = None,
-    overrides: Mapping[str, Any] | None = None,
+    root: str | None = None, environ: Mapping[str, str] | None = None, overrides: Mapping[str, Any] | None = None
 ) -> Settings:
     """Return the settings of all layers, each read once. `overrides` is the command line; a value of None there means
     "not said"."""

@@ -58,12 +58,7 @@ TABLE: dict[str, Setting] = {}
 
 
 def setting(
-    default: T,
-    check: Callable[[Any], T],
-    *variables: str,
-    file: int = USER,
-    secret: bool = False,
-    runs: bool = False,
+    default: T, check: Callable[[Any], T], *variables: str, file: int = USER, secret: bool = False, runs: bool = False
 ) -> T:
     """Declare one setting, as the default of its field."""
     return cast("T", Setting("", default, check, file, variables, secret, runs))

@@ -29,13 +29,7 @@ class ModelError(NebulaError):
     retryable_by_nature: ClassVar[bool] = False
 
     def __init__(
-        self,
-        sentence: str,
-        /,
-        *,
-        retry_after_s: float | None = None,
-        retryable: bool | None = None,
-        **values: Any,
+        self, sentence: str, /, *, retry_after_s: float | None = None, retryable: bool | None = None, **values: Any
     ) -> None:
         super().__init__(sentence, **values)
         self.retry_after_s = retry_after_s

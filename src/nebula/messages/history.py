@@ -49,10 +49,7 @@ class GrowingHistory(Sequence[Message]):
     __slots__ = ("_dropped", "_limit", "_messages", "_run", "_run_is_made", "_tools", "_turn_starts")
 
     def __init__(
-        self,
-        messages: Iterable[Message] = (),
-        tools: Container[str] | None = None,
-        limit: int = MAX_HISTORY_MESSAGES,
+        self, messages: Iterable[Message] = (), tools: Container[str] | None = None, limit: int = MAX_HISTORY_MESSAGES
     ) -> None:
         if limit < 3:
             raise ValueError(f"a history needs room for a prompt and one tool round, not {limit} messages")

@@ -73,10 +73,7 @@ class UserMessage(JsonObject):
 
     @classmethod
     def new_tool_use_results_with_images(
-        cls,
-        results: Iterable[ToolUseResult],
-        images: Iterable[ImageBlock],
-        timestamp: datetime | None = None,
+        cls, results: Iterable[ToolUseResult], images: Iterable[ImageBlock], timestamp: datetime | None = None
     ) -> UserMessage:
         content = ToolUseResults(tuple(results))
         return cls("", UserEnvContext.generate_new(), content, timestamp, tuple(images))

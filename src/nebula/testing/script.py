@@ -147,9 +147,5 @@ ScriptStep = ScriptedAnswer | Callable[[RecordedRequest], ScriptedAnswer]
 def speak_dialect(turn: ScriptedReply, names: Mapping[str, str] = {}) -> ScriptedReply:
     """Return the same reply as a model says it in the JSON dialect: all in the text. `names` renames tools."""
     calls = [{"name": names.get(call.name, call.name), "parameters": call.args} for call in turn.calls]
-    spoken = {
-        "thought": turn.text if calls else "",
-        "tool_calls": calls,
-        "final_answer": "" if calls else turn.text,
-    }
+    spoken = {"thought": turn.text if calls else "", "tool_calls": calls, "final_answer": "" if calls else turn.text}
     return replace(turn, text=json.dumps(spoken, ensure_ascii=False), calls=())

@@ -218,12 +218,7 @@ def _any_of(calls: Sequence[Mapping[str, Any]], names: Sequence[str]) -> Mapping
 
 def _only(properties: Mapping[str, Any], *required: str) -> dict[str, Any]:
     """Return an object with these properties and no others."""
-    return {
-        "type": "object",
-        "properties": dict(properties),
-        "required": list(required),
-        "additionalProperties": False,
-    }
+    return {"type": "object", "properties": dict(properties), "required": list(required), "additionalProperties": False}
 
 
 def _parameters(spec: ToolSpec) -> dict[str, Any]:

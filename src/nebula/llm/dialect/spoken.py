@@ -11,16 +11,7 @@ from nebula.language import Sentence
 from nebula.llm.dialect.lenient_json import Fault, parse_value
 from nebula.value import value
 
-RUNGS = (
-    "native",
-    "json",
-    "stripped",
-    "tags",
-    "fence",
-    "scan",
-    "repair",
-    "brackets",
-)
+RUNGS = ("native", "json", "stripped", "tags", "fence", "scan", "repair", "brackets")
 NAME_KEYS = ("name", "tool", "function", "tool_name", "action", "recipient_name")
 ARGUMENT_KEYS = ("parameters", "arguments", "args", "input", "params", "action_input", "tool_input")
 CALL_KEYS = ("tool_calls", "tool_call", "function_call", "functionCall", "tool_uses")

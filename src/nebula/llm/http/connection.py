@@ -19,11 +19,7 @@ from nebula.value import value
 
 MAX_PROXY_ANSWER_BYTES = 64 * 1024
 PAUSE_READING_AT = 1024 * 1024
-KNOWN_CA_BUNDLES = (
-    "/etc/ssl/certs/ca-certificates.crt",
-    "/etc/pki/tls/certs/ca-bundle.crt",
-    "/etc/ssl/cert.pem",
-)
+KNOWN_CA_BUNDLES = ("/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem")
 
 
 @value
