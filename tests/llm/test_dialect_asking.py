@@ -6,7 +6,7 @@ Without a wire: the model here says what it is told to, and keeps the requests.
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from typing import Any
 
 import pytest
@@ -93,7 +93,7 @@ class Told:
         self.closed = 0
         self.streams_closed = 0
 
-    async def stream(self, request: ModelRequest) -> AsyncIterator[StreamItem]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem]:
         self.requests.append(request)
         try:
             for item in self.streams.pop(0):

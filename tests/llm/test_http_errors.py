@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -330,7 +330,7 @@ async def test_a_retry_says_what_failed_and_how_often_it_may() -> None:
 async def test_an_announced_pause_is_no_silence() -> None:
     announced = Retrying(Sentence("busy"), 2, 3600.0)
 
-    async def items() -> AsyncIterator[StreamItem]:
+    async def items() -> AsyncGenerator[StreamItem]:
         yield announced
         await asyncio.sleep(0.1)
         yield TextDelta("x")

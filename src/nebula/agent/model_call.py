@@ -20,7 +20,7 @@ async def call_model(
     ModelError."""
     started = time.monotonic()
     with closing(DraftReport(stream)) as draft:
-        async with aclosing(model.stream(request)) as items:  # type: ignore[type-var]
+        async with aclosing(model.stream(request)) as items:
             async for item in items:
                 if isinstance(item, TextDelta | Working):
                     draft.hear(item)
@@ -39,7 +39,7 @@ async def call_model(
 async def ask_once(chosen: ChosenModel, text: str) -> ModelReply:
     """Return the reply to a text that belongs to no conversation. Raises ModelError."""
     request = ModelRequest(chosen.name, "", [UserMessage.new_prompt(text)])
-    async with aclosing(chosen.connector.stream(request)) as items:  # type: ignore[type-var]
+    async with aclosing(chosen.connector.stream(request)) as items:
         async for item in items:
             if isinstance(item, ModelReply):
                 return item

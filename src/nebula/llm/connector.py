@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from functools import partial
 from typing import Any, ClassVar
 
@@ -15,7 +15,7 @@ from nebula.llm.http.http_errors import Service, message_in, refusal_error, stat
 from nebula.llm.http.retry import DEFAULT_RETRY, RetryPolicy, with_retries
 from nebula.llm.http.sse import Parser
 from nebula.llm.http.waiting import with_waiting_notices
-from nebula.llm.wire import MAX_CALLS, Draft, FragmentCache, KnownCallIds, from_event, from_text, to_bytes
+from nebula.llm.wire import MAX_CALLS, Draft, FragmentCache, from_event, from_text, to_bytes
 from nebula.providers import PROVIDERS
 from nebula.value import value
 
@@ -156,9 +156,8 @@ class Connector(ABC):
         self._timeouts = timeouts
         self._client = HttpClient(timeouts=timeouts, environ=environ)
         self._fragments = FragmentCache()
-        self._call_ids = KnownCallIds()
 
-    def stream(self, request: ModelRequest) -> AsyncIterator[StreamItem]:
+    def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem]:
         items = with_retries(partial(self._attempt, request), self._retry)
         return with_waiting_notices(items, self._still_waiting, self._timeouts.notice_s)
 
@@ -211,7 +210,7 @@ class Connector(ABC):
             )
         return ()  # a server of one's own often needs none
 
-    async def _attempt(self, request: ModelRequest) -> AsyncIterator[StreamItem]:
+    async def _attempt(self, request: ModelRequest) -> AsyncGenerator[StreamItem]:
         while True:
             outgoing = await self._outgoing(request)
             for notice in outgoing.notices:
@@ -234,7 +233,7 @@ class Connector(ABC):
                 if text := "".join(reader.end()):
                     yield TextDelta(text)
                 await response.drain()
-            reply = reader.draft.finish(request.messages, request.tools, self._call_ids.of(request.messages))
+            reply = reader.draft.finish(request.messages, request.tools)
             self._heard(reader, reply)
             yield reply
             return

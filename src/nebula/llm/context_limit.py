@@ -6,12 +6,11 @@ on every request of this process keeps to what was learnt.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from typing import Any
 
 from nebula.language import Sentence
-from nebula.llm.contract import ModelNotice, ModelRequest, StreamItem
+from nebula.llm.contract import Model, ModelNotice, ModelRequest, StreamItem
 from nebula.llm.dialect.wrapped_model import WrappedModel
 from nebula.llm.errors import ContextExceededError
 from nebula.llm.wire import to_bytes
@@ -33,19 +32,18 @@ class LearntContext(WrappedModel):
     learnt: dict[str, int]
     """Tokens that a model takes, by its name."""
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: Model) -> None:
         super().__init__(model)
         self.learnt = {}
         self._bytes: dict[str, int] = {}
         """About the same for a whole request, in bytes."""
 
-    async def stream(self, request: ModelRequest) -> AsyncIterator[StreamItem]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem]:
         room = self._bytes.get(request.model)
         if room is not None:
             request = shrink_request(request, room) or request
         try:
-            items: Any = self._model.stream(request)
-            async with aclosing(items):
+            async with aclosing(self._model.stream(request)) as items:
                 async for item in items:
                     yield item
             return
@@ -62,8 +60,7 @@ class LearntContext(WrappedModel):
                 tokens=tokens,
             )
         )
-        items = self._model.stream(smaller)
-        async with aclosing(items):
+        async with aclosing(self._model.stream(smaller)) as items:
             async for item in items:
                 yield item
 

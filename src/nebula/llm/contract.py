@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Literal, Protocol
 
@@ -120,7 +120,7 @@ class Model(Protocol):
     @property
     def provider(self) -> str: ...
 
-    def stream(self, request: ModelRequest) -> AsyncIterator[StreamItem]:
+    def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem]:
         """Ask once. Raises `ModelError`. Cancelling the task, or closing the iterator, closes the connection."""
         ...
 

@@ -11,18 +11,8 @@ from nebula.llm.contract import ModelInfo, ModelReply, ModelRequest, Usage
 from nebula.llm.errors import ModelError, UnavailableError
 from nebula.llm.http.client import HttpResponse
 from nebula.llm.http.sse import EitherParser, SseParser
-from nebula.llm.wire import (
-    LastRendering,
-    RawCall,
-    counted,
-    entries_of,
-    function_tools,
-    to_bytes,
-    to_text,
-    told_id,
-    told_name,
-)
-from nebula.messages import Message, ToolSpec, UserMessage
+from nebula.llm.wire import RawCall, counted, entries_of, function_tool, to_bytes, to_text, told_id, told_name
+from nebula.messages import Message, UserMessage
 from nebula.value import replace
 
 if TYPE_CHECKING:
@@ -59,8 +49,6 @@ class OpenAIModel(Connector):
 
     def __init__(self, base_url: str = "", api_key: str = "", **limits: Any) -> None:
         super().__init__(base_url, api_key, **limits)
-        self._system = LastRendering[str](lambda system: {"role": "system", "content": system})
-        self._tools = LastRendering[tuple[ToolSpec, ...]](function_tools)
         self._refused: dict[str, set[str]] = {}
         self._described: dict[str, ModelInfo] = {}
         self._listing: dict[str, Any] = {}
@@ -101,11 +89,11 @@ class OpenAIModel(Connector):
 
             self._responses = self._responses or ResponsesWriter()
             return Outgoing(PATH, self._responses.write(request, self._options(request)))
-        system = self._system.of(request.system) if request.system else b""
+        system = to_bytes({"role": "system", "content": request.system}) if request.system else b""
         messages = self._fragments.pieces(request.messages, _render, system)
         parts = [to_bytes(self._options(request))[:-1], b',"messages":', *messages]
         if request.tools:
-            parts += [b',"tools":', self._tools.of(tuple(request.tools))]
+            parts += [b',"tools":', to_bytes([function_tool(spec) for spec in request.tools])]
         return Outgoing("/chat/completions", b"".join([*parts, b"}"]))
 
     def _is_for_responses(self, model: str) -> bool:

@@ -7,7 +7,7 @@ whatever is asked.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any
 
 from nebula.llm.contract import ModelInfo, ModelRequest, StreamItem, TextDelta
@@ -29,7 +29,7 @@ class ReplayModel:
         self.position = 0
         """How many replies have been played."""
 
-    async def stream(self, request: ModelRequest) -> AsyncIterator[StreamItem]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem]:
         reply: Mapping[str, Any] = {"text": END}
         if self.position < len(self._replies):
             reply = self._replies[self.position]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence, Set
 from operator import is_
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from nebula.llm.contract import NO_USAGE, ModelReply
 from nebula.llm.errors import BadReplyError
@@ -27,8 +27,6 @@ CUT_REPLY = (
 )
 HOW_CUT = {"length": "was cut off at the output limit", "filter": "was held back by the provider"}
 """How a reply stopped of which a part may be missing."""
-
-T = TypeVar("T")
 
 Render = Callable[[Message, Message | None], Iterable[object]]
 """The JSON values that a message becomes, given the one before it."""
@@ -82,19 +80,6 @@ def from_event(text: str) -> Any:
         raise ValueError("nested too deep") from None
 
 
-class LastRendering(Generic[T]):
-    """The wire form of what is the same in almost every request, made anew when it is another."""
-
-    def __init__(self, render: Callable[[T], object]) -> None:
-        self._render = render
-        self._made: tuple[T, bytes] | None = None
-
-    def of(self, what: T) -> bytes:
-        if self._made is None or self._made[0] != what:
-            self._made = what, to_bytes(self._render(what))
-        return self._made[1]
-
-
 class FragmentCache:
     """The wire form of each message, made once.
 
@@ -140,10 +125,6 @@ def function_tool(spec: ToolSpec) -> dict[str, Any]:
     """Return a tool as OpenAI and Ollama are offered it."""
     function = {"name": spec.name, "description": spec.description, "parameters": spec.parameters}
     return {"type": "function", "function": function}
-
-
-def function_tools(specs: Iterable[ToolSpec]) -> list[dict[str, Any]]:
-    return [function_tool(spec) for spec in specs]
 
 
 def tool_names(message: Message | None) -> dict[str, str]:
@@ -220,12 +201,8 @@ class Draft:
             self.text.append(piece)
         return piece
 
-    def finish(
-        self, history: Sequence[Message], tools: Sequence[ToolSpec] = (), used_ids: Set[str] | None = None
-    ) -> ModelReply:
+    def finish(self, history: Sequence[Message], tools: Sequence[ToolSpec] = ()) -> ModelReply:
         """Return the reply. Ids that the wire did not give are made from `history`, so that they are unique in it.
-
-        `used_ids` are those of its calls, where they are known already.
 
         Of a reply that was cut at the output limit, or held back by the provider, only those calls may run that `tools`
         declares to change nothing.
@@ -238,7 +215,7 @@ class Draft:
         if not self.calls:
             message: AssistantMessage = AssistantMessage.new_response(message_id, content)
             return ModelReply(message, self.usage, stop=stop, reading_rate=self.reading_rate)
-        ids = CallIds(call_ids(history) if used_ids is None else used_ids)
+        ids = CallIds(call_ids(history))
         uses, invalid = _tool_uses(self.calls, ids, cut=stop == "length")
         if stop in HOW_CUT:
             readers = {spec.name for spec in tools if isinstance(spec, DeclaredSpec) and spec.reads_only}
@@ -280,21 +257,6 @@ class CallIds:
 def call_ids(history: Iterable[Message]) -> set[str]:
     """Return the ids of all calls in a history."""
     return {use.id for said in history if isinstance(said, AssistantMessage) for use in said.tool_uses or ()}
-
-
-class KnownCallIds:
-    """The ids of the calls in a history that is sent again and again, each time with a little more at its end."""
-
-    def __init__(self) -> None:
-        self._last: tuple[Message, ...] = ()
-        self._ids: set[str] = set()
-
-    def of(self, history: Sequence[Message]) -> Set[str]:
-        if not _goes_on(self._last, history):
-            self._last, self._ids = (), set()
-        self._ids |= call_ids(history[len(self._last) :])
-        self._last = tuple(history)
-        return self._ids
 
 
 def _goes_on(before: Sequence[Message], history: Sequence[Message]) -> bool:

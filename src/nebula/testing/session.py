@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from typing import Any
 
@@ -40,7 +40,7 @@ class ScriptedConnector:
         self._replies = list(replies)
         self.requests: list[ModelRequest] = []
 
-    async def stream(self, request: ModelRequest) -> AsyncIterator[StreamItem]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem]:
         self.requests.append(request)
         if not self._replies:
             raise ScriptEnded(f"The script has no reply to request {len(self.requests)}.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from nebula.agent.orchestrator.models import TaskModels
@@ -73,8 +73,8 @@ class LimitedModel(WrappedModel):
         super().__init__(model)
         self._guard = guard
 
-    async def stream(self, request: ModelRequest) -> AsyncIterator[StreamItem]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem]:
         self._guard.check()
-        async with aclosing(self._model.stream(request)) as items:  # type: ignore[type-var]
+        async with aclosing(self._model.stream(request)) as items:
             async for item in items:
                 yield item

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Container, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Container, Mapping, Sequence
 from typing import Any
 
 from nebula.agent.plan.plan import BadPlan
@@ -49,7 +49,7 @@ class RecordedModel:
         ours = OUR_FAILURES | ({PLAN_FAILURE} if trace.of_type("plan_reply") else frozenset())
         self._items = iter([event for event in trace.events if plays(event) or is_failure(event, ours)])
 
-    async def stream(self, request: ModelRequest) -> AsyncIterator[StreamItem]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem]:
         if self._watch is not None:
             self._watch(request)
         event = next(self._items, None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from typing import Any, Final
 
@@ -120,13 +120,13 @@ class AnswersInSchema(WrappedModel):
         super().__init__(model)
         self._schema = schema
 
-    async def stream(self, request: ModelRequest) -> AsyncIterator[StreamItem]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem]:
         told = _TOLD.format(schema=self._schema.text)
         asked = replace(request, system=f"{request.system}\n\n{told}" if request.system else told)
         used = Usage()
         for attempt in range(1, ATTEMPTS + 1):
             reply: ModelReply | None = None
-            async with aclosing(self._model.stream(asked)) as items:  # type: ignore[type-var]
+            async with aclosing(self._model.stream(asked)) as items:
                 async for item in items:
                     if isinstance(item, ModelReply):
                         reply = item

@@ -7,7 +7,7 @@ are the same assistant messages as from native tool calls, and the loop never kn
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any
 
@@ -71,18 +71,17 @@ class JsonDialect(WrappedModel):
         self._translated: dict[tuple[int, int], tuple[Message, Message | None, Message]] = {}
         self._offered: tuple[Sequence[ToolSpec], Offer, str] | None = None
 
-    def stream(self, request: ModelRequest) -> AsyncIterator[StreamItem]:
+    def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem]:
         """Ask once. Prose where the object was asked for is a format failure."""
         return self._stream(request, prose_is_answer=False)
 
-    def stream_or_prose(self, request: ModelRequest) -> AsyncIterator[StreamItem]:
+    def stream_or_prose(self, request: ModelRequest) -> AsyncGenerator[StreamItem]:
         """Ask once; prose is the answer, and its reply has no rung. For a model that has tool calls of its own."""
         return self._stream(request, prose_is_answer=True)
 
-    async def _stream(self, request: ModelRequest, *, prose_is_answer: bool) -> AsyncIterator[StreamItem]:
+    async def _stream(self, request: ModelRequest, *, prose_is_answer: bool) -> AsyncGenerator[StreamItem]:
         if not request.tools:
-            plain: Any = self._model.stream(request)
-            async with aclosing(plain):
+            async with aclosing(self._model.stream(request)) as plain:
                 async for item in plain:
                     yield item
             return
@@ -92,8 +91,7 @@ class JsonDialect(WrappedModel):
         for attempt in range(1, ATTEMPTS + 1):
             raw: ModelReply | None = None
             size = 0
-            items: Any = self._model.stream(asked)
-            async with aclosing(items):
+            async with aclosing(self._model.stream(asked)) as items:
                 async for item in items:
                     if isinstance(item, ModelReply):
                         raw = item

@@ -7,9 +7,9 @@ prose. The dialect itself is loaded only for a model that needs it.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncGenerator, Iterable, Iterator
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from nebula.language import Sentence
 from nebula.llm.catalog import known_provider
@@ -42,16 +42,15 @@ class DialectWhereNeeded(WrappedModel):
         """Models whose server refused a request that offered tools."""
         self._dialects: dict[bool, JsonDialect] = {}
 
-    async def stream(self, request: ModelRequest) -> AsyncIterator[StreamItem]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem]:
         if self._remark is not None:
             yield ModelNotice(self._remark)
             self._remark = None
         info = await self._info(request.model)
         has_none = needs_dialect(info) or request.model in self._refusing
         if not request.tools or not (has_none or request.model in self._printing):
-            items: Any = self._native(request)
             try:
-                async with aclosing(items):
+                async with aclosing(self._native(request)) as items:
                     async for item in items:
                         yield item
                 return
@@ -61,8 +60,7 @@ class DialectWhereNeeded(WrappedModel):
                 self._refusing.add(request.model)
                 has_none = True
         dialect = self._dialect(tool_role=info.tool_role is not False)
-        items = dialect.stream(request) if has_none else dialect.stream_or_prose(request)
-        async with aclosing(items):
+        async with aclosing(dialect.stream(request) if has_none else dialect.stream_or_prose(request)) as items:
             async for item in items:
                 if isinstance(item, ModelReply) and item.rung is None:
                     self._printing.discard(request.model)  # it answered in prose: native again
@@ -85,9 +83,8 @@ class DialectWhereNeeded(WrappedModel):
             self._dialects[tool_role] = JsonDialect(self._model, tool_role=tool_role)
         return self._dialects[tool_role]
 
-    async def _native(self, request: ModelRequest) -> AsyncIterator[StreamItem]:
-        items: Any = self._model.stream(request)
-        async with aclosing(items):
+    async def _native(self, request: ModelRequest) -> AsyncGenerator[StreamItem]:
+        async with aclosing(self._model.stream(request)) as items:
             async for item in items:
                 if isinstance(item, ModelReply) and self._may_print(request.model) and may_print_calls(item, request):
                     from nebula.llm.dialect.json_dialect import with_printed_calls

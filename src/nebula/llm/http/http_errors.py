@@ -115,37 +115,37 @@ def refusal_error(
     """Return the error for a refusal that only its text explains: a status of HTTP, or an error inside a stream."""
     said = service.quote(said)
     text = f"{raw} {said}".lower()
+    values = {"model": model, "code": status, **_who_and_what(service, said)}
     if status in (400, 413, 422, 429, 500) and any(words in text for words in CONTEXT_WORDS):
         context, prompt = sizes_in(text)
         return ContextExceededError(
             "The conversation does not fit into the context window of {model}{detail}. "
             "Shorten it (/compact, or --compact with -p), set `context_tokens` to what the server takes, or "
             "choose a model with a larger one.",
-            model=model,
-            detail=_in_brackets(said),
             context_tokens=context,
             prompt_tokens=prompt,
+            **values,
         )
     if status == 400 and any(words in text for words in KEY_WORDS):
         return _auth_error(service, status, "")
-    if status == 429 or "rate limit" in text:
-        return _limit_error(service, said, text, retry_after)
-    if status in (408, 409, 425) or (status >= 500 and FOR_GOOD not in text):
-        return UnavailableError(
-            "{service} cannot answer now: status {code}{detail}. {advice}",
-            service=service.shown,
-            code=status,
-            detail=_in_brackets(said),
-            advice=_wait(retry_after),
-            retry_after_s=retry_after,
+    is_limit = status == 429 or "rate limit" in text
+    if is_limit and any(words in text for words in QUOTA_WORDS) and "retrydelay" not in text:
+        return LimitError(
+            "The quota of this key at {service} is used up{detail}. Check its plan, or choose another provider.",
+            **values,
         )
-    return BadReplyError(
-        "{service} refused the request for {model}: status {code}{detail}.",
-        service=service.shown,
-        model=model,
-        code=status,
-        detail=_in_brackets(said),
-    )
+    pause: dict[str, Any] = {"advice": _wait(retry_after), "retry_after_s": retry_after}
+    if is_limit:
+        pause["retryable"] = True
+        return LimitError("The rate limit of {service} is reached{detail}. {advice}", **values, **pause)
+    if status in (408, 409, 425) or (status >= 500 and FOR_GOOD not in text):
+        return UnavailableError("{service} cannot answer now: status {code}{detail}. {advice}", **values, **pause)
+    return BadReplyError("{service} refused the request for {model}: status {code}{detail}.", **values)
+
+
+def _who_and_what(service: Service, said: str) -> dict[str, Any]:
+    """Return two values of a sentence: the service, and in brackets what it said, where it said anything."""
+    return {"service": service.shown, "detail": f" ({said})" if said else ""}
 
 
 def sizes_in(text: str) -> tuple[int, int]:
@@ -177,18 +177,11 @@ def message_in(value: Any) -> str:
     return ""
 
 
-def _in_brackets(said: str) -> str:
-    return f" ({said})" if said else ""
-
-
 def _auth_error(service: Service, status: int, said: str) -> AuthError:
     name = service.key_name or service.url_name
     if status == 403:
         return AuthError(
-            "{service} does not allow this{detail}. Check {variable}.",
-            service=service.shown,
-            detail=_in_brackets(said),
-            variable=name,
+            "{service} does not allow this{detail}. Check {variable}.", variable=name, **_who_and_what(service, said)
         )
     # What the server said is left out: it often quotes a part of the key.
     return AuthError(
@@ -200,39 +193,18 @@ def _auth_error(service: Service, status: int, said: str) -> AuthError:
 
 
 def _not_found(service: Service, model: str, said: str) -> NotFoundError:
+    values = _who_and_what(service, said)
     if not model:
         return NotFoundError(
             "{service} has no list of models at this address{detail}. Check {variable}.",
-            service=service.shown,
-            detail=_in_brackets(said),
             variable=service.url_name,
+            **values,
         )
     advice = Sentence("Choose another model, or check the address in {variable}.", variable=service.url_name)
     if service.can_pull:
         advice = Sentence("Fetch it with `ollama pull {model}`, or choose one that is there.", model=model)
     return NotFoundError(
-        "{service} does not know the model '{model}'{detail}. {advice}",
-        service=service.shown,
-        model=model,
-        detail=_in_brackets(said),
-        advice=advice,
-    )
-
-
-def _limit_error(service: Service, said: str, text: str, retry_after: float | None) -> LimitError:
-    if any(words in text for words in QUOTA_WORDS) and "retrydelay" not in text:
-        return LimitError(
-            "The quota of this key at {service} is used up{detail}. Check its plan, or choose another provider.",
-            service=service.shown,
-            detail=_in_brackets(said),
-        )
-    return LimitError(
-        "The rate limit of {service} is reached{detail}. {advice}",
-        service=service.shown,
-        detail=_in_brackets(said),
-        advice=_wait(retry_after),
-        retry_after_s=retry_after,
-        retryable=True,
+        "{service} does not know the model '{model}'{detail}. {advice}", model=model, advice=advice, **values
     )
 
 

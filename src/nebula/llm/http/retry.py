@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from typing import Any
 
 from nebula.language import sentence_of
 from nebula.llm.contract import Retrying, StreamItem, TextDelta
@@ -38,8 +37,8 @@ DEFAULT_RETRY = RetryPolicy()
 
 
 async def with_retries(
-    attempt: Callable[[], AsyncIterator[StreamItem]], policy: RetryPolicy
-) -> AsyncIterator[StreamItem]:
+    attempt: Callable[[], AsyncGenerator[StreamItem]], policy: RetryPolicy
+) -> AsyncGenerator[StreamItem]:
     """Yield the items of the first attempt that succeeds, with a `Retrying` before each new one.
 
     An attempt that failed after giving text was cut in the middle. Nothing has come of it (a reply counts when it
@@ -49,8 +48,7 @@ async def with_retries(
     for number in range(1, policy.max_attempts + 1):
         said_something = False
         try:
-            items: Any = attempt()
-            async with aclosing(items):
+            async with aclosing(attempt()) as items:
                 async for item in items:
                     said_something = said_something or isinstance(item, TextDelta)
                     yield item

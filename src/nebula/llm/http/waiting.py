@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from typing import Any
 
 from nebula.llm.contract import ModelNotice, Retrying, StreamItem
 
@@ -14,8 +13,8 @@ LONGEST_PAUSE_S = 60.0
 
 
 async def with_waiting_notices(
-    items: AsyncIterator[StreamItem], notice: Callable[[float], ModelNotice], every_s: float
-) -> AsyncIterator[StreamItem]:
+    items: AsyncGenerator[StreamItem], notice: Callable[[float], ModelNotice], every_s: float
+) -> AsyncGenerator[StreamItem]:
     """Yield the items as they come, and a notice whenever none has come for `every_s`, then at twice that, and so on.
 
     `notice` is given the seconds since the last item. The pause before a retry was announced, and is no silence.
@@ -44,7 +43,7 @@ async def with_waiting_notices(
 class _Source:
     """Reads the items in a task of its own, so that waiting for one can be interrupted without losing it."""
 
-    def __init__(self, items: AsyncIterator[StreamItem]) -> None:
+    def __init__(self, items: AsyncGenerator[StreamItem]) -> None:
         self.loop = asyncio.get_running_loop()
         self.arrived: deque[StreamItem] = deque()
         self._wake: asyncio.Future[None] | None = None
@@ -68,7 +67,7 @@ class _Source:
         if not self.task.cancelled():
             self.task.exception()  # seen, or of no interest any more
 
-    async def _read(self, items: Any) -> None:
+    async def _read(self, items: AsyncGenerator[StreamItem]) -> None:
         async with aclosing(items):
             async for item in items:
                 self.arrived.append(item)

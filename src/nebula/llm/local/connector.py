@@ -7,7 +7,7 @@ like any other.
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from functools import partial
 from importlib.util import find_spec
@@ -83,10 +83,10 @@ class LocalModel:
                 return known
         return info
 
-    async def stream(self, request: ModelRequest) -> AsyncIterator[StreamItem]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem]:
         server = serve(self._file(request.model), request.model, self)
         if not server.is_loaded:
-            loading: Any = with_waiting_notices(_loading(server), partial(_still_loading, server), LOADING_NOTICE_S)
+            loading = with_waiting_notices(_loading(server), partial(_still_loading, server), LOADING_NOTICE_S)
             async with aclosing(loading):
                 async for notice in loading:
                     yield notice
@@ -94,8 +94,7 @@ class LocalModel:
         if request.max_output_tokens is None:
             context = (await self.describe(request.model)).context_length or 0
             request = replace(request, max_output_tokens=max(LONGEST_AT_LEAST, context // SHARE_OF_ANSWER))
-        items: Any = connected.stream(request)
-        async with aclosing(items):
+        async with aclosing(connected.stream(request)) as items:
             async for item in items:
                 yield item
 
@@ -116,7 +115,7 @@ class LocalModel:
         return self._files[model]
 
 
-async def _loading(server: LocalServer) -> AsyncIterator[StreamItem]:
+async def _loading(server: LocalServer) -> AsyncGenerator[StreamItem]:
     """Says that it loads, waits, and says what came of it."""
     size = server.model.size / GB
     yield ModelNotice(Sentence("Loading {model} ({size:.1f} GB).", model=short_name(server.name), size=size), "loading")
