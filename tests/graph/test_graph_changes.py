@@ -212,6 +212,7 @@ def test_an_action_that_fails_halfway_leaves_nothing(graph: Graph) -> None:
 
     def act() -> None:
         graph.update_node(a, tags=["x"])
+        graph.update_node(a, tags=["y"])
         graph.create_flow("half")
         graph.delete_node("nowhere")
 
@@ -224,11 +225,31 @@ def test_an_action_that_fails_halfway_leaves_nothing(graph: Graph) -> None:
 def test_an_undo_that_is_stopped_halfway_leaves_what_the_action_left(graph: Graph) -> None:
     a, b = chain(graph, 2)
     history = EditHistory(graph)
-    history.do(lambda: [graph.update_node(each, tags=["ours"]) for each in (a, b)])
+    history.do(
+        lambda: [graph.update_node(each, tags=[tag]) for each, tag in ((a, "ours"), (b, "between"), (b, "ours"))]
+    )
     graph.update_node(a, tags=["theirs"])
     with pytest.raises(ChangedSince):
         history.undo()
     assert [graph.get_node(each).tags for each in (a, b)] == [["theirs"], ["ours"]]
+
+
+def test_an_action_that_edits_twice_is_undone_backwards_and_done_again_forwards(graph: Graph) -> None:
+    (a,) = chain(graph, 1)
+    history = EditHistory(graph)
+
+    def act() -> str:
+        graph.update_node(a, prompt="between")
+        graph.update_node(a, prompt="after")
+        return graph.create_node("late", parents=[graph.create_node("new", parents=[a]).id]).id
+
+    states = [state(graph)]
+    last = history.do(act)
+    states.append(state(graph))
+    assert graph.get_node(a).prompt == "after" and graph.get_node(last)
+    for _ in range(2):
+        assert history.undo() and state(graph) == states[0]
+        assert history.redo() and state(graph) == states[1]
 
 
 def test_a_new_edit_forgets_what_could_be_done_again(graph: Graph) -> None:

@@ -10,7 +10,7 @@ from nebula.index.chunks.cutting import cut
 from nebula.index.chunks.languages import LANGUAGES
 from nebula.index.chunks.lines import Lines
 from nebula.index.chunks.suffixes import language_of
-from nebula.index.constants import MAX_CHUNK_BYTES, MAX_LINES
+from nebula.index.constants import MAX_CHUNK_BYTES
 from nebula.index.values import Span
 
 
@@ -116,10 +116,22 @@ def test_a_long_class_becomes_a_head_and_its_members() -> None:
 
 
 def test_a_long_function_is_cut_into_windows_that_keep_its_name() -> None:
-    found = chunks("a.py", "def long():\n" + body("    x()", 200))
-    assert len(found) > 1
-    assert {span.symbol for span in found} == {"long"}
-    assert all(span.end - span.start < MAX_LINES + 6 for span in found)
+    whole = [Span(1, 60, "long"), Span(61, 120, "long")]
+    assert chunks("a.py", "def long():\n" + body("    x()", 200)) == [
+        *whole,
+        Span(121, 180, "long"),
+        Span(181, 201, "long"),
+    ]
+    few_more = chunks("a.py", "def long():\n" + body("    x()", 184))
+    assert few_more == [*whole, Span(121, 185, "long")], "a few lines more are no window of their own"
+    assert chunks("a.txt", body("x", 86)) == [Span(1, 40), Span(41, 80), Span(81, 86)]
+
+
+def test_a_section_ends_where_the_next_begins() -> None:
+    """In these languages it ends at the very start of a line, which is the next one's."""
+    assert chunks("a.toml", SAMPLES["a.toml"][0]) == [Span(1, 36, "one"), Span(37, 38, "two")]
+    found = [(span.start, span.symbol) for span in chunks("a.md", SAMPLES["a.md"][0])]
+    assert found == [(1, "One"), (11, "One.Two"), (71, "One.Two"), (83, "Three")]
 
 
 def test_the_comment_above_belongs_to_the_definition() -> None:

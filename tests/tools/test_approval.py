@@ -29,6 +29,7 @@ from nebula.tools.approval import (
     agrees,
     allow_all,
     has_part,
+    reaches_too_far,
 )
 from nebula.tools.commands.change_set import CommandChanges
 from nebula.tools.commands.settling import Settling
@@ -36,7 +37,7 @@ from nebula.tools.contract import Call, Outcome, ToolFailure
 from nebula.tools.files.edit_file import EditFile
 from nebula.tools.files.write_file import WriteFile
 from nebula.tools.ledger import ReadLedger
-from nebula.tools.permissions import NETWORK, YES_TO_ALL, Permission
+from nebula.tools.permissions import EVERY_FILE, NETWORK, YES_TO_ALL, Permission
 from nebula.tools.result_limits import cut_middle
 from nebula.tools.writing import WritingTool
 from nebula.value import replace
@@ -140,11 +141,19 @@ def test_what_a_decision_names_has_to_be_there() -> None:
 
 
 async def test_a_rule_that_allows_all_allows_neither_the_network_nor_what_is_asked_by_name() -> None:
-    assert await allow_all(asked_about("network")) == Decision(False, "session")
+    reaching_out: tuple[QuestionKind, ...] = ("network", "fetch", "folders")
+    for kind in reaching_out:
+        assert await allow_all(asked_about(kind)) == Decision(False, "session")
     assert await allow_all(asked_about("write", once=True)) == Decision(False, "session")
     kinds: tuple[QuestionKind, ...] = ("write", "command", "call")
     for kind in kinds:
         assert await allow_all(asked_about(kind)) == Decision(True, "session")
+
+
+@pytest.mark.parametrize("scope", ["once", "message", "pattern", "session"])
+def test_a_yes_by_name_is_for_once(scope: Any) -> None:
+    assert reaches_too_far(asked_about("write", once=True), Decision(True, scope)) is (scope != "once")
+    assert not reaches_too_far(asked_about("write"), Decision(True, scope))
 
 
 # asking
@@ -387,6 +396,13 @@ def test_what_was_said_for_a_message_holds_for_it_alone(tmp_path: Path) -> None:
     assert len(asked.questions) == len(bench.events) == 2
 
 
+def test_what_was_said_for_the_session_holds_for_every_later_write(tmp_path: Path) -> None:
+    asked = Asked(Decision(True, "session"))
+    bench = Bench(tmp_path, asked)
+    assert [bench.write(bench.use(name)).decision for name in ("a", "src/b")] == ["all", "all"]
+    assert bench.approvals.granted == (Permission("write", EVERY_FILE),)
+
+
 def test_a_later_message_with_the_same_ids_is_asked_about(tmp_path: Path) -> None:
     for next_turn in (True, False):
         asked = Asked(Decision(True, "message"), Decision(False), Decision(False))
@@ -431,11 +447,13 @@ class CountingTool(WriteFile):
 
 def test_the_writes_of_a_message_are_looked_at_once_each_and_not_on_the_loop(tmp_path: Path) -> None:
     count = 20
-    bench = Bench(tmp_path, Asked(*[Decision(True)] * count), tool=CountingTool)
+    asked = Asked(*[Decision(True)] * count)
+    bench = Bench(tmp_path, asked, tool=CountingTool)
     uses = [bench.use(f"{number}.txt", str(number)) for number in range(count)]
     CountingTool.proposed = CountingTool.on_the_loop = 0
     for use in uses:
         bench.write(use, *uses)
+    assert len(asked.questions) == count, "a yes to one is none to the others"
     assert CountingTool.on_the_loop == 0
     assert CountingTool.proposed == 2 * count, "each for the list of the message, and each when its turn comes"
 

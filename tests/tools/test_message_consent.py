@@ -48,9 +48,10 @@ async def test_all_of_this_message_is_what_was_shown_of_it(tmp_path: Path, old: 
     assert (tmp_path / "c.py").exists() and (tmp_path / name).read_text() == ("1\n" if old == "1" else "2\n")
 
 
-async def test_an_edit_that_grows_by_the_one_before_it_is_shown_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("instead", ["other\n", ""])
+async def test_an_edit_that_grows_by_the_one_before_it_is_shown_again(tmp_path: Path, instead: str) -> None:
     (tmp_path / "a.py").write_text("one\nkey\n")
-    edits = [("one", "key\nkey"), ("key", "other")]
+    edits = [("one\n", "key\nkey\n"), ("key\n", instead)]
     calls = [
         ScriptedCall("editFile", {"path": "a.py", "edits": [{"old_text": old, "new_text": new, "all": True}]})
         for old, new in edits
@@ -58,4 +59,4 @@ async def test_an_edit_that_grows_by_the_one_before_it_is_shown_again(tmp_path: 
     replies = [ScriptedReply("", [ScriptedCall("readFile", {"path": "a.py"})]), ScriptedReply("", calls), "Done."]
     async with scripted_session(replies, [Decision(True, "message"), "no"], root=tmp_path) as scripted:
         await scripted.turn("write")
-    assert [question.changes[0].added for question in scripted.questions] == [2, 3]
+    assert [question.changes[0].removed for question in scripted.questions] == [1, 3]

@@ -86,10 +86,12 @@ def test_all_files_are_looked_at_before_the_first_is_touched(workspace: LocalWor
         turn.write_file(name, "agent's\n")
     plan = workspace.history.plan_undo()
     (root / "b.txt").write_text("edited by hand\n")
-    before = see()
-    with pytest.raises(Stale):
+    before, files = see(), [(root / name).stat() for name in ("a.txt", "c.txt")]
+    with pytest.raises(Stale, match=r"nothing was touched\. Look at it and try again"):
         workspace.history.apply(plan)
     assert see() == before
+    now = [(root / name).stat() for name in ("a.txt", "c.txt")]
+    assert [(each.st_ino, each.st_ctime_ns) for each in now] == [(each.st_ino, each.st_ctime_ns) for each in files]
     assert [each.kind for each in workspace.history.changes("turn")] == ["write"] * 3
 
 

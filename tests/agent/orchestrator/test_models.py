@@ -92,6 +92,7 @@ EXECUTOR_STANDS_IN = "No executor is set up: {} executes as well (--executor cho
         ("openai ollama", {"executor": "openai/gpt-4.1"}, "openai/gpt-4.1-nano", "openai/gpt-4.1", []),
         ("ollama", {"executor": "ollama/qwen3:8b"}, "ollama/qwen3:8b", "ollama/qwen3:8b", [PLANNER_STANDS_IN]),
         ("openai ollama", {"planner": "gpt-4.1-mini"}, "openai/gpt-4.1-mini", "ollama/hermes3:8b", []),
+        ("openai gemini ollama", {}, "gemini/gemini-2.5-flash", "ollama/hermes3:8b", []),
         ("gemini openai ollama", {"model": "gpt-4.1"}, "openai/gpt-4.1", "ollama/hermes3:8b", []),
         ("gemini openai ollama", {"provider": "ollama"}, "ollama/hermes3:8b", "ollama/hermes3:8b", []),
         (
@@ -109,6 +110,14 @@ async def test_who_does_what(tmp_path, server, wires, overrides, planner, execut
     environ = {name: said for wire in wires.split() for name, said in server.env(wire).items()}
     names, said = await chosen(tmp_path, environ, **overrides)
     assert (names, said) == ([planner, executor], [each.format(executor.partition("/")[2]) for each in remarks])
+
+
+@pytest.mark.parametrize("model", ["gpt-4.1", "gemini-2.5-pro", "gemini/gemini-2.5-pro", "openai/gpt-4.1"])
+async def test_a_model_that_the_project_names_is_no_choice_of_the_planner(tmp_path, server, model):
+    (tmp_path / ".nebula").mkdir()
+    (tmp_path / ".nebula/config.json").write_text(f'{{"model": "{model}"}}')
+    names, _ = await chosen(tmp_path, server.env("gemini") | server.env("openai") | server.env("ollama"))
+    assert names == ["gemini/gemini-2.5-flash", "ollama/hermes3:8b"]
 
 
 @pytest.mark.parametrize(

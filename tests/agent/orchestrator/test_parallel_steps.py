@@ -27,6 +27,7 @@ class Meeting:
     def __init__(self, *together: str) -> None:
         self.together = set(together)
         self.asked: list[str] = []
+        self.told: list[str] = []
         self.all_there = threading.Event()
         self.gave_up = threading.Event()
         self._timer = threading.Timer(PATIENCE_S, self._give_up)
@@ -45,6 +46,7 @@ class Meeting:
             or str(request.json["messages"][-1]["content"]) != f"Reach {name}."
         ):
             return say(f"{name} is done.")
+        self.told.append(str(request.json["messages"][0]["content"]))
         self.asked.append(name)
         if self.together <= set(self.asked):
             self.all_there.set()
@@ -57,6 +59,8 @@ async def test_steps_that_do_not_depend_on_each_other_are_asked_at_the_same_time
     done = await carry_out(model, *steps, parallel=2)
     assert not model.gave_up.is_set() and (done.code, done.states) == (0, ["done"] * 3)
     assert sorted(model.asked[:2]) == ["a", "b"] and model.asked[2] == "c"
+    beside = "- [done by another at this moment] Step "
+    assert [told.count(beside) for told in model.told] == [1, 1, 0], "each of the two hears of the other"
     assert sorted(each.name for each in root.glob("*.py")) == ["a.py", "b.py", "c.py"]
     written = {each.task_id: each.path for each in done.events if each.type == "diff"}
     assert written == {"a": "a.py", "b": "b.py", "c": "c.py"}

@@ -11,6 +11,7 @@ from nebula.agent.orchestrator.limits import TaskLimits
 from nebula.agent.plan.plan import read_plan
 from nebula.errors import EXIT_FAILED, EXIT_OK
 from nebula.events import Error, Plan, Task
+from nebula.llm.dialect.answer_schema import AnswerSchema
 from scripted_model import refused_url
 from scripted_model.planned import Turn, plan, say, step, write
 
@@ -26,6 +27,7 @@ async def test_another_plan_goes_on_where_the_first_one_failed(asked: Asked) -> 
     assert states(result) == [("1", "done"), ("2", "failed"), ("again-1", "done"), ("again-2", "done")]
     assert (result.final.exit_code, result.final.status, result.final.remark) == (EXIT_OK, "ok", None)
     assert AGAIN in asked.notices()
+    assert "the task" in str(asked.requests[0]["messages"][-1])
     told = str(asked.requests[3]["messages"])
     assert "- 1 Step 1: done\\n- 2 Step 2: failed: Files that the plan declares are not there: no.md\\n" in told
     assert "- 3 Step 3: not run" in told and "Plan what is left to do" in told
@@ -34,13 +36,20 @@ async def test_another_plan_goes_on_where_the_first_one_failed(asked: Asked) -> 
     assert not asked.can_resume(result)
 
 
+async def test_the_answer_in_a_schema_is_asked_of_whoever_carried_out_the_other_plan(asked: Asked) -> None:
+    turns = [plan(step("1", files=["no.md"])), say("1"), plan(step("1", title="The other way")), say("2"), say("{}")]
+    result = await asked(turns, replan=True, answer_schema=AnswerSchema({"type": "object"}))
+    assert (result.final.exit_code, result.final.text) == (EXIT_OK, "{}")
+    assert "- [done] The other way: 2" in str(asked.requests[-1]["messages"][0])
+
+
 async def test_where_there_is_no_other_plan_the_failure_stays(asked: Asked) -> None:
     first = plan(step("1", files=["no.md"]), step("2"))
     result = await asked([first, say("I wrote it."), *[Turn("no plan at all")] * 9], replan=True)
     assert (result.final.exit_code, states(result)) == (EXIT_FAILED, [("1", "failed"), ("2", "not_run")])
     assert str(result.final.remark) == "Files that the plan declares are not there: no.md"
     [why] = [each for each in asked.notices() if each.startswith("There is no other plan: ")]
-    assert len(why) > len("There is no other plan: ")
+    assert why == "There is no other plan: The reply is plain text; a plan as one JSON object was asked for."
 
 
 async def test_another_plan_that_fails_as_well_is_the_end(asked: Asked) -> None:

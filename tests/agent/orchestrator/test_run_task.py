@@ -12,7 +12,9 @@ import pytest
 
 from nebula.agent.orchestrator.run import run_task
 from nebula.agent.orchestrator.task import TaskRequest
+from nebula.agent.recording.session_nodes import SessionNode, SessionNodes
 from nebula.config import load_settings
+from nebula.files.home import derived_folder
 from nebula.graph.graph import Graph
 from nebula.testing import refused_url
 from scripted_model import ScriptedModel
@@ -114,3 +116,5 @@ async def test_planner_and_executor_cost_what_each_of_them_costs(tmp_path):
     assert result.final.usage.input_tokens > 100
     node = Graph(str(root / ".nebula" / "graph")).get_node(result.final.node_id)
     assert node.usage.cost == pytest.approx(planned)
+    sessions = SessionNodes(os.path.join(derived_folder(str(root), str(home)), "sessions"))
+    assert sessions.read(node.session) == [SessionNode(node.id, "")] and node.session == f"task-{result.trace_id}"

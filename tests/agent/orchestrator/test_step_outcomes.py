@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from nebula.agent.plan.kept_plans import find_plan
+from nebula.blame.line_record import UNTOLD, hash_line
 from nebula.events import Retry, StepProgress
+from nebula.files.home import derived_folder
+from nebula.graph.graph import Graph
 from scripted_model.planned import Call, Turn, hermes, say, step, write
 
 
@@ -28,16 +32,20 @@ async def test_what_is_written_beside_a_refused_file_does_not_settle_it(carry_ou
     assert (done.code, done.final.status) == (2, "refused")
 
 
-async def test_a_stray_call_after_the_declared_file_was_written_is_no_failure(carry_out):
+async def test_a_stray_call_after_the_declared_file_was_written_is_no_failure(carry_out, root, tmp_path):
     turns = [write("a.py", "x = 1\n"), write(".env", "K=1\n"), say("Done.")]
     assert (await carry_out(turns, step("1", files=["./a.py"]))).code == 0
-    assert (await carry_out([write("b.py", "x\n"), *turns[1:]], step("1"))).code == 2
+    assert (await carry_out([write("c.py", "x\n"), *turns[1:]], step("1"))).code == 2
+    turns = [write("b.py", "x = 1\n"), *turns[1:], say("No.")]
+    done = await carry_out(turns, step("1", files=["b.py"]), step("2", files=["no.py"]))
+    kept = find_plan(derived_folder(str(root), str(tmp_path / "home")), done.final.node_id)
+    assert (done.states, kept.done) == (["done", "failed"], {"1": "I write b.py.\n\nI write .env.\n\nDone."})
 
 
 async def test_a_declared_file_that_the_model_takes_away_is_no_failure(carry_out, root):
     remove = hermes(Turn("Away with it.", [Call("runCommand", {"command": "rm old.py"})]))
     (root / "old.py").write_text("x = 1\n")
-    done = await carry_out([remove, say("Gone.")], step("1", files=["old.py"]))
+    done = await carry_out([remove, say("Gone.")], step("1", files=["./old.py"]))
     assert (done.code, done.states, (root / "old.py").exists()) == (0, ["done"], False)
 
 
@@ -65,6 +73,15 @@ async def test_a_refusal_names_the_file_the_rule_and_the_setting(carry_out, path
 async def test_a_secret_file_that_is_allowed_by_name_is_written(carry_out, root):
     done = await carry_out([write(".env", "K=1\n"), say("Done.")], step("1"), allow=(".env",))
     assert (done.code, (root / ".env").read_text()) == (0, "K=1\n")
+
+
+async def test_what_a_secret_file_held_before_is_in_no_record(carry_out, root):
+    (root / ".env").write_text("K=value-before\nSAID=the task\n")  # the prompt, too, comes before it is read
+    turns = [write("a.py", "key = 'value-before'\nlighthouse = 1\n"), say("I wrote value-before.")]
+    done = await carry_out(turns, step("1"), allow=(".env",))
+    assert (done.events[0].prompt, done.final.text) == ("[redacted]", "I write a.py.\n\nI wrote [redacted].")
+    [written] = Graph(root / ".nebula/graph").get_node(done.final.node_id).files
+    assert written.wrote == f"1:{UNTOLD}{hash_line(b'lighthouse = 1')}"
 
 
 async def test_what_a_plan_writes_into_a_secret_file_is_in_no_record(carry_out, root, tmp_path):
@@ -112,6 +129,7 @@ async def test_a_task_that_is_run_twice_succeeds_twice(carry_out, root):
 async def test_a_declared_file_that_is_not_there_is_a_failure_whatever_the_model_says(carry_out):
     done = await carry_out([say("I wrote one.md.")], step("1", files=["one.md"]), step("2"))
     assert (done.code, done.states) == (1, ["failed", "not_run"])
+    assert [each.title for each in done.final.steps] == ["Step 1", "Step 2"]
     assert done.remark == "Files that the plan declares are not there: one.md"
 
 

@@ -58,6 +58,11 @@ async def test_arguments_that_make_no_sense_fail_the_step_with_the_reason(carry_
     done = await carry_out([], step("1", tool="write_file", parameters={"path": "a.py"}))
     assert done.code == 1 and not (root / "a.py").exists()
     assert "content" in str(done.final.steps[0].remark)
+    done = await carry_out([], planned("1", "a.py", "a = 1\n", "replace"))
+    assert done.code == 1 and not (root / "a.py").exists()
+    assert (
+        done.remark == "write_file answered: mode of write_file must be create or overwrite or append. Nothing was run."
+    )
 
 
 def test_what_is_said_of_a_call_that_did_not_do_it() -> None:

@@ -98,7 +98,7 @@ class Executor:
         if final.status != "refused":
             return StepEnd(final.exit_code, answer, final.remark, removed)
         if work.ending.status == "ok" and step is not None and await self._left_its_files(step, result):
-            return StepEnd(EXIT_OK, answer, removed=removed)
+            return StepEnd(EXIT_OK, answer)
         refused = result.refusal
         problem = (refused and refused.problem) or Sentence("Something was refused and not done.")
         return _failed(named(problem, refused.path if refused else ""), final.exit_code)

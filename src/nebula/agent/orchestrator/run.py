@@ -127,9 +127,9 @@ class TaskRun:
             final = replace(self._final(work.ending), forecast=access.forecast())
             if final.exit_code != EXIT_OK and self.request.rollback and not self.request.dry_run:
                 final = await _finish(self._rolled_back(final, access))
+            return self._result(final)  # its node asks the journal, which is closed here, which lines were written
         finally:
             await _finish(access.bench.close())
-        return self._result(final)
 
     async def _within_time(self, access: TaskAccess) -> None:
         """Carry the task out; past its time it ends as at any limit. Raises TurnLimit."""

@@ -32,7 +32,7 @@ class PlanningContext:
 
 
 def planning_context(
-    task: str, workspace: Workspace, root: str, code: CodeSearch | None, trace_id: str = ""
+    task: str, workspace: Workspace, root: str, code: CodeSearch | None, trace_id: str
 ) -> PlanningContext:
     """Return what a planner is told of the project. Raises WorkspaceError where the files cannot be seen at all: then
     there is nothing to plan for."""
