@@ -241,15 +241,6 @@ def test_a_link_that_points_elsewhere_now_is_another_project(places, tmp_path):
     assert load((home, link)).checks_need_trust
 
 
-def test_trust_of_old_that_does_not_say_what_was_trusted_is_asked_again(places):
-    home, project = places
-    write(home, trusted_folders=[str(project)])
-    write(project / ".nebula", checks=["make check"])
-    assert load(places).checks_need_trust
-    remember_trust(load(places))
-    assert not load(places).checks_need_trust
-
-
 def test_keys_do_not_show_in_the_representation(places):
     settings = load(places, {"OPENAI_API_KEY": "sk-secret", "GEMINI_API_KEY": "g-secret", "EC_TOKEN": "t-secret"})
     assert "secret" not in repr(settings)

@@ -33,7 +33,7 @@ def test_f1_hello_world_is_made_twice(bench):
     once = [plan(step("1", "Create app/main.py.", files=["app/main.py"])), write("app/main.py", APP), say("Made it.")]
     again = [*once[:2], write("app/main.py", APP, "overwrite"), say("It is there.")]
     with ollama(*once, *again) as server:
-        env = {"EC_OLLAMA_ENDPOINT": server.ollama_url, "EC_MODEL_NAME": "hermes3:8b"}
+        env = {"EC_OLLAMA_ENDPOINT": server.url, "EC_MODEL_NAME": "hermes3:8b"}
         first = bench.run("evercontext", "run", "--task", "app に FastAPI Hello World を作成", **env)
         second = bench.run("evercontext", "run", "--task", "app に FastAPI Hello World を作成", **env)
     assert (first.code, second.code, bench.read("app/main.py")) == (0, 0, APP), first.err + second.err

@@ -39,8 +39,8 @@ ONCE = RetryPolicy(max_attempts=1)
 
 
 def writer(server: ScriptedModel, provider: str = "openai", retry: RetryPolicy = ONCE) -> ChosenModel:
-    names = {"openai": ("gpt-4.1-nano", server.openai_url), "gemini": ("gemini-2.5-flash", server.gemini_url)}
-    name, url = names.get(provider, ("qwen3:8b", server.ollama_url))
+    names = {"openai": ("gpt-4.1-nano", server.openai_url), "gemini": ("gemini-2.5-flash", server.url)}
+    name, url = names.get(provider, ("qwen3:8b", server.url))
     return ChosenModel(connect(provider, base_url=url, api_key="test-key", retry=retry), name)
 
 

@@ -293,7 +293,7 @@ async def test_what_is_missing_is_shown_as_the_line_to_type(tmp_path: Path) -> N
 
 async def test_the_first_offered_stand_first_also_when_no_list_came(tmp_path: Path) -> None:
     with ScriptedModel(models={"ollama": ["m:1b"]}) as server:
-        env = {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": refused_url(), "OLLAMA_HOST": server.ollama_url}
+        env = {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": refused_url(), "OLLAMA_HOST": server.url}
         settings = load_settings(str(tmp_path), env | {"NEBULA_HOME": str(tmp_path)})
         listed = await list_models(settings)
     assert [name for name, _ in listed] == ["openai", "ollama"] and isinstance(listed[0][1], ModelError)
@@ -346,7 +346,7 @@ async def test_a_server_of_ones_own_need_not_list_the_model_of_the_settings(tmp_
         found = await choose_model(load_settings(str(tmp_path), env))
         await found.connector.aclose()
         assert (found.provider, found.name) == ("openai", "unlisted")
-        two = load_settings(str(tmp_path), env | {"OLLAMA_HOST": server.ollama_url})
+        two = load_settings(str(tmp_path), env | {"OLLAMA_HOST": server.url})
         with pytest.raises(NotFoundError, match="No provider lists the model 'unlisted'"):
             await choose_model(two)
 

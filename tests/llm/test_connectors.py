@@ -37,9 +37,9 @@ READ_FILE = ToolSpec(
 )
 CONNECT: dict[str, Callable[[ScriptedModel], Model]] = {
     "openai": lambda server: OpenAIModel(server.openai_url, "test-key", environ={}),
-    "gemini": lambda server: GeminiModel(server.gemini_url, "test-key", environ={}),
+    "gemini": lambda server: GeminiModel(server.url, "test-key", environ={}),
     "anthropic": lambda server: AnthropicModel(server.url, "test-key", environ={}),
-    "ollama": lambda server: OllamaModel(server.ollama_url, environ={}),
+    "ollama": lambda server: OllamaModel(server.url, environ={}),
 }
 MODEL_NAMES = {
     "openai": "gpt-4.1-nano",
@@ -399,7 +399,7 @@ async def test_ids_go_on_where_the_history_was_cut(wire: str) -> None:
 async def test_gemini_3_gets_its_signatures_back() -> None:
     turns = [Turn("", [Call("readFile", {"path": "a"}, signature="c2ln"), Call("readFile", {"path": "b"})]), Turn("ok")]
     with ScriptedModel(turns) as server:
-        model = GeminiModel(server.gemini_url, "k", environ={})
+        model = GeminiModel(server.url, "k", environ={})
         request = ModelRequest("gemini-3-pro-preview", "", [UserMessage.new_prompt("hi")], (READ_FILE,))
         replies = [item async for item in model.stream(request) if isinstance(item, ModelReply)]
         message = replies[0].message
@@ -455,7 +455,7 @@ async def test_a_server_that_does_not_stream_is_understood() -> None:
 
 async def test_ollama_context_grows_in_steps_up_to_the_limit() -> None:
     with ScriptedModel([Turn("ok")] * 4, context_length=40_000) as server:
-        model = OllamaModel(server.ollama_url, environ={})
+        model = OllamaModel(server.url, environ={})
         for size in (10, 40_000, 10, 90_000):
             await ask(model, [UserMessage.new_prompt("x" * size)])
         asked = [request.json["options"]["num_ctx"] for request in server.turns]
@@ -469,7 +469,7 @@ async def test_ollama_describes_a_model() -> None:
     with ScriptedModel(
         capabilities={"hermes3:8b": ["completion"]}, template={"hermes3:8b": '{{ if eq .Role "tool" }}'}
     ) as server:
-        model = OllamaModel(server.ollama_url, environ={})
+        model = OllamaModel(server.url, environ={})
         assert await model.describe("hermes3:8b") == ModelInfo(
             "hermes3:8b", "ollama", 131_072, False, True, False, False
         )

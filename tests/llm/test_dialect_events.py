@@ -37,7 +37,7 @@ async def test_the_message_event_names_the_rung(reply: str, rung: str) -> None:
     heard: list[Stamped] = []
     answer = '```json\n{"final_answer": "done"}\n```'
     with ScriptedModel([Turn(reply), Turn(answer)], capabilities={MODEL: ["completion"]}) as server:
-        model = connect("ollama", base_url=server.ollama_url, environ={})
+        model = connect("ollama", base_url=server.url, environ={})
         turn = LoopTurn(EventStream("s", audience=(heard.append,)), model, MODEL, "system", [], ToolSet.of([Look()]))
         final = await run_turn(turn)
         await model.aclose()

@@ -105,8 +105,8 @@ async def test_connectors_and_dialect_give_identical_messages(fragment: int | No
         with ScriptedModel(spoken, fragment=fragment) as server:
             model: Model = {
                 "openai": lambda server=server: OpenAIModel(server.openai_url, "k", environ={}),
-                "gemini": lambda server=server: GeminiModel(server.gemini_url, "k", environ={}),
-                "ollama": lambda server=server: OllamaModel(server.ollama_url, environ={}),
+                "gemini": lambda server=server: GeminiModel(server.url, "k", environ={}),
+                "ollama": lambda server=server: OllamaModel(server.url, environ={}),
             }[wire.rpartition("/")[2]]()
             if wire.startswith("dialect"):
                 model = JsonDialect(model)
@@ -119,7 +119,7 @@ async def test_connectors_and_dialect_give_identical_messages(fragment: int | No
 
 async def with_replies(*texts: str, messages: Sequence[Message] = (PROMPT,)) -> tuple[list[StreamItem], list[Any]]:
     with ScriptedModel([Turn(text) for text in texts]) as server:
-        model = JsonDialect(OllamaModel(server.ollama_url, environ={}))
+        model = JsonDialect(OllamaModel(server.url, environ={}))
         try:
             return await items_of(model, messages), [request.json for request in server.turns]
         finally:
@@ -167,7 +167,7 @@ async def test_a_mode_that_is_not_offered_is_kept_but_not_run() -> None:
 
 async def test_plan_mode_offers_no_write() -> None:
     with ScriptedModel([Turn('{"final_answer": "ok"}')]) as server:
-        model = JsonDialect(OllamaModel(server.ollama_url, environ={}))
+        model = JsonDialect(OllamaModel(server.url, environ={}))
         await items_of(model, [PROMPT], TOOLS[:1])
         await model.aclose()
         body = server.turns[0].json
@@ -208,7 +208,7 @@ async def test_a_write_that_was_cut_off_is_asked_for_again_and_never_completed()
 
 async def test_native_calls_are_understood_too() -> None:
     with ScriptedModel([Turn("見ます", [Call("read_file", {"path": "a"})])]) as server:
-        model = JsonDialect(OllamaModel(server.ollama_url, environ={}))
+        model = JsonDialect(OllamaModel(server.url, environ={}))
         reply = await reply_to(model, [PROMPT])
         await model.aclose()
     uses = reply.message.tool_uses or ()
@@ -236,7 +236,7 @@ def history() -> list[Message]:
 @pytest.mark.parametrize("tool_role", [False, True])
 async def test_the_history_is_told_in_the_dialect(tool_role: bool) -> None:
     with ScriptedModel([Turn('{"final_answer": "ok"}')]) as server:
-        model = JsonDialect(OllamaModel(server.ollama_url, environ={}), tool_role=tool_role)
+        model = JsonDialect(OllamaModel(server.url, environ={}), tool_role=tool_role)
         await items_of(model, history())
         await model.aclose()
         messages = server.turns[0].json["messages"][2:]
@@ -262,7 +262,7 @@ async def test_the_history_is_told_in_the_dialect(tool_role: bool) -> None:
 
 async def test_without_tools_the_model_is_asked_plainly() -> None:
     with ScriptedModel([Turn("just prose")]) as server:
-        model = JsonDialect(OllamaModel(server.ollama_url, environ={}))
+        model = JsonDialect(OllamaModel(server.url, environ={}))
         reply = await reply_to(model, [PROMPT], ())
         await model.aclose()
     assert reply.message.content == "just prose"
@@ -271,7 +271,7 @@ async def test_without_tools_the_model_is_asked_plainly() -> None:
 async def test_an_ollama_model_without_tool_calls_goes_through_the_dialect_by_itself() -> None:
     script = [Turn(saying(("read_file", {"path": "a"}))), Turn("", [Call("readFile", {"path": "a"})])]
     with ScriptedModel(script, capabilities={"hermes3:8b": ["completion"]}) as server:
-        model = connect("ollama", base_url=server.ollama_url, environ={})
+        model = connect("ollama", base_url=server.url, environ={})
         spoken = await reply_to(model, [PROMPT])
         request = ModelRequest("qwen3:8b", "", [PROMPT], TOOLS)
         native = [item async for item in model.stream(request)][-1]
@@ -290,7 +290,7 @@ async def test_a_template_without_the_tool_role_gets_results_as_user_messages() 
             capabilities={"hermes3:8b": ["completion"]},
             template={"hermes3:8b": template},
         ) as server:
-            model = connect("ollama", base_url=server.ollama_url, environ={})
+            model = connect("ollama", base_url=server.url, environ={})
             await items_of(model, history())
             await model.aclose()
             assert server.turns[0].json["messages"][3]["role"] == role
@@ -302,7 +302,7 @@ async def test_a_server_that_refuses_tools_is_asked_in_the_dialect() -> None:
     refusal = Fault.status_code(400, body='{"error": "library/x does not support tools"}')
     script = [refusal, Turn(saying(("read_file", {"path": "a"}))), Turn('{"final_answer": "ok"}')]
     with ScriptedModel(script) as server:
-        model = connect("ollama", base_url=server.ollama_url, environ={})
+        model = connect("ollama", base_url=server.url, environ={})
         first = await reply_to(model, [PROMPT])
         second = await reply_to(model, [PROMPT])
         await model.aclose()
@@ -330,7 +330,7 @@ async def test_a_server_that_refuses_tools_is_asked_in_the_dialect() -> None:
 @pytest.mark.parametrize("provider", ["openai", "gemini", "ollama"])
 async def test_native_models_that_print_their_calls(text: str, is_call: bool, provider: str) -> None:
     with ScriptedModel([Turn(text, id="msg_1")]) as server:
-        urls = {"openai": server.openai_url, "gemini": server.gemini_url, "ollama": server.ollama_url}
+        urls = {"openai": server.openai_url, "gemini": server.url, "ollama": server.url}
         model = connect(provider, base_url=urls[provider], api_key="k", environ={})
         reply = await reply_to(model, [PROMPT])
         await model.aclose()

@@ -104,7 +104,7 @@ async def test_ollama_holds_a_model_without_tools_to_the_schema_and_can_do_witho
     fault = Fault.status_code(500, body='{"error": "failed to load model vocabulary required for format"}')
     with ScriptedModel([Turn(DIALECT), fault, Turn(DIALECT)], capabilities={"qwen3:8b": ["completion"]}) as server:
         for _ in range(2):
-            model = connect("ollama", base_url=server.ollama_url, environ={})
+            model = connect("ollama", base_url=server.url, environ={})
             assert (await asked(model, "qwen3:8b")).rung == "json"
         bodies = [turn.json for turn in server.turns]
     assert bodies[0]["format"] == reply_schema(make_offer([LOOK]))
@@ -115,7 +115,7 @@ async def test_ollama_holds_a_model_without_tools_to_the_schema_and_can_do_witho
 async def test_an_ollama_that_describes_no_model_is_asked_with_tools_until_it_refuses(status: int) -> None:
     fault = Fault.status_code(400, body='{"error": "registry.ollama.ai/library/qwen3:8b does not support tools"}')
     with ScriptedModel([Turn("Native."), fault, Turn(DIALECT), Turn(DIALECT)], show_status=status) as server:
-        model = connect("ollama", base_url=server.ollama_url, environ={})
+        model = connect("ollama", base_url=server.url, environ={})
         request = ModelRequest("qwen3:8b", "", [UserMessage.new_prompt("look")], [LOOK])
         replies = [[item async for item in model.stream(request)] for _ in range(3)]
         await model.aclose()
@@ -131,7 +131,7 @@ async def test_an_old_ollama_takes_tools_where_the_template_does(template: str, 
     """Before it listed abilities it refused tools by the template, and before that it left them out unsaid."""
     script = [Turn(DIALECT) if rung else Turn("", [Call("look", {"at": "x"})])]
     with ScriptedModel(script, capabilities={"tiny": None}, template={"tiny": template}, models=TINY) as server:
-        reply = await asked(connect("ollama", base_url=server.ollama_url, environ={}))
+        reply = await asked(connect("ollama", base_url=server.url, environ={}))
         assert ("tools" in server.turns[0].json) is (rung is None)
     assert reply.rung == rung and [use.name for use in reply.message.tool_uses or ()] == ["look"]
 

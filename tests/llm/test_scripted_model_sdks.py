@@ -65,7 +65,7 @@ def test_the_gemini_library_streams_from_it(fragment: int | None) -> None:
 
     turn = Turn(TEXT, [Call("readFile", {"path": "日本語/🦀.txt"}, signature="c2ln")], thinking="hmm")
     with ScriptedModel([turn, turn], fragment=fragment) as server:
-        client = genai.Client(api_key="k", http_options=types.HttpOptions(base_url=server.gemini_url))
+        client = genai.Client(api_key="k", http_options=types.HttpOptions(base_url=server.url))
         chunks = list(client.models.generate_content_stream(model="gemini-2.5-flash", contents="hi"))
         whole = client.models.generate_content(model="gemini-2.5-flash", contents="hi")
         names = [model.name for model in client.models.list()]
@@ -84,7 +84,7 @@ def test_the_ollama_library_streams_from_it(fragment: int | None) -> None:
     import ollama
 
     with ScriptedModel([Turn(TEXT, [CALL], thinking="hmm"), Turn(TEXT)], fragment=fragment) as server:
-        client = ollama.Client(host=server.ollama_url)
+        client = ollama.Client(host=server.url)
         messages = [{"role": "user", "content": "hi"}]
         chunks = list(client.chat(model="qwen3:8b", messages=messages, stream=True))
         whole = client.chat(model="qwen3:8b", messages=messages)

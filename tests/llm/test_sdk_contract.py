@@ -98,7 +98,7 @@ def ask_gemini(server: ScriptedModel) -> Heard:
     from google import genai
     from google.genai import types
 
-    client = genai.Client(api_key="k", http_options=types.HttpOptions(base_url=server.gemini_url))
+    client = genai.Client(api_key="k", http_options=types.HttpOptions(base_url=server.url))
     try:
         contents = [types.Part.from_text(text="hi"), types.Part.from_bytes(data=PIXEL, mime_type="image/png")]
         chunks = list(client.models.generate_content_stream(model="gemini-2.5-flash", contents=contents))
@@ -134,7 +134,7 @@ def ask_anthropic(server: ScriptedModel) -> Heard:
 def ask_ollama(server: ScriptedModel) -> Heard:
     import ollama
 
-    client = ollama.Client(host=server.ollama_url)
+    client = ollama.Client(host=server.url)
     try:
         messages = [{"role": "user", "content": "hi", "images": [PIXEL]}]
         chunks = list(client.chat(model="qwen3:8b", messages=messages, stream=True))
@@ -171,10 +171,10 @@ def connect(wire: str, server: ScriptedModel) -> Model:
     if wire in ("openai", "responses"):
         return OpenAIModel(server.openai_url, "k", retry=once, environ={})
     if wire == "gemini":
-        return GeminiModel(server.gemini_url, "k", retry=once, environ={})
+        return GeminiModel(server.url, "k", retry=once, environ={})
     if wire == "anthropic":
         return AnthropicModel(server.url, "k", retry=once, environ={})
-    return OllamaModel(server.ollama_url, retry=once, environ={})
+    return OllamaModel(server.url, retry=once, environ={})
 
 
 async def ask_ours(wire: str, server: ScriptedModel) -> Heard:

@@ -44,9 +44,9 @@ async def test_each_message_is_rendered_once(wire: str) -> None:
     with ScriptedModel([Turn('{"final_answer": "ok"}')] * turns) as server:
         model: Model = {
             "openai": lambda: OpenAIModel(server.openai_url, "k", environ={}),
-            "gemini": lambda: GeminiModel(server.gemini_url, "k", environ={}),
-            "ollama": lambda: OllamaModel(server.ollama_url, environ={}),
-            "dialect": lambda: JsonDialect(OllamaModel(server.ollama_url, environ={})),
+            "gemini": lambda: GeminiModel(server.url, "k", environ={}),
+            "ollama": lambda: OllamaModel(server.url, environ={}),
+            "dialect": lambda: JsonDialect(OllamaModel(server.url, environ={})),
         }[wire]()
         history: list[Message] = []
         tools = (ToolSpec("readFile", "Read", {"type": "object"}),)

@@ -46,10 +46,10 @@ def connect(wire: str, server: ScriptedModel, retry: RetryPolicy = QUICK) -> Mod
     if wire in ("openai", "responses"):
         return OpenAIModel(server.openai_url, KEY, retry=retry, environ={})
     if wire == "gemini":
-        return GeminiModel(server.gemini_url, KEY, retry=retry, environ={})
+        return GeminiModel(server.url, KEY, retry=retry, environ={})
     if wire == "anthropic":
         return AnthropicModel(server.url, KEY, retry=retry, environ={})
-    return OllamaModel(server.ollama_url, retry=retry, environ={})
+    return OllamaModel(server.url, retry=retry, environ={})
 
 
 class Script:

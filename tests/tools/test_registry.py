@@ -221,7 +221,7 @@ def test_an_error_reaches_a_model_of_the_dialect_in_its_words(tmp_path, tool_rol
         await model.aclose()
 
     with ScriptedModel([Turn('{"final_answer": "ok"}')]) as server:
-        asyncio.run(ask(server.ollama_url))
+        asyncio.run(ask(server.url))
         sent = str(server.turns[0].json["messages"])
     assert "Use write_file with mode overwrite to change it, after read_file." in sent
     assert "Use `read_file` first." in sent

@@ -36,9 +36,9 @@ def new_terminal(options: argparse.Namespace, settings: Settings) -> TerminalSes
     terminal = TerminalSession(options, settings, screen_on(sys.stdout, sys.stdin))
     terminal.obey_at_once = partial(obey_at_once, terminal)
     if terminal.screen.capable:
-        from nebula.cli.terminal.input.open_editor import open_editor  # it loads prompt_toolkit
+        from nebula.cli.terminal.input.editor import EditorInput  # it loads prompt_toolkit
 
-        terminal.input = open_editor(terminal, slash_words(terminal.settings), sorted(BARE))
+        terminal.input = EditorInput(terminal, slash_words(terminal.settings), sorted(BARE))
     else:
         terminal.input = LineInput(sys.stdin.fileno(), terminal.screen, terminal.label, terminal.mark)
     return terminal

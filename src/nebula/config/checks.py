@@ -107,8 +107,6 @@ def _check_entry(name: str, key: str, said: Any) -> None:
 
 def trusted(value: Any) -> dict[str, str]:
     """Real path → what its commands were when the user trusted them."""
-    if isinstance(value, list):
-        return {}  # the form of old, which does not say what was trusted: ask again
     if not isinstance(value, dict) or not all(isinstance(item, str) for item in value.values()):
         raise ConfigError("expected an object of folders")
     return value

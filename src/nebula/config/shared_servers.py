@@ -30,7 +30,7 @@ def read_shared_servers(root: str, remarks: list[Sentence]) -> dict[str, Any]:
             wrong = ConfigError("expected an object of servers")
             raise ConfigError("{path}: '{key}': {problem}", path=printable(path), key="mcpServers", problem=wrong)
     except NebulaError as problem:
-        remarks.append(_ignored(problem))
+        remarks.append(Sentence("Ignored: {problem}", problem=problem))
         return {}
     found: dict[str, Any] = {}
     for name, entry in named.items():
@@ -38,7 +38,7 @@ def read_shared_servers(root: str, remarks: list[Sentence]) -> dict[str, Any]:
             found |= mcp_servers({name: _read_entry(entry)})
         except ConfigError as problem:
             wrong = ConfigError("{path}: {problem}", path=printable(path), problem=problem)
-            remarks.append(_ignored(wrong))
+            remarks.append(Sentence("Ignored: {problem}", problem=wrong))
     return found
 
 
@@ -48,7 +48,3 @@ def _read_entry(entry: Any) -> Any:
     if entry.get("type") not in _KINDS:
         raise ConfigError("servers of the type {type} are not supported", type=printable(str(entry["type"])))
     return {key: entry[key] for key in _KNOWN if key in entry}
-
-
-def _ignored(problem: NebulaError) -> Sentence:
-    return Sentence("Ignored: {problem}", problem=problem)

@@ -11,7 +11,7 @@ import os
 from functools import cache
 from typing import Any
 
-from nebula.files.system.full_sync import HAS_REQUEST, full_sync
+from nebula.files.system.full_sync import full_sync
 
 _EXCHANGE = 2  # RENAME_EXCHANGE of Linux, RENAME_SWAP of macOS
 
@@ -31,17 +31,11 @@ class Syscalls:
             rest = rest[os.write(fd, rest) :]
 
     def fsync(self, fd: int) -> None:
-        if HAS_REQUEST:
-            full_sync(fd)
-        else:
-            os.fsync(fd)
+        full_sync(fd)
 
     def fsync_dir(self, fd: int) -> None:
         try:
-            if HAS_REQUEST:
-                full_sync(fd)
-            else:
-                os.fsync(fd)
+            full_sync(fd)
         except OSError as error:
             if error.errno not in {errno.EINVAL, errno.ENOTSUP}:  # file systems that sync names by themselves
                 raise

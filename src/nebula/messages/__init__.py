@@ -4,12 +4,6 @@ Immutable values, equal when their content is equal. This room knows no other.
 """
 
 from .assistant import AssistantMessage, AssistantToolUse, Response, ToolUse
-from .context_text import (
-    CONTEXT_ENTRY_END_HEADER,
-    CONTEXT_ENTRY_START_HEADER,
-    USER_ENTRY_END_HEADER,
-    USER_ENTRY_START_HEADER,
-)
 from .environment import MAX_CURRENT_WORKING_DIRECTORY_LEN, EnvState, UserEnvContext
 from .history import MAX_HISTORY_MESSAGES, PLACEHOLDER_TOOL, GrowingHistory, Message, repair_history
 from .images import IMAGE_FORMATS, MAX_IMAGE_BYTES, MAX_IMAGES_PER_MESSAGE, ImageBlock, recognise_image
@@ -28,9 +22,18 @@ from .tool_results import (
 )
 from .tool_spec import DeclaredSpec, DialectForm, ToolSpec
 from .truncation import TRUNCATION_SUFFIX, truncate_safe, truncate_safe_in_place
-from .user import MAX_USER_MESSAGE_SIZE, REDACTED_TOOL_RESULT, UserMessage
+from .user import (
+    CONTEXT_ENTRY_END_HEADER,
+    CONTEXT_ENTRY_START_HEADER,
+    MAX_USER_MESSAGE_SIZE,
+    REDACTED_TOOL_RESULT,
+    USER_ENTRY_END_HEADER,
+    USER_ENTRY_START_HEADER,
+    UserInputMessage,
+    UserInputMessageContext,
+    UserMessage,
+)
 from .user_content import CancelledToolUses, Prompt, ToolUseResults, UserMessageContent
-from .user_input import UserInputMessage, UserInputMessageContext
 
 __all__ = [
     "CANCELLED_TOOL_USE",

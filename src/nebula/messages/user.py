@@ -1,4 +1,4 @@
-"""What the user's side says: prompts and the results of tools."""
+"""What the user's side says: prompts and the results of tools; and the form in which that leaves for a model."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ from datetime import datetime, timezone
 
 from nebula.value import replace, value
 
-from .context_text import context_text
-from .environment import UserEnvContext
+from .environment import EnvState, UserEnvContext
 from .images import ImageBlock, checked_images
 from .json_forms import JsonObject, MessageFormatError, form, optional, read_list, read_text, read_time, required
 from .tool_results import ToolUseResult, results_text
-from .tool_spec import tool_specs
+from .tool_spec import ToolSpec, tool_specs
 from .truncation import truncate_safe
 from .user_content import CancelledToolUses, Prompt, ToolUseResults, UserMessageContent
-from .user_input import UserInputMessage, UserInputMessageContext
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +21,53 @@ if TYPE_CHECKING:
 
 MAX_USER_MESSAGE_SIZE = 400_000
 REDACTED_TOOL_RESULT = "<tool result redacted>"
+USER_ENTRY_START_HEADER = "--- USER MESSAGE BEGIN ---\n"
+USER_ENTRY_END_HEADER = "--- USER MESSAGE END ---\n\n"
+CONTEXT_ENTRY_START_HEADER = "--- CONTEXT ENTRY BEGIN ---\n"
+CONTEXT_ENTRY_END_HEADER = "--- CONTEXT ENTRY END ---\n\n"
+
+# strftime would follow the locale.
+_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
+
+@value
+class UserInputMessageContext(JsonObject):
+    """What goes along with the text: environment, tool results, and the tools on offer."""
+
+    env_state: EnvState | None = None
+    tool_results: tuple[ToolUseResult, ...] | None = None
+    tools: tuple[ToolSpec, ...] | None = None
+
+    FORM = form(
+        env_state=optional(EnvState.from_json),
+        tool_results=optional(read_list(ToolUseResult.from_json)),
+        tools=optional(read_list(ToolSpec.from_json)),
+    )
+
+    def __post_init__(self) -> None:
+        for name in ("tool_results", "tools"):
+            values = getattr(self, name)
+            object.__setattr__(self, name, None if values is None else tuple(values))
+
+
+@value
+class UserInputMessage(JsonObject):
+    """One user message as text, with its context, for one model."""
+
+    content: str
+    user_input_message_context: UserInputMessageContext | None = None
+    images: tuple[ImageBlock, ...] | None = None
+    model_id: str | None = None
+
+    FORM = form(
+        content=required(read_text),
+        user_input_message_context=optional(UserInputMessageContext.from_json),
+        images=optional(read_list(ImageBlock.from_json)),
+        model_id=optional(read_text),
+    )
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "images", checked_images(self.images))
 
 
 @value
@@ -92,7 +137,7 @@ class UserMessage(JsonObject):
 
     def content_with_context(self) -> str:
         """Time, additional context and prompt as one text."""
-        return context_text(self.timestamp, self.additional_context, self.prompt)
+        return _context_text(self.timestamp, self.additional_context, self.prompt)
 
     def truncate_safe(self, max_bytes: int) -> UserMessage:
         return replace(self, content=self.content.truncate_safe(max_bytes))
@@ -134,3 +179,16 @@ def _fixed_offset(moment: datetime | None) -> datetime | None:
     if offset is None:
         raise ValueError("a timestamp needs a UTC offset; use an aware datetime")
     return moment.replace(tzinfo=timezone(offset))
+
+
+def _context_text(timestamp: datetime | None, additional_context: str, prompt: str | None) -> str:
+    """Return time, further context and prompt as one text, each between its markers."""
+    parts: list[str] = []
+    if timestamp is not None:
+        now = f"Current time: {_WEEKDAYS[timestamp.weekday()]}, {timestamp.isoformat(timespec='milliseconds')}\n"
+        parts += (CONTEXT_ENTRY_START_HEADER, now, CONTEXT_ENTRY_END_HEADER)
+    if additional_context:
+        parts += (additional_context, "\n")
+    if prompt is not None:
+        parts += (USER_ENTRY_START_HEADER, prompt, USER_ENTRY_END_HEADER) if parts else (prompt,)
+    return "".join(parts).strip()

@@ -120,22 +120,14 @@ class ScriptedModel:
     def openai_url(self) -> str:
         return self.url + "/v1"
 
-    @property
-    def gemini_url(self) -> str:
-        return self.url
-
-    @property
-    def ollama_url(self) -> str:
-        return self.url
-
     def env(self, provider: str = "openai") -> dict[str, str]:
         """Environment variables that point a command at this server."""
         key = self.api_key or "test-key"
         return {
             "openai": {"OPENAI_API_KEY": key, "OPENAI_BASE_URL": self.openai_url},
-            "gemini": {"GEMINI_API_KEY": key, "GEMINI_BASE_URL": self.gemini_url},
+            "gemini": {"GEMINI_API_KEY": key, "GEMINI_BASE_URL": self.url},
             "anthropic": {"ANTHROPIC_API_KEY": key, "ANTHROPIC_BASE_URL": self.url},
-            "ollama": {"OLLAMA_HOST": self.ollama_url},
+            "ollama": {"OLLAMA_HOST": self.url},
         }[provider]
 
     @property

@@ -13,7 +13,7 @@ from nebula.agent.session import Session
 from nebula.config import Settings
 from nebula.events import Approval, Final
 from nebula.llm.choose import ChosenModel
-from nebula.llm.contract import ModelInfo, ModelRequest, StreamItem
+from nebula.llm.contract import ModelRequest, StreamItem
 from nebula.llm.errors import ModelError
 from nebula.llm.replay import ReplayModel
 from nebula.testing.captured import CapturedEvents
@@ -31,35 +31,25 @@ class ScriptEnded(Exception):
     """Raised when more is asked than the script answers."""
 
 
-class ScriptedConnector:
+class ScriptedConnector(ReplayModel):
     """A model's connector, in this process: it plays the replies one by one, and keeps every request."""
 
-    provider = "replay"
-
     def __init__(self, replies: Sequence[Reply]) -> None:
-        self._replies = list(replies)
+        super().__init__(())
+        self._left = list(replies)
         self.requests: list[ModelRequest] = []
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem]:
         self.requests.append(request)
-        if not self._replies:
+        if not self._left:
             raise ScriptEnded(f"The script has no reply to request {len(self.requests)}.")
-        reply = self._replies.pop(0)
+        reply = self._left.pop(0)
         if isinstance(reply, ModelError):
             raise reply
         if callable(reply):
             reply = await reply() or {"text": ""}
         async for item in ReplayModel([_as_recorded(reply)]).stream(request):
             yield item
-
-    async def list_models(self) -> list[ModelInfo]:
-        return [ModelInfo(NAME, self.provider, tools=True)]
-
-    async def describe(self, model: str) -> ModelInfo:
-        return ModelInfo(model, self.provider, tools=True)
-
-    async def aclose(self) -> None:
-        return None
 
 
 def _as_recorded(reply: ScriptedReply | str | Mapping[str, Any]) -> Mapping[str, Any]:

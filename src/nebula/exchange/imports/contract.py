@@ -11,18 +11,21 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, Protocol
 
 from nebula.language import Sentence
-from nebula.value import field, record, value
+from nebula.value import value
 
 Role = Literal["user", "assistant", "tool", "context"]
 """`context` is what neither of the two said: it only passes on what it continues."""
 
-NO_ANSWER = "without an answer"
-BAD_LINE = "lines that make no sense"
-BAD_FILE = "files that cannot be read"
-TOO_LARGE = "files or lines that are too large"
-CIRCLE = "messages that continue themselves"
-ELSEWHERE = "sessions of other directories"
-NO_PLACE = "records without a place"
+NO_ANSWER = Sentence("turns without an answer: {count}")
+BAD_LINE = Sentence("lines that make no sense: {count}")
+BAD_FILE = Sentence("files that cannot be read: {count}")
+TOO_LARGE = Sentence("files or lines that are too large: {count}")
+CIRCLE = Sentence("messages that continue themselves: {count}")
+ELSEWHERE = Sentence("sessions of other directories: {count}")
+NO_PLACE = Sentence("records that name no commit, or no lines of an agent in it: {count}")
+
+SkipCounts = Counter[Sentence]
+"""What was left out, by reason."""
 
 
 @value
@@ -72,16 +75,6 @@ class RecordedConversation:
     regenerates: bool = False
 
 
-@record
-class SkipCounts:
-    """Counts what was left out, by reason."""
-
-    reasons: Counter[str] = field(default_factory=Counter)
-
-    def add(self, reason: str, count: int = 1) -> None:
-        self.reasons[reason] += count
-
-
 class ImportSource(Protocol):
     """What a module of `sources` has."""
 
@@ -93,14 +86,3 @@ class ImportSource(Protocol):
 
     def read(self, place: str, skipped: SkipCounts) -> Iterator[RecordedConversation]:
         """Yield the conversations of one file; whatever is wrong in it is counted, never raised."""
-
-
-REASONS: dict[str, Sentence] = {
-    NO_ANSWER: Sentence("turns without an answer: {count}"),
-    BAD_LINE: Sentence("lines that make no sense: {count}"),
-    BAD_FILE: Sentence("files that cannot be read: {count}"),
-    TOO_LARGE: Sentence("files or lines that are too large: {count}"),
-    CIRCLE: Sentence("messages that continue themselves: {count}"),
-    ELSEWHERE: Sentence("sessions of other directories: {count}"),
-    NO_PLACE: Sentence("records that name no commit, or no lines of an agent in it: {count}"),
-}

@@ -66,7 +66,7 @@ def _read_traces(root: str, path: str | None, skipped: SkipCounts) -> Iterator[t
             if claims:
                 yield _id_of(line), claims
             elif line.strip():
-                skipped.add(NO_PLACE if _is_object(line) else BAD_LINE)
+                skipped[NO_PLACE if _is_object(line) else BAD_LINE] += 1
 
 
 def _records_in(place: str, skipped: SkipCounts) -> Iterable[bytes]:

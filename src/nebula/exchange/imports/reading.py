@@ -29,12 +29,12 @@ def json_lines(place: str, skipped: SkipCounts) -> Iterator[dict[str, Any]]:
         try:
             found = parse_json(line)
         except ValueError:
-            skipped.add(BAD_LINE)
+            skipped[BAD_LINE] += 1
             continue
         if isinstance(found, dict):
             yield found
         else:
-            skipped.add(BAD_LINE)
+            skipped[BAD_LINE] += 1
 
 
 def read_lines(place: str, skipped: SkipCounts) -> Iterator[bytes]:
@@ -47,11 +47,11 @@ def read_lines(place: str, skipped: SkipCounts) -> Iterator[bytes]:
                 if len(line) <= LARGEST_LINE:
                     yield line
                     continue
-                skipped.add(TOO_LARGE)
+                skipped[TOO_LARGE] += 1
                 while line and not line.endswith(b"\n"):
                     line = file.readline(1 << 20)
         except OSError:
-            skipped.add(BAD_FILE)
+            skipped[BAD_FILE] += 1
 
 
 def read_document(place: str, skipped: SkipCounts) -> bytes | None:
@@ -63,7 +63,7 @@ def read_document(place: str, skipped: SkipCounts) -> bytes | None:
         try:
             return file.read(LARGEST_DOCUMENT)
         except OSError:
-            skipped.add(BAD_FILE)
+            skipped[BAD_FILE] += 1
             return None
 
 
@@ -74,7 +74,7 @@ def json_document(place: str, skipped: SkipCounts) -> Any:
     try:
         return parse_json(data)
     except ValueError:
-        skipped.add(BAD_FILE)
+        skipped[BAD_FILE] += 1
         return None
 
 
@@ -82,13 +82,13 @@ def _open(place: str, limit: int, skipped: SkipCounts) -> int | None:
     try:
         handle = os.open(place, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError):
-        skipped.add(BAD_FILE)
+        skipped[BAD_FILE] += 1
         return None
     found = os.fstat(handle)
     if stat.S_ISREG(found.st_mode) and found.st_size <= limit:
         return handle
     os.close(handle)
-    skipped.add(TOO_LARGE if stat.S_ISREG(found.st_mode) else BAD_FILE)
+    skipped[TOO_LARGE if stat.S_ISREG(found.st_mode) else BAD_FILE] += 1
     return None
 
 

@@ -58,7 +58,7 @@ def import_history(
     for place in places:
         for conversation in source.read(place, report.skipped):
             if only_here and not _is_here(conversation.folder, root):
-                report.skipped.add(ELSEWHERE)
+                report.skipped[ELSEWHERE] += 1
                 continue
             for turn in gather_turns(conversation, report.skipped):
                 maker = _NodeMaker(source, conversation, root, redactor)

@@ -56,7 +56,7 @@ def gather_turns(conversation: RecordedConversation, skipped: SkipCounts) -> lis
             turn.messages.append(message)
         turn_of[message.key] = turn
     answered = [turn for turn in turns if turn.is_answered]
-    skipped.add(NO_ANSWER, len(turns) - len(answered)) if len(answered) < len(turns) else None
+    skipped[NO_ANSWER] += len(turns) - len(answered)
     for turn in answered:
         while turn.before is not None and not turn.before.is_answered:
             turn.before = turn.before.before
@@ -89,7 +89,7 @@ def _parents_first(messages: Sequence[RecordedMessage], skipped: SkipCounts) -> 
     while waiting:
         stack = list(reversed(roots)) or [next(iter(waiting.values()))]
         if not roots:
-            skipped.add(CIRCLE)
+            skipped[CIRCLE] += 1
         roots = []
         while stack:
             message = stack.pop()

@@ -10,8 +10,6 @@ import errno
 import fcntl
 import os
 
-HAS_REQUEST = hasattr(fcntl, "F_FULLFSYNC")
-"""This system has a request of its own; everywhere else `os.fsync` is all there is."""
 _NO_SUCH_REQUEST = (errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOTTY)
 
 

@@ -10,7 +10,7 @@ from nebula.cli.nebula_commands.conversation.import_settings import main as impo
 from nebula.cli.printing import print_remark, tell_line, tell_remark
 from nebula.cli.settings import open_settings
 from nebula.errors import EXIT_FAILED, EXIT_OK
-from nebula.exchange.imports.contract import BAD_FILE, REASONS, ImportSource, SkipCounts
+from nebula.exchange.imports.contract import BAD_FILE, ImportSource, SkipCounts
 from nebula.exchange.imports.line_claims import LINE_SOURCES, import_lines
 from nebula.exchange.imports.reading import files_below
 from nebula.exchange.imports.run import SOURCES, ImportReport, import_history, open_source
@@ -44,7 +44,7 @@ def main(argv: Sequence[str]) -> int:
             dry_run=options.dry_run,
         )
     _tell(report, options.dry_run)
-    return EXIT_FAILED if report.skipped.reasons[BAD_FILE] and not (report.added or report.known) else EXIT_OK
+    return EXIT_FAILED if report.skipped[BAD_FILE] and not (report.added or report.known) else EXIT_OK
 
 
 def _import_lines(root: str, source: str, path: str | None, dry_run: bool) -> int:
@@ -55,7 +55,7 @@ def _import_lines(root: str, source: str, path: str | None, dry_run: bool) -> in
     else:
         tell_line("{added} records of lines kept; {known} were there already", **facts)
     _tell_skipped(report.skipped)
-    return EXIT_OK if report.added or report.known or not report.skipped.reasons else EXIT_FAILED
+    return EXIT_OK if report.added or report.known or not report.skipped.total() else EXIT_FAILED
 
 
 def _places(source: ImportSource, root: str, path: str | None) -> Iterable[str]:
@@ -88,10 +88,9 @@ def _tell(report: ImportReport, dry_run: bool) -> None:
 
 
 def _tell_skipped(skipped: SkipCounts) -> None:
-    for reason, count in sorted(skipped.reasons.items()):
+    for reason, count in sorted(skipped.items(), key=str):
         if count:
-            sentence = REASONS[reason]
-            tell_remark("skipped: {what}", what=translate(sentence.sentence, count=count))
+            tell_remark("skipped: {what}", what=translate(reason.sentence, count=count))
 
 
 def _parser() -> Parser:

@@ -3,34 +3,35 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
-from collections.abc import Callable
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 
 from prompt_toolkit.application import get_app
-from prompt_toolkit.completion import Completer
 from prompt_toolkit.filters import Condition
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.output import ColorDepth
 from prompt_toolkit.shortcuts.prompt import PromptSession
 from prompt_toolkit.styles import Style
 
-from nebula.cli.terminal.input.completion import offers_at_once
+from nebula.cli.terminal.input.attached_size import AttachedSize
+from nebula.cli.terminal.input.completion import PromptCompleter, offers_at_once
 from nebula.cli.terminal.input.contract import EndOfInput, Watch, without_surrogates
 from nebula.cli.terminal.input.keys import (
     KeysKept,
-    PromptActions,
     TerminalKeys,
     TurnKeys,
     answered_by_key,
     prompt_bindings,
     question_bindings,
 )
-from nebula.cli.terminal.input.paste import Pastes
+from nebula.cli.terminal.input.node_names import NodeNames
 from nebula.cli.terminal.input.prompt_history import PrivateHistory
-from nebula.cli.terminal.input.typed_ahead import TypedAhead
 from nebula.cli.terminal.output.width import BETWEEN, first_parts
-from nebula.value import value
+from nebula.cli.terminal.terminal_session import TerminalSession
+from nebula.messages.redaction import Redactor
+from nebula.workspace.search.file_names import FileNames
 
 # The prompt names a colour, if only the usual one: the renderer leaves out blanks at the end of a line without style,
 # and whoever reads the terminal by program waits for the prompt as it is written, with its blank.
@@ -38,33 +39,23 @@ _STYLE = Style.from_dict({"bottom-toolbar": "noreverse ansibrightblack", "prompt
 _PLAIN_STYLE = Style.from_dict({"bottom-toolbar": "noreverse", "prompt": "ansidefault"})
 
 
-@value
-class PromptParts:
-    """What the prompt is made of; the session hands it in."""
-
-    label: Callable[[], str]
-    status: Callable[[], str]
-    attached: Callable[[str], str]
-    """How much a prompt attaches, in a few words; empty for nothing."""
-    actions: PromptActions
-    completer: Completer
-    pastes: Pastes
-    typed: TypedAhead
-    history_path: str
-    redact: Callable[[str], str]
-    """Takes keys out of what is kept of a prompt."""
-    colour: bool
-
-
 class EditorInput:
-    def __init__(self, parts: PromptParts) -> None:
-        self._parts = parts
-        self._history = PrivateHistory(parts.history_path, parts.pastes, parts.redact)
-        parts.typed.keep = self._history.append_string
+    """The input of a terminal that has what an editor takes; the words are the commands that it completes."""
+
+    def __init__(self, terminal: TerminalSession, slash_words: Mapping[str, str], bare_words: Iterable[str]) -> None:
+        self._terminal = terminal
+        self._typed, self._pastes = terminal.typed, terminal.pastes
+        redact = Redactor(terminal.settings.secrets).text
+        self._history = PrivateHistory(os.path.join(terminal.settings.home, "history"), self._pastes, redact)
+        self._typed.keep = self._history.append_string
+        self._attached = AttachedSize(lambda: terminal.session.project.read_only, self._pastes)
+        self._file_names: dict[str, FileNames] = {}
+        nodes = NodeNames(lambda: terminal.session.archive.graph)
+        self._completer = PromptCompleter(slash_words, bare_words, self._files, nodes)
         self._input = TerminalKeys(sys.stdin, self._gave_back)
-        self._keys = TurnKeys(self._input, parts.typed, parts.pastes)
-        self._style = _STYLE if parts.colour else _PLAIN_STYLE
-        self._depth = ColorDepth.DEPTH_4_BIT if parts.colour else ColorDepth.DEPTH_1_BIT
+        self._keys = TurnKeys(self._input, self._typed, self._pastes)
+        self._style = _STYLE if terminal.screen.colour else _PLAIN_STYLE
+        self._depth = ColorDepth.DEPTH_4_BIT if terminal.screen.colour else ColorDepth.DEPTH_1_BIT
         self._main: PromptSession[str] | None = None
         self._question: PromptSession[str] | None = None
         self._editing = False
@@ -75,19 +66,24 @@ class EditorInput:
     def attached(self) -> AbstractContextManager[None]:
         return KeysKept(self._input.fileno())
 
+    def _files(self) -> FileNames:
+        """Return the listing of the session at hand: its workspace is the one that knows what may be seen."""
+        session = self._terminal.session
+        return self._file_names.setdefault(session.id, FileNames(session.project.read_only))
+
     async def prompt(self) -> str:
-        if self._parts.typed.leaving:
+        if self._typed.leaving:
             raise EndOfInput
-        self._returned = self._parts.typed.returned
+        self._returned = self._typed.returned
         try:
-            return await self._prompt(self._parts.typed.take_text())
+            return await self._prompt(self._typed.take_text())
         finally:
             self._returned = ""
 
     async def edit(self, text: str) -> str:
         self._editing = True
         try:
-            return self._parts.pastes.expand_small(await self._prompt(self._parts.pastes.fold_prompt(text)))
+            return self._pastes.expand_small(await self._prompt(self._pastes.fold_prompt(text)))
         finally:
             self._editing = False
 
@@ -118,17 +114,16 @@ class EditorInput:
 
     async def _until_quiet(self) -> None:
         """Somebody in the middle of typing the next prompt must not answer by accident."""
-        while (wait := self._parts.typed.quiet_in()) > 0:  # noqa: ASYNC110 - each key may make it longer
+        while (wait := self._typed.quiet_in()) > 0:  # noqa: ASYNC110 - each key may make it longer
             await asyncio.sleep(wait)
 
     def _main_session(self) -> PromptSession[str]:
-        parts = self._parts
         session: PromptSession[str] = PromptSession(
             message=self._message,
             multiline=True,
             prompt_continuation="… ",
-            key_bindings=prompt_bindings(parts.actions, parts.pastes, lambda: self._editing, self._counts_as_empty),
-            completer=parts.completer,
+            key_bindings=prompt_bindings(self._terminal, lambda: self._editing, self._counts_as_empty),
+            completer=self._completer,
             complete_in_thread=True,
             complete_while_typing=Condition(lambda: offers_at_once(_typed_so_far())),
             history=self._history,
@@ -152,12 +147,12 @@ class EditorInput:
     def _status(self) -> str:
         """Return the status line; what does not fit is left out whole, the last first."""
         app = get_app()
-        attached = self._parts.attached(app.current_buffer.text)
-        parts = [*filter(None, [attached]), *self._parts.status().split(BETWEEN)]
+        attached = self._attached(app.current_buffer.text)
+        parts = [*filter(None, [attached]), *self._terminal.status().split(BETWEEN)]
         return first_parts(parts, app.output.get_size().columns)
 
     def _message(self) -> StyleAndTextTuples:
-        return [("class:prompt", self._parts.label())]
+        return [("class:prompt", self._terminal.label())]
 
 
 def _typed_so_far() -> str:

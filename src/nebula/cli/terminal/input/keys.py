@@ -20,8 +20,8 @@ from nebula.cli.terminal.input.clipboard import UnreadableClipboard, clipboard_i
 from nebula.cli.terminal.input.contract import EndOfInput, Interrupted, Watch
 from nebula.cli.terminal.input.paste import Pastes
 from nebula.cli.terminal.input.typed_ahead import TypedAhead
+from nebula.cli.terminal.terminal_session import TerminalSession
 from nebula.language import explain, translate
-from nebula.value import value
 
 ESCAPE_WAIT_S = 0.1
 """An Esc that nothing follows for so long is the key, not the beginning of a sequence."""
@@ -30,20 +30,14 @@ ESCAPE_WAIT_S = 0.1
 # The prompt
 
 
-@value
-class PromptActions:
-    switch_mode: Callable[[], None]
-    toggle_backstage: Callable[[], None]
-
-
 def prompt_bindings(
-    actions: PromptActions, pastes: Pastes, editing: Callable[[], bool], is_empty: Callable[[], bool]
+    terminal: TerminalSession, editing: Callable[[], bool], is_empty: Callable[[], bool]
 ) -> KeyBindingsBase:
     """While Ctrl-R searches, the keys belong to the search: Enter takes what it found, Ctrl-C gives it up."""
     keys = KeyBindings()
     _bind_sending(keys)
-    _bind_actions(keys, actions)
-    _bind_text(keys, pastes)
+    _bind_actions(keys, terminal)
+    _bind_text(keys, terminal.pastes)
     _bind_leaving(keys, editing, is_empty)
     return ConditionalKeyBindings(keys, ~is_searching)
 
@@ -67,17 +61,17 @@ def _bind_sending(keys: KeyBindings) -> None:
         event.current_buffer.insert_text("\n")
 
 
-def _bind_actions(keys: KeyBindings, actions: PromptActions) -> None:
+def _bind_actions(keys: KeyBindings, terminal: TerminalSession) -> None:
     @keys.add("s-tab")
     def mode(event: KeyPressEvent) -> None:
-        actions.switch_mode()
+        terminal.switch_mode()
         event.app.invalidate()
 
     @keys.add("c-o")
     def backstage(_: KeyPressEvent) -> None:
         from prompt_toolkit.application import run_in_terminal
 
-        run_in_terminal(actions.toggle_backstage)  # what has run so far is printed above the prompt
+        run_in_terminal(terminal.toggle_backstage)  # what has run so far is printed above the prompt
 
 
 def _bind_text(keys: KeyBindings, pastes: Pastes) -> None:

@@ -24,7 +24,7 @@ def read(place: str, skipped: SkipCounts) -> Iterator[RecordedConversation]:
     for number, held in enumerate(found if isinstance(found, list) else [found]):
         mapping = child(held, "mapping")
         if not isinstance(mapping, dict):
-            skipped.add(BAD_FILE if not isinstance(found, list) else BAD_LINE)
+            skipped[BAD_FILE if not isinstance(found, list) else BAD_LINE] += 1
             continue
         key = text_of(held.get("conversation_id")) or text_of(held.get("id")) or str(number)
         messages = [_message(key, name, node) for name, node in mapping.items() if isinstance(node, dict)]

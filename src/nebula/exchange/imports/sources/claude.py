@@ -164,7 +164,7 @@ def _read_export(place: str, skipped: SkipCounts) -> Iterator[RecordedConversati
         entries = child(held, "chat_messages")
         if not isinstance(entries, list):
             if found is not None:
-                skipped.add(BAD_FILE)
+                skipped[BAD_FILE] += 1
             continue
         key = text_of(held.get("uuid")) or str(number)
         yield RecordedConversation(key, list(_exported(key, entries)), regenerates=True)
