@@ -19,7 +19,7 @@ from nebula.messages import AssistantToolUse, Json
 from nebula.tools.approval import Approvals, Decision, allow_all
 from nebula.tools.contract import Call, Outcome, ToolFailure
 from nebula.tools.permissions import NETWORK, Permission
-from nebula.tools.web.fetch_url import UNATTENDED, FetchUrl
+from nebula.tools.web.fetch_url import UNATTENDED, fetch_url
 from nebula.tools.web.html_text import html_to_text
 from nebula.tools.web.page import MOST_BYTES, Deadline, NotFetched, Target, fetch, is_private
 
@@ -92,7 +92,7 @@ class Asked:
 def run(approvals: Approvals, url: str) -> tuple[Outcome, list[Event]]:
     events: list[Event] = []
     use = AssistantToolUse("c", "fetchUrl", "fetchUrl", {"url": url}, {"url": url})
-    return asyncio.run(FetchUrl(approvals).run({"url": url}, Call(use, events.append))), events
+    return asyncio.run(fetch_url(approvals, {"url": url}, Call(use, events.append))), events
 
 
 def report(outcome: Outcome) -> Any:

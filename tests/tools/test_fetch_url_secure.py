@@ -20,7 +20,7 @@ from nebula.events import Approval
 from nebula.messages import AssistantToolUse, Json
 from nebula.tools.approval import Approvals, Decision
 from nebula.tools.contract import Call, ToolFailure
-from nebula.tools.web.fetch_url import FetchUrl
+from nebula.tools.web.fetch_url import fetch_url
 
 HOST = "page.example"
 PASSWORD = "Basic " + b64encode(b"user:pa ss").decode()
@@ -99,7 +99,7 @@ def fetch(url: str) -> tuple[Any, list[Approval]]:
         return Decision(True)
 
     use = AssistantToolUse("c", "fetchUrl", "fetchUrl", {"url": url}, {"url": url})
-    (block,) = asyncio.run(FetchUrl(Approvals(agree)).run({"url": url}, Call(use))).content
+    (block,) = asyncio.run(fetch_url(Approvals(agree), {"url": url}, Call(use))).content
     assert isinstance(block, Json)
     return block.value, questions
 

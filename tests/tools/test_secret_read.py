@@ -14,8 +14,8 @@ from nebula.tools.approval import Approvals, Decision, allow_all
 from nebula.tools.contract import Call, Outcome, ToolFailure
 from nebula.tools.declaration import ToolKit
 from nebula.tools.files import read_file
+from nebula.tools.files.read_file import REFUSED, WARNING
 from nebula.tools.ledger import ReadLedger
-from nebula.tools.secret_read import REFUSED, WARNING
 from nebula.workspace import open_workspace
 from nebula.workspace.errors import SecretPath
 

@@ -7,7 +7,7 @@ made. Inside the room a tool may raise `ToolFailure`, which becomes `{"error": "
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Protocol
 
@@ -144,6 +144,17 @@ class Tool(Protocol):
     def spec(self) -> ToolSpec: ...
 
     async def run(self, args: Mapping[str, Any], call: Call) -> Outcome: ...
+
+
+@value
+class FunctionTool:
+    """A tool that is one function, which has nothing to remember from one call to the next."""
+
+    spec: ToolSpec
+    work: Callable[[Mapping[str, Any], Call], Awaitable[Outcome]]
+
+    async def run(self, args: Mapping[str, Any], call: Call) -> Outcome:
+        return await self.work(args, call)
 
 
 def text_argument(args: Mapping[str, Any], name: str, default: str | None = None) -> str:

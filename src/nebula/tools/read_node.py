@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from nebula.errors import NebulaError
 from nebula.messages import DeclaredSpec, DialectForm
-from nebula.tools.contract import Call, Outcome, ToolFailure, schema, text_argument
+from nebula.tools.contract import Call, FunctionTool, Outcome, ToolFailure, schema, text_argument
 from nebula.tools.declaration import ToolDeclaration
 from nebula.tools.result_limits import cut_middle
 
@@ -25,32 +26,27 @@ SPEC = DeclaredSpec(
 )
 
 
-class ReadNode:
-    spec = SPEC
-
-    def __init__(self, find: Callable[[str], Node | None], look_up: Callable[[str], list[str]]) -> None:
-        self._find = find
-        self._look_up = look_up
-
-    async def run(self, args: Mapping[str, Any], call: Call) -> Outcome:
-        node_id = text_argument(args, "id").strip()
-        try:
-            node = await asyncio.to_thread(self._find, node_id)
-        except NebulaError as problem:  # several turns have ids that begin so
-            raise ToolFailure(f"{problem}.", code=400) from None
-        if node is None and (listed := await asyncio.to_thread(self._look_up, node_id)):
-            return Outcome.ok({"turns": listed})
-        if node is None:
-            said = f"There is no turn with the id '{node_id}'. Use an id as a summary or a list names it."
-            raise ToolFailure(said, code=404)
-        prompt, _ = cut_middle(node.prompt, call.room // 4)
-        response, _ = cut_middle(node.response, call.room // 4)
-        return Outcome.ok({"id": node.id, "timestamp": node.timestamp, "prompt": prompt, "response": response})
+async def read_node(
+    find: Callable[[str], Node | None], look_up: Callable[[str], list[str]], args: Mapping[str, Any], call: Call
+) -> Outcome:
+    node_id = text_argument(args, "id").strip()
+    try:
+        node = await asyncio.to_thread(find, node_id)
+    except NebulaError as problem:  # several turns have ids that begin so
+        raise ToolFailure(f"{problem}.", code=400) from None
+    if node is None and (listed := await asyncio.to_thread(look_up, node_id)):
+        return Outcome.ok({"turns": listed})
+    if node is None:
+        said = f"There is no turn with the id '{node_id}'. Use an id as a summary or a list names it."
+        raise ToolFailure(said, code=404)
+    prompt, _ = cut_middle(node.prompt, call.room // 4)
+    response, _ = cut_middle(node.response, call.room // 4)
+    return Outcome.ok({"id": node.id, "timestamp": node.timestamp, "prompt": prompt, "response": response})
 
 
 TOOL = ToolDeclaration(
     "readNode",
-    lambda kit: ReadNode(kit.find_node, kit.look_up) if kit.find_node else None,
+    lambda kit: FunctionTool(SPEC, partial(read_node, kit.find_node, kit.look_up)) if kit.find_node else None,
     method="read_node",
     subject="id",
     kind="read",

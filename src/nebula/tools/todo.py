@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 from nebula.events.todo import TodoItem, TodoList, TodoStatus
 from nebula.messages import DeclaredSpec
-from nebula.tools.contract import Call, Outcome, ToolFailure, schema, whole_characters
+from nebula.tools.contract import Call, FunctionTool, Outcome, ToolFailure, schema, whole_characters
 from nebula.tools.declaration import ToolDeclaration
 
 MOST_ITEMS = 50
@@ -34,16 +34,13 @@ SPEC = DeclaredSpec(
 )
 
 
-class TodoTool:
-    spec = SPEC
-
-    async def run(self, args: Mapping[str, Any], call: Call) -> Outcome:
-        given = args.get("items")
-        if not isinstance(given, list) or len(given) > MOST_ITEMS:
-            raise ToolFailure(f"The argument 'items' must be a list of at most {MOST_ITEMS} steps.")
-        items = tuple(_read_item(number, each) for number, each in enumerate(given, 1))
-        call.emit(TodoList(items))
-        return Outcome.ok({"success": True})
+async def keep_list(args: Mapping[str, Any], call: Call) -> Outcome:
+    given = args.get("items")
+    if not isinstance(given, list) or len(given) > MOST_ITEMS:
+        raise ToolFailure(f"The argument 'items' must be a list of at most {MOST_ITEMS} steps.")
+    items = tuple(_read_item(number, each) for number, each in enumerate(given, 1))
+    call.emit(TodoList(items))
+    return Outcome.ok({"success": True})
 
 
 def _read_item(number: int, given: Any) -> TodoItem:
@@ -53,4 +50,4 @@ def _read_item(number: int, given: Any) -> TodoItem:
     return TodoItem(whole_characters(content, f"Item {number}").strip()[:LONGEST], status)
 
 
-TOOL = ToolDeclaration("todo", lambda _: TodoTool(), in_plan=False, subject="", kind="think")
+TOOL = ToolDeclaration("todo", lambda _: FunctionTool(SPEC, keep_list), in_plan=False, subject="", kind="think")

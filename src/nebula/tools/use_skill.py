@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from nebula.errors import NebulaError
 from nebula.messages import DeclaredSpec, DialectForm
-from nebula.tools.contract import Call, Outcome, ToolFailure, schema, text_argument
+from nebula.tools.contract import Call, FunctionTool, Outcome, ToolFailure, schema, text_argument
 from nebula.tools.declaration import ToolDeclaration
 from nebula.tools.result_limits import cut_middle
 
@@ -29,40 +30,33 @@ SPEC = DeclaredSpec(
 )
 
 
-class UseSkill:
-    spec = SPEC
-
-    def __init__(self, found: FoundSkills) -> None:
-        self._found = found
-
-    async def run(self, args: Mapping[str, Any], call: Call) -> Outcome:
-        name, file = text_argument(args, "name").strip(), text_argument(args, "file", "")
-        skill = self._found.find(name)
-        if skill is None:
-            known = ", ".join(each.name for each in self._found.skills)
-            raise ToolFailure(f"There is no skill '{name}'. There are: {known}.", code=404)
-        try:
-            held = await asyncio.to_thread(_read_file if file else _open, skill, file or "")
-        except NebulaError as problem:
-            raise ToolFailure(f"{problem}.", code=403) from None
-        text, _ = cut_middle(held.pop("text"), call.room // 2)
-        return Outcome.ok({**held, "content" if file else "instructions": text})
+async def use_skill(found: FoundSkills, args: Mapping[str, Any], call: Call) -> Outcome:
+    name, file = text_argument(args, "name").strip(), text_argument(args, "file", "")
+    skill = found.find(name)
+    if skill is None:
+        known = ", ".join(each.name for each in found.skills)
+        raise ToolFailure(f"There is no skill '{name}'. There are: {known}.", code=404)
+    try:
+        return await asyncio.to_thread(_read_file if file else _open, skill, file, call.room // 2)
+    except NebulaError as problem:
+        raise ToolFailure(f"{problem}.", code=403) from None
 
 
-def _open(skill: Skill, _: str) -> dict[str, Any]:
-    return {"name": skill.name, "folder": skill.folder, "files": skill.files(), "text": skill.instructions()}
+def _open(skill: Skill, _: str, room: int) -> Outcome:
+    told = {"name": skill.name, "folder": skill.folder, "files": skill.files()}
+    return Outcome.ok(told | {"instructions": cut_middle(skill.instructions(), room)[0]})
 
 
-def _read_file(skill: Skill, file: str) -> dict[str, Any]:
+def _read_file(skill: Skill, file: str, room: int) -> Outcome:
     text = skill.read(file)
     if text is None:
         raise ToolFailure(f"The skill '{skill.name}' has no file '{file}'.", code=404)
-    return {"name": skill.name, "file": file, "text": text}
+    return Outcome.ok({"name": skill.name, "file": file, "content": cut_middle(text, room)[0]})
 
 
 TOOL = ToolDeclaration(
     "useSkill",
-    lambda kit: UseSkill(kit.skills) if kit.skills is not None else None,
+    lambda kit: FunctionTool(SPEC, partial(use_skill, kit.skills)) if kit.skills is not None else None,
     method="use_skill",
     subject="name",
     kind="read",

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from nebula.messages import DeclaredSpec, DialectForm
-from nebula.tools.contract import Call, Outcome, ToolFailure, number_argument, schema, text_argument
+from nebula.tools.contract import Call, FunctionTool, Outcome, ToolFailure, number_argument, schema, text_argument
 from nebula.tools.declaration import ToolDeclaration, ToolKit
 from nebula.tools.result_limits import cut_middle
 from nebula.workspace.reading import ReadingWorkspace
@@ -34,35 +35,24 @@ SPEC = DeclaredSpec(
 )
 
 
-class WhyLines:
-    spec = SPEC
+async def why_lines(root: str, trace_id: str, args: Mapping[str, Any], call: Call) -> Outcome:
+    from nebula.blame.project import BadTarget, BlameRefused
+    from nebula.blame.why import explain_lines
 
-    def __init__(self, root: str, trace_id: str) -> None:
-        self._root = root
-        self._trace_id = trace_id
-
-    async def run(self, args: Mapping[str, Any], call: Call) -> Outcome:
-        from nebula.blame.project import BadTarget, BlameRefused
-
-        path = text_argument(args, "path")
-        first, last = number_argument(args, "start_line") or 1, number_argument(args, "end_line")
-        try:
-            found = await asyncio.to_thread(self._explain, path, first, last)
-        except BadTarget as problem:
-            raise ToolFailure(str(problem)) from None
-        except BlameRefused as problem:
-            raise ToolFailure(str(problem), code=404) from None
-        shown = found[:MOST_RUNS]
-        room = min(MOST_OF_TURN, call.room // (3 * max(1, len(shown))))
-        result: dict[str, Any] = {"lines": [_describe(each, room) for each in shown]}
-        if len(found) > len(shown):
-            result["remark"] = f"{len(found) - len(shown)} more runs of lines did not fit; ask for fewer lines."
-        return Outcome.ok(result)
-
-    def _explain(self, path: str, first: int, last: int | None) -> list[ExplainedRun]:
-        from nebula.blame.why import explain_lines
-
-        return explain_lines(self._root, path, first, last, current=self._trace_id)
+    path = text_argument(args, "path")
+    first, last = number_argument(args, "start_line") or 1, number_argument(args, "end_line")
+    try:
+        found = await asyncio.to_thread(explain_lines, root, path, first, last, current=trace_id)
+    except BadTarget as problem:
+        raise ToolFailure(str(problem)) from None
+    except BlameRefused as problem:
+        raise ToolFailure(str(problem), code=404) from None
+    shown = found[:MOST_RUNS]
+    room = min(MOST_OF_TURN, call.room // (3 * max(1, len(shown))))
+    result: dict[str, Any] = {"lines": [_describe(each, room) for each in shown]}
+    if len(found) > len(shown):
+        result["remark"] = f"{len(found) - len(shown)} more runs of lines did not fit; ask for fewer lines."
+    return Outcome.ok(result)
 
 
 def _describe(explained: ExplainedRun, room: int) -> dict[str, Any]:
@@ -75,10 +65,12 @@ def _describe(explained: ExplainedRun, room: int) -> dict[str, Any]:
     return told
 
 
-def _build(kit: ToolKit) -> WhyLines | None:
+def _build(kit: ToolKit) -> FunctionTool | None:
     """Return the tool where the files, and with them the journal, are on this machine."""
-    workspace = kit.workspace
-    return WhyLines(workspace.root, kit.trace_id) if isinstance(workspace, ReadingWorkspace) else None
+    files = kit.workspace
+    if not isinstance(files, ReadingWorkspace):
+        return None
+    return FunctionTool(SPEC, partial(why_lines, files.root, kit.trace_id))
 
 
 TOOL = ToolDeclaration("whyLines", _build, method="why_lines", kind="read")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from nebula.errors import NebulaError
@@ -12,8 +13,8 @@ from nebula.events import Evidence, Notice
 from nebula.language import Sentence
 from nebula.messages import DeclaredSpec, DialectForm
 from nebula.tools.code.code_index import CodeSearch
-from nebula.tools.contract import Call, Outcome, ToolFailure, number_argument, schema, text_argument
-from nebula.tools.declaration import ToolDeclaration
+from nebula.tools.contract import Call, FunctionTool, Outcome, ToolFailure, number_argument, schema, text_argument
+from nebula.tools.declaration import ToolDeclaration, ToolKit
 from nebula.tools.ledger import ReadLedger
 from nebula.tools.result_limits import quoted_size
 from nebula.workspace.contract import Workspace
@@ -41,42 +42,34 @@ SPEC = DeclaredSpec(
 )
 
 
-class SearchCode:
-    spec = SPEC
+async def search_code(kit: ToolKit, code: CodeSearch, args: Mapping[str, Any], call: Call) -> Outcome:
+    query = text_argument(args, "query").strip()
+    if not query:
+        raise ToolFailure("The argument 'query' must not be empty.")
+    limit = min(number_argument(args, "top_k") or DEFAULT_CHUNKS, MAX_CHUNKS)
+    prefix = text_argument(args, "path_prefix", "")
+    try:
+        if await asyncio.to_thread(code.is_new):
+            call.emit(Notice(BUILDING))
+        found = await asyncio.to_thread(_find_shown, kit, code, query, limit, prefix)
+    except WorkspaceError:
+        raise
+    except NebulaError as problem:
+        raise ToolFailure(f"{problem} Use searchInDirectory instead.", code=502) from None
+    chunks, left_out = _fitting(found, call.room)
+    for chunk in chunks:
+        if quoted_size(chunk) <= call.room:
+            _learn_chunk(kit.ledger, chunk)
+    result: dict[str, Any] = {"chunks": [{name: chunk.get(name) for name in SHOWN} for chunk in chunks]}
+    if left_out:
+        result["remark"] = f"{left_out} more did not fit; ask for fewer, or for a narrower path_prefix."
+    return Outcome.ok(result, evidence=tuple(map(evidence_of, chunks)))
 
-    def __init__(self, code: CodeSearch, workspace: Workspace, ledger: ReadLedger, trace_id: str) -> None:
-        self._code = code
-        self._workspace = workspace
-        self._ledger = ledger
-        self._trace_id = trace_id
 
-    async def run(self, args: Mapping[str, Any], call: Call) -> Outcome:
-        query = text_argument(args, "query").strip()
-        if not query:
-            raise ToolFailure("The argument 'query' must not be empty.")
-        limit = min(number_argument(args, "top_k") or DEFAULT_CHUNKS, MAX_CHUNKS)
-        prefix = text_argument(args, "path_prefix", "")
-        try:
-            if await asyncio.to_thread(self._code.is_new):
-                call.emit(Notice(BUILDING))
-            found = await asyncio.to_thread(self._found, query, limit, prefix)
-        except WorkspaceError:
-            raise
-        except NebulaError as problem:
-            raise ToolFailure(f"{problem} Use searchInDirectory instead.", code=502) from None
-        chunks, left_out = _fitting(found, call.room)
-        for chunk in chunks:
-            if quoted_size(chunk) <= call.room:
-                _learn_chunk(self._ledger, chunk)
-        result: dict[str, Any] = {"chunks": [{name: chunk.get(name) for name in SHOWN} for chunk in chunks]}
-        if left_out:
-            result["remark"] = f"{left_out} more did not fit; ask for fewer, or for a narrower path_prefix."
-        return Outcome.ok(result, evidence=tuple(map(evidence_of, chunks)))
-
-    def _found(self, query: str, limit: int, prefix: str) -> list[dict[str, Any]]:
-        """Return chunks that this workspace shows: no secrets, nothing outside the folders of an MCP client."""
-        chunks = self._code.search(query, limit, _spelled_as_there(prefix, self._workspace), self._trace_id)
-        return [chunk for chunk in chunks if is_shown(chunk, self._workspace)]
+def _find_shown(kit: ToolKit, code: CodeSearch, query: str, limit: int, prefix: str) -> list[dict[str, Any]]:
+    """Return chunks that the workspace shows: no secrets, nothing outside the folders of an MCP client."""
+    chunks = code.search(query, limit, _spelled_as_there(prefix, kit.workspace), kit.trace_id)
+    return [chunk for chunk in chunks if is_shown(chunk, kit.workspace)]
 
 
 def _spelled_as_there(prefix: str, workspace: Workspace) -> str:
@@ -127,7 +120,7 @@ def evidence_of(chunk: Mapping[str, Any]) -> Evidence:
 
 TOOL = ToolDeclaration(
     "searchCode",
-    lambda kit: SearchCode(kit.code, kit.workspace, kit.ledger, kit.trace_id) if kit.code else None,
+    lambda kit: FunctionTool(SPEC, partial(search_code, kit, kit.code)) if kit.code else None,
     over_mcp=True,
     learn=_learn,
     method="search_code",

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from nebula.messages import DeclaredSpec, DialectForm
-from nebula.tools.contract import Call, Outcome, ToolFailure, schema, text_argument
+from nebula.tools.contract import Call, FunctionTool, Outcome, ToolFailure, schema, text_argument
 from nebula.tools.declaration import ToolDeclaration
 from nebula.tools.result_limits import MAX_LISTED
 from nebula.workspace.contract import Workspace
@@ -26,22 +27,22 @@ SPEC = DeclaredSpec(
 )
 
 
-class ListFiles:
-    spec = SPEC
-
-    def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
-
-    async def run(self, args: Mapping[str, Any], call: Call) -> Outcome:
-        path = text_argument(args, "path", ".") or "."
-        recursive = args.get("recursive", False)
-        if not isinstance(recursive, bool):
-            raise ToolFailure("The argument 'recursive' must be true or false.")
-        listing = await asyncio.to_thread(self._workspace.list_files, path, recursive=recursive, max_items=MAX_LISTED)
-        found: dict[str, Any] = {"files": [entry.name + "/" * entry.is_dir for entry in listing.files]}
-        if listing.remark:
-            found["remark"] = listing.remark
-        return Outcome.ok(found)
+async def list_files(files: Workspace, args: Mapping[str, Any], _: Call) -> Outcome:
+    path = text_argument(args, "path", ".") or "."
+    recursive = args.get("recursive", False)
+    if not isinstance(recursive, bool):
+        raise ToolFailure("The argument 'recursive' must be true or false.")
+    listing = await asyncio.to_thread(files.list_files, path, recursive=recursive, max_items=MAX_LISTED)
+    found: dict[str, Any] = {"files": [entry.name + "/" * entry.is_dir for entry in listing.files]}
+    if listing.remark:
+        found["remark"] = listing.remark
+    return Outcome.ok(found)
 
 
-TOOL = ToolDeclaration("list", lambda kit: ListFiles(kit.workspace), over_mcp=True, method="list_files", kind="search")
+TOOL = ToolDeclaration(
+    "list",
+    lambda kit: FunctionTool(SPEC, partial(list_files, kit.workspace)),
+    over_mcp=True,
+    method="list_files",
+    kind="search",
+)

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
+from nebula.events import Approval, new_trace_id
+from nebula.language import Sentence
 from nebula.messages import DeclaredSpec, DialectForm
-from nebula.tools.contract import Call, Outcome, Tool, ToolFailure, number_argument, schema, text_argument
+from nebula.tools.contract import Call, FunctionTool, Outcome, ToolFailure, number_argument, schema, text_argument
 from nebula.tools.declaration import ToolDeclaration, ToolKit
 from nebula.tools.ledger import BOM, ReadLedger
 from nebula.tools.result_limits import cut_middle, fitting_lines, quoted_size, whole_lines
-from nebula.tools.secret_read import ReadByName
 from nebula.value import replace
 from nebula.workspace.contract import FileLines, Workspace
 from nebula.workspace.diff import split_lines
-from nebula.workspace.errors import TooLarge
+from nebula.workspace.errors import SecretPath, TooLarge
 from nebula.workspace.guard.paths import normal_path
+from nebula.workspace.reading import ReadingWorkspace
 
 SPEC = DeclaredSpec(
     "readFile",
@@ -36,51 +39,63 @@ _FRAME_BYTES = 600
 """What a result holds beside the content."""
 _WORST_ESCAPE = 6
 """JSON may write one byte as six."""
+WARNING = "{path} may hold secrets. The model, and whoever runs it, would see what is in it."
+REFUSED = "The user did not allow this file to be read. Do not try it again; go on without it."
 
 
-class ReadFile:
-    spec = SPEC
+async def read_file(kit: ToolKit, args: Mapping[str, Any], call: Call) -> Outcome:
+    """Read a file; a secret one only after the user was asked about it by name, each time."""
+    files, approvals = kit.workspace, kit.approvals
+    try:
+        return await _read(files, kit.ledger, args, call)
+    except SecretPath:
+        if approvals is None or not approvals.somebody_is_there or not isinstance(files, ReadingWorkspace):
+            raise
+    path = normal_path(args["path"]).text
+    question = Approval(new_trace_id(), "read", call.use.name, text=path, remarks=(Sentence(WARNING, path=path),))
+    decision = await approvals.ask(question, call, None)
+    if not decision.allowed:
+        raise decision.refusal(REFUSED)
+    return await _read(files.allowing(path), kit.ledger, args, call)
 
-    def __init__(self, workspace: Workspace, ledger: ReadLedger) -> None:
-        self._workspace = workspace
-        self._ledger = ledger
 
-    async def run(self, args: Mapping[str, Any], call: Call) -> Outcome:
-        path = text_argument(args, "path")
-        first, last = number_argument(args, "start_line"), number_argument(args, "end_line")
-        room = call.room - _FRAME_BYTES
-        if first is None and last is None:
-            return await self._whole(path, room)
-        if last is not None and last < (first or 1):
-            raise ToolFailure(f"There are no lines {first or 1} to {last}.")
-        lines = await asyncio.to_thread(self._workspace.read_lines, path, first or 1, last)
-        return self._outcome(path, lines, last, room)
+async def _read(files: Workspace, ledger: ReadLedger, args: Mapping[str, Any], call: Call) -> Outcome:
+    path = text_argument(args, "path")
+    first, last = number_argument(args, "start_line"), number_argument(args, "end_line")
+    room = call.room - _FRAME_BYTES
+    if first is None and last is None:
+        return await _read_whole(files, ledger, path, room)
+    if last is not None and last < (first or 1):
+        raise ToolFailure(f"There are no lines {first or 1} to {last}.")
+    lines = await asyncio.to_thread(files.read_lines, path, first or 1, last)
+    return _show_lines(ledger, path, lines, last, room)
 
-    async def _whole(self, path: str, room: int) -> Outcome:
-        try:
-            file = await asyncio.to_thread(self._workspace.read_file, path)
-        except TooLarge as error:
-            raise ToolFailure(
-                f"{error} Read a part of it with start_line and end_line.", code=error.status, policy=True
-            ) from None
-        shown = file.content.removeprefix(BOM)
-        if quoted_size(shown) <= room:
-            self._ledger.saw(path, file.content)
-            return Outcome.ok(_named(path, file.path, content=shown), secret=file.secret, size=file.size)
-        return self._outcome(path, FileLines.of(file, 1, None), None, room)
 
-    def _outcome(self, path: str, lines: FileLines, last: int | None, room: int) -> Outcome:
-        if lines.first > max(lines.total_lines, 1):
-            wanted = f"{lines.first} to {last or 'the end'}"
-            raise ToolFailure(f"There are no lines {wanted}: {path} has {lines.total_lines} lines.")
-        if lines.first == 1:
-            lines = replace(lines, content=lines.content.removeprefix(BOM))
-        part = _part(lines, min(last or lines.total_lines, lines.total_lines), room)
-        self._ledger.saw_part(path, lines.sha256, lines.total_lines, part["shown"])
-        if "cut" not in part:
-            del part["shown"]
-        said = _named(path, lines.path, **part, sha256=lines.sha256)
-        return Outcome.ok(said, secret=lines.secret, size=lines.size)
+async def _read_whole(files: Workspace, ledger: ReadLedger, path: str, room: int) -> Outcome:
+    try:
+        file = await asyncio.to_thread(files.read_file, path)
+    except TooLarge as error:
+        said = f"{error} Read a part of it with start_line and end_line."
+        raise ToolFailure(said, code=error.status, policy=True) from None
+    shown = file.content.removeprefix(BOM)
+    if quoted_size(shown) <= room:
+        ledger.saw(path, file.content)
+        return Outcome.ok(_named(path, file.path, content=shown), secret=file.secret, size=file.size)
+    return _show_lines(ledger, path, FileLines.of(file, 1, None), None, room)
+
+
+def _show_lines(ledger: ReadLedger, path: str, lines: FileLines, last: int | None, room: int) -> Outcome:
+    if lines.first > max(lines.total_lines, 1):
+        wanted = f"{lines.first} to {last or 'the end'}"
+        raise ToolFailure(f"There are no lines {wanted}: {path} has {lines.total_lines} lines.")
+    if lines.first == 1:
+        lines = replace(lines, content=lines.content.removeprefix(BOM))
+    part = _part(lines, min(last or lines.total_lines, lines.total_lines), room)
+    ledger.saw_part(path, lines.sha256, lines.total_lines, part["shown"])
+    if "cut" not in part:
+        del part["shown"]
+    said = _named(path, lines.path, **part, sha256=lines.sha256)
+    return Outcome.ok(said, secret=lines.secret, size=lines.size)
 
 
 def _named(asked: str, found: str, **said: Any) -> dict[str, Any]:
@@ -123,10 +138,11 @@ def _part(lines: FileLines, end: int, room: int) -> dict[str, Any]:
     return part | {"content": "".join(kept), "cut": cut, "shown": [each for each in ranges if each[0] <= each[1]]}
 
 
-def _build(kit: ToolKit) -> Tool:
-    if kit.approvals is None:
-        return ReadFile(kit.workspace, kit.ledger)
-    return ReadByName(kit.workspace, kit.approvals, lambda files: ReadFile(files, kit.ledger))
-
-
-TOOL = ToolDeclaration("readFile", _build, over_mcp=True, learn=_learn, method="read_file", kind="read")
+TOOL = ToolDeclaration(
+    "readFile",
+    lambda kit: FunctionTool(SPEC, partial(read_file, kit)),
+    over_mcp=True,
+    learn=_learn,
+    method="read_file",
+    kind="read",
+)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from nebula.messages import DeclaredSpec, DialectForm
-from nebula.tools.contract import Call, Outcome, ToolFailure, schema, text_argument
+from nebula.tools.contract import Call, FunctionTool, Outcome, ToolFailure, schema, text_argument
 from nebula.tools.declaration import ToolDeclaration
 from nebula.tools.result_limits import MAX_LISTED
 from nebula.workspace.contract import Workspace
@@ -26,27 +27,21 @@ SPEC = DeclaredSpec(
 )
 
 
-class SearchInDirectory:
-    spec = SPEC
-
-    def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
-
-    async def run(self, args: Mapping[str, Any], call: Call) -> Outcome:
-        directory = text_argument(args, "directory", ".") or "."
-        keyword = text_argument(args, "keyword")
-        if not keyword:
-            raise ToolFailure("The argument 'keyword' must not be empty.")
-        hits = await asyncio.to_thread(self._workspace.search, directory, keyword, max_files=MAX_LISTED)
-        found: dict[str, Any] = {"files": list(hits.files)}
-        if hits.remark:
-            found["remark"] = hits.remark
-        return Outcome.ok(found)
+async def search_in_directory(files: Workspace, args: Mapping[str, Any], _: Call) -> Outcome:
+    directory = text_argument(args, "directory", ".") or "."
+    keyword = text_argument(args, "keyword")
+    if not keyword:
+        raise ToolFailure("The argument 'keyword' must not be empty.")
+    hits = await asyncio.to_thread(files.search, directory, keyword, max_files=MAX_LISTED)
+    found: dict[str, Any] = {"files": list(hits.files)}
+    if hits.remark:
+        found["remark"] = hits.remark
+    return Outcome.ok(found)
 
 
 TOOL = ToolDeclaration(
     "searchInDirectory",
-    lambda kit: SearchInDirectory(kit.workspace),
+    lambda kit: FunctionTool(SPEC, partial(search_in_directory, kit.workspace)),
     over_mcp=True,
     method="search",
     subject="directory",

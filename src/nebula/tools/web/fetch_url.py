@@ -13,14 +13,14 @@ from nebula.language import Sentence
 from nebula.llm.http.url import parse_url
 from nebula.messages import DeclaredSpec, DialectForm, strip_hidden_characters
 from nebula.tools.approval import Approvals
-from nebula.tools.contract import Call, Outcome, ToolFailure, schema, text_argument
+from nebula.tools.contract import Call, FunctionTool, Outcome, ToolFailure, schema, text_argument
 from nebula.tools.declaration import ToolDeclaration, ToolKit
 from nebula.tools.permissions import NETWORK, Permission
 from nebula.tools.result_limits import cut_middle
 
 if TYPE_CHECKING:
     from nebula.llm.http.url import Url
-    from nebula.tools.web.page import Deadline, Target
+    from nebula.tools.web.page import Deadline, Page, Target
 
 T = TypeVar("T")
 
@@ -43,53 +43,49 @@ SPEC = DeclaredSpec(
 )
 
 
-class FetchUrl:
-    spec = SPEC
+async def fetch_url(approvals: Approvals, args: Mapping[str, Any], call: Call) -> Outcome:
+    from nebula.tools.web.page import Deadline, fetch, look_up
 
-    def __init__(self, approvals: Approvals) -> None:
-        self._approvals = approvals
+    url, origin, deadline = _parse(text_argument(args, "url")), "", Deadline()
+    allowed_once = ""
+    for _ in range(MOST_REDIRECTS + 1):
+        target = await _in_thread(partial(look_up, url), deadline)
+        if allowed_once != url.authority or target.private:
+            await _ask(approvals, target, origin, call)
+            allowed_once = url.authority
+            deadline.restart()  # to think about an answer is no time of the server's
+        page = await _in_thread(partial(fetch, target, deadline), deadline)
+        if page.location is None:
+            return _report(url, page, call)
+        origin, url = url.authority, _parse(_join(url, page.location))
+    raise ToolFailure(f"It was sent on more than {MOST_REDIRECTS} times.", code=502)
 
-    async def run(self, args: Mapping[str, Any], call: Call) -> Outcome:
-        from nebula.tools.web.page import Deadline, fetch, look_up
 
-        url, origin, deadline = _parse(text_argument(args, "url")), "", Deadline()
-        allowed_once = ""
-        for _ in range(MOST_REDIRECTS + 1):
-            target = await _in_thread(partial(look_up, url), deadline)
-            if allowed_once != url.authority or target.private:
-                await self._ask(target, origin, call)
-                allowed_once = url.authority
-                deadline.restart()  # to think about an answer is no time of the server's
-            page = await _in_thread(partial(fetch, target, deadline), deadline)
-            if page.location is None:
-                return self._report(url, page.status, page.text, page.cut, call)
-            origin, url = url.authority, _parse(_join(url, page.location))
-        raise ToolFailure(f"It was sent on more than {MOST_REDIRECTS} times.", code=502)
+async def _ask(approvals: Approvals, target: Target, origin: str, call: Call) -> None:
+    url = target.url
+    lasting = None if target.private else Permission("network", url.authority)
+    if lasting is not None and (approvals.permissions.has(lasting) or approvals.permissions.has(NETWORK)):
+        return
+    if not approvals.somebody_is_there:
+        raise ToolFailure(UNATTENDED, code=403, policy=True, decision="no")
+    remarks = [Sentence(REDIRECTED, origin=origin)] if origin else []
+    if target.private:
+        remarks.append(Sentence(PRIVATE, host=url.authority))
+    whole = f"{url.scheme}://{url.authority}{url.target}"
+    question = Approval(new_trace_id(), "fetch", call.use.name, text=whole, remarks=tuple(remarks))
+    decision = await approvals.ask(question, call, lasting)
+    if not decision.allowed:
+        raise decision.refusal(REFUSED)
 
-    async def _ask(self, target: Target, origin: str, call: Call) -> None:
-        approvals, url = self._approvals, target.url
-        lasting = None if target.private else Permission("network", url.authority)
-        if lasting is not None and (approvals.permissions.has(lasting) or approvals.permissions.has(NETWORK)):
-            return
-        if not approvals.somebody_is_there:
-            raise ToolFailure(UNATTENDED, code=403, policy=True, decision="no")
-        remarks = [Sentence(REDIRECTED, origin=origin)] if origin else []
-        if target.private:
-            remarks.append(Sentence(PRIVATE, host=url.authority))
-        whole = f"{url.scheme}://{url.authority}{url.target}"
-        question = Approval(new_trace_id(), "fetch", call.use.name, text=whole, remarks=tuple(remarks))
-        decision = await approvals.ask(question, call, lasting)
-        if not decision.allowed:
-            raise decision.refusal(REFUSED)
 
-    def _report(self, url: Url, status: int, text: str, cut: bool, call: Call) -> Outcome:
-        text, left_out = cut_middle(strip_hidden_characters(text), min(call.room // 2, MOST_RESULT_BYTES))
-        report: dict[str, Any] = {"url": url.shown, "status": status, "content": text, "remark": UNTRUSTED}
-        if left_out or cut:
-            report["remark"] += " It is longer than this: its middle or its end is missing."
-        if status >= 400:
-            raise ToolFailure(f"{url.shown} answered {status}. {text[:500]}".rstrip(), code=502)
-        return Outcome.ok(report, size=len(text.encode()))
+def _report(url: Url, page: Page, call: Call) -> Outcome:
+    text, left_out = cut_middle(strip_hidden_characters(page.text), min(call.room // 2, MOST_RESULT_BYTES))
+    report: dict[str, Any] = {"url": url.shown, "status": page.status, "content": text, "remark": UNTRUSTED}
+    if left_out or page.cut:
+        report["remark"] += " It is longer than this: its middle or its end is missing."
+    if page.status >= 400:
+        raise ToolFailure(f"{url.shown} answered {page.status}. {text[:500]}".rstrip(), code=502)
+    return Outcome.ok(report, size=len(text.encode()))
 
 
 async def _in_thread(work: Callable[[], T], deadline: Deadline) -> T:
@@ -124,12 +120,12 @@ def _join(url: Url, location: str) -> str:
     return urljoin(f"{url.scheme}://{url.authority}{url.target}", location.strip())
 
 
-def _build(kit: ToolKit) -> FetchUrl | None:
+def _build(kit: ToolKit) -> FunctionTool | None:
     """Offer it where somebody can be asked, or was: with --allow-network public hosts need no answer."""
     approvals = kit.approvals
     if approvals is None or not (approvals.somebody_is_there or approvals.permissions.has(NETWORK)):
         return None
-    return FetchUrl(approvals)
+    return FunctionTool(SPEC, partial(fetch_url, approvals))
 
 
 TOOL = ToolDeclaration("fetchUrl", _build, method="fetch_url", subject="url", kind="fetch")
