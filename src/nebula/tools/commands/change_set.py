@@ -14,8 +14,7 @@ from nebula.sandbox.contract import ChangeSet, CommandResult, Entry, LayerChange
 from nebula.sandbox.layer import Layer
 from nebula.tools.commands.compared_texts import Compared, compare_texts
 from nebula.tools.commands.ignored import split_ignored
-from nebula.tools.commands.repository_words import describe_repository, join_described
-from nebula.tools.commands.shown_names import show_name
+from nebula.tools.commands.repository_words import describe_repository, join_described, show_name
 from nebula.value import replace, value
 from nebula.workspace.contract import PathChange
 from nebula.workspace.errors import WorkspaceError

@@ -9,7 +9,6 @@ from nebula.language import Sentence
 from nebula.sandbox.contract import ChangeSet, GitChange
 from nebula.sandbox.layer import Layer
 from nebula.tools.commands.commit_files import count_files
-from nebula.tools.commands.shown_names import show_name
 
 _BRANCH = "ref: refs/heads/"
 _KINDS = {
@@ -20,6 +19,12 @@ _KINDS = {
     "hook": "hook {name}",
     "repository": "the repository {name}",
 }
+
+
+def show_name(name: str) -> str:
+    """Return a name of a file or a ref as it is shown: bytes that are no text come as lone surrogates, which no file,
+    socket or terminal could carry."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def describe_repository(found: ChangeSet, layer: Layer, root: str) -> Iterator[Sentence]:

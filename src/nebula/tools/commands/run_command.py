@@ -12,8 +12,7 @@ from nebula.events import Approval, Output, new_trace_id
 from nebula.language import sentence_of
 from nebula.messages import DeclaredSpec, DialectForm
 from nebula.tools.approval import Approvals
-from nebula.tools.commands.empty_files import ask_to_read, describe_for_model
-from nebula.tools.commands.show_folder import NOT_STARTED, ask_to_show
+from nebula.tools.commands.lacking import NOT_STARTED, describe_for_model, sees_more
 from nebula.tools.contract import Call, Outcome, ToolFailure, number_argument, schema, text_argument
 from nebula.tools.declaration import ToolDeclaration, ToolKit
 from nebula.tools.permissions import NETWORK
@@ -76,8 +75,9 @@ class RunCommand:
             await self._ask_for_network(line, call)
         try:
             result = await self._run(line, timeout_s, network and not hosts, hosts, call)
+            asked = self._layers, self._approvals, call, line
             for _ in range(2):
-                if not await self._sees_more(line, result, call):
+                if not await sees_more(*asked, result.exit_code, result.read_empty):
                     break
                 result.close()
                 result = await self._run(line, timeout_s, network and not hosts, hosts, call)
@@ -86,13 +86,6 @@ class RunCommand:
                 return replace(outcome, secret=bool(self._layers.allowed_secrets), seconds=result.duration_s)
         except (NebulaError, OSError) as error:
             raise ToolFailure(str(error), code=500, problem=sentence_of(error)) from None
-
-    async def _sees_more(self, line: str, result: CommandResult, call: Call) -> bool:
-        """Return whether the user has just shown commands what this one lacked."""
-        layers, approvals = self._layers, self._approvals
-        if await ask_to_show(layers, approvals, call, result.exit_code):
-            return True
-        return await ask_to_read(layers, approvals, call, line, result.read_empty)
 
     @property
     def _hosts(self) -> tuple[str, ...]:

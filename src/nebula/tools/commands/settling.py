@@ -14,8 +14,7 @@ from nebula.messages import Json, ToolResultStatus
 from nebula.sandbox.contract import CommandResult
 from nebula.tools.approval import BY_NAME, Approvals, Decision
 from nebula.tools.commands.change_set import CommandChanges, read_command_changes, report_applied
-from nebula.tools.commands.repository_words import join_described
-from nebula.tools.commands.shown_names import show_name
+from nebula.tools.commands.repository_words import join_described, show_name
 from nebula.tools.contract import Call, Outcome, to_the_end
 from nebula.tools.permissions import EVERY_FILE, IGNORED, Permission
 from nebula.value import record, replace

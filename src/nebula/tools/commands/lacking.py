@@ -1,6 +1,8 @@
-"""A command that failed, and that had read files which are empty for it because they count as secret.
+"""A command or a check that failed for want of what commands do not see: the user is asked about it, once a session.
 
-Keys and certificates of tests are such files in many repositories: `connection refused` is all that a test says then.
+It is an interpreter in a folder out of sight, or files that are empty because they count as secret. Keys and
+certificates of tests are such files in many repositories: `connection refused` is all that a test says then. Where
+nobody can be asked, the user is told instead.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from nebula.errors import NebulaError
 from nebula.events import Approval, Notice, new_trace_id
 from nebula.git import GitFailed, safe_git
 from nebula.language import Sentence
@@ -19,6 +22,8 @@ if TYPE_CHECKING:
     from nebula.tools.approval import Approvals
     from nebula.tools.commands.layers import CommandLayers
 
+NOT_STARTED = (126, 127)
+"""How a shell says that it cannot run, or cannot find, a program."""
 MOST_NAMED = 5
 _SEARCHES = frozenset({"ag", "ack", "diff", "find", "git", "grep", "rg"})
 FOR_THE_MODEL = (
@@ -38,14 +43,44 @@ def describe_for_model(paths: Sequence[str]) -> str:
     return FOR_THE_MODEL.format(paths=_named(paths))
 
 
-async def ask_to_read(
+async def sees_more(
+    layers: CommandLayers,
+    approvals: Approvals | None,
+    call: Call,
+    line: str,
+    exit_code: int | None,
+    read_empty: Sequence[str],
+) -> bool:
+    """Return whether commands now see what one that ended so lacked, and it is worth another try."""
+    return await _ask_to_show(layers, approvals, call, exit_code) or await _ask_to_read(
+        layers, approvals, call, line, read_empty
+    )
+
+
+async def _ask_to_show(layers: CommandLayers, approvals: Approvals | None, call: Call, exit_code: int | None) -> bool:
+    """Ask about the folder of an interpreter; the answer is remembered in the user's config."""
+    unseen = layers.unseen if exit_code in NOT_STARTED else None
+    if unseen is None or layers.pointed_out:
+        return False
+    layers.pointed_out = True
+    folders = layers.unseen_folders
+    if approvals is None or not approvals.somebody_is_there or not layers.may_ask_about(folders):
+        call.emit(Notice(unseen))
+        return False
+    question = Approval(new_trace_id(), "folders", call.use.name, text="\n".join(folders))
+    decision = await approvals.ask(question, call, None)
+    try:
+        await asyncio.to_thread(layers.show if decision.allowed else layers.keep_hidden, folders)
+    except (NebulaError, OSError):  # it cannot be remembered; what was said holds for this session all the same
+        call.emit(Notice(unseen))
+    return decision.allowed
+
+
+async def _ask_to_read(
     layers: CommandLayers, approvals: Approvals | None, call: Call, line: str, paths: Sequence[str]
 ) -> bool:
-    """Return whether commands now see files that were empty for one that failed, and it is worth another try.
-
-    It is asked once a session, and only about files that git tracks, as those of tests are; a search reads whatever
-    there is, and fails where it finds nothing. Where nobody can be asked, the user is told instead.
-    """
+    """Ask about secret files, and only those that git tracks, as those of tests are; a search reads whatever there is,
+    and fails where it finds nothing."""
     if not paths or layers.pointed_out_empty or program_of(line) in _SEARCHES:
         return False
     tracked = await asyncio.to_thread(_tracked, layers.settings.root, paths)
