@@ -17,8 +17,7 @@ from nebula.tools.contract import Call, Outcome, ToolFailure
 from nebula.tools.external.configured import ExternalServer
 from nebula.tools.external.connection import ServerConnection
 from nebula.tools.external.content import MAX_RESULT
-from nebula.tools.external.progress import ProgressReport
-from nebula.tools.external.tool import DESCRIBED_ANEW, MAX_DESCRIPTION, NOT_ALLOWED, ExternalTool
+from nebula.tools.external.tool import DESCRIBED_ANEW, MAX_DESCRIPTION, NOT_ALLOWED, ExternalTool, ProgressReport
 
 WELL = SimpleNamespace(content=[SimpleNamespace(type="text", text="well")], is_error=False, structured_content=None)
 

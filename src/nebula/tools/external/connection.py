@@ -14,10 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from nebula.errors import NebulaError
 from nebula.language import Sentence, sentence_of
-from nebula.tools.external.body_limit import PLAIN, limit_body
 from nebula.tools.external.border import Border
-from nebula.tools.external.last_words import LastWords
-from nebula.tools.external.process import MAX_MESSAGE, started
+from nebula.tools.external.process import MAX_MESSAGE, LastWords, started
 from nebula.tools.external.resources import READ_RESOURCE, has_resources, read_resource, resource_tool
 from nebula.tools.external.sign_in import SignInNeeded, signed_in
 
@@ -33,6 +31,8 @@ END_TIMEOUT_S = 30.0
 MAX_TOOLS = 200
 MAX_PROMPTS = 100
 MAX_REASON = 200
+_PLAIN = {"accept-encoding": "identity"}
+"""What the client says it understands: a packed answer has no size that could be known before it is unpacked."""
 _UNAUTHORIZED, _FAILED = 401, 400
 logging.getLogger("mcp").addHandler(logging.NullHandler())
 """What a server does wrong is said by us in a sentence; the client's own log would print tracebacks."""
@@ -141,7 +141,7 @@ class ServerConnection:
 
     def _note_answer(self, response: httpx2.Response) -> None:
         self._status = response.status_code
-        limit_body(response, MAX_MESSAGE, self._border.note_overrun)
+        _limit_body(response, MAX_MESSAGE, self._border.note_overrun)
 
     def _refusal(self) -> Sentence | None:
         """Return what the last status of a server with an address means, where it is one of a failure."""
@@ -203,13 +203,43 @@ async def _over_http(server: ExternalServer, note: Callable[[httpx2.Response], N
     async def look_at(response: httpx2.Response) -> None:
         note(response)
 
-    headers = PLAIN | dict(server.headers)
+    headers = _PLAIN | dict(server.headers)
     auth, hooks = signed_in(server.home, server.url, server.name), {"response": [look_at]}
     async with (
         httpx2.AsyncClient(headers=headers, auth=auth, event_hooks=hooks) as http,
         streamable_http_client(server.url, http_client=http) as streams,
     ):
         yield streams
+
+
+def _limit_body(response: httpx2.Response, most: int, on_overrun: Callable[[], None]) -> None:
+    """Have the answer end in an error beyond `most` bytes, or where it is packed; `on_overrun` is told of the first.
+
+    The client has such a limit for events, and none for a plain body."""
+    from httpx2 import AsyncByteStream, StreamError
+
+    if not isinstance(response.stream, AsyncByteStream):
+        return
+    whole: AsyncByteStream = response.stream
+    if response.headers.get("content-type", "").startswith("text/event-stream"):
+        return
+
+    class LimitedBody(AsyncByteStream):
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            if response.headers.get("content-encoding", "identity") != "identity":
+                raise StreamError("a packed answer, which was not asked for")
+            size = 0
+            async for piece in whole:
+                size += len(piece)
+                if size > most:
+                    on_overrun()
+                    raise StreamError(f"more than {most} bytes")
+                yield piece
+
+        async def aclose(self) -> None:
+            await whole.aclose()
+
+    response.stream = LimitedBody()
 
 
 async def _all_tools(client: Client) -> tuple[Tool, ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import threading
 from asyncio.subprocess import PIPE, SubprocessStreamProtocol
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
@@ -22,6 +23,9 @@ MAX_MESSAGE = 32 * 1024 * 1024
 GRACE_S = 2.0
 """How long a server may take to end by itself once its input has ended, and again once it was asked to."""
 LOOK_EVERY_S = 0.01
+KEPT_BYTES = 16_384
+READ_BYTES = 65_536
+LAST_WORDS_S = 2.0
 
 
 @asynccontextmanager
@@ -128,6 +132,38 @@ class MessageWriter:
         await self.aclose()
 
 
+class LastWords:
+    """A pipe for what a server prints on its standard error: it takes any amount and keeps the end, for the reason why
+    the server failed. A file would grow with what it likes to print."""
+
+    def __enter__(self) -> Self:
+        reading, writing = os.pipe()
+        self.file: IO[str] = os.fdopen(writing, "w", encoding="utf-8", errors="replace")
+        self._end = b""
+        self._thread = threading.Thread(target=self._read, args=(reading,), daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._hang_up()
+
+    def _read(self, reading: int) -> None:
+        with os.fdopen(reading, "rb", buffering=0) as source:
+            while piece := source.read(READ_BYTES):
+                self._end = (self._end + piece)[-KEPT_BYTES:]
+
+    def last_line(self) -> str:
+        """Return the last line that says anything, once the server has ended."""
+        self._hang_up()
+        self._thread.join(LAST_WORDS_S)  # a child of the server may hold its side open
+        lines = [line.strip() for line in self._end.decode("utf-8", "replace").splitlines() if line.strip()]
+        return lines[-1] if lines else ""
+
+    def _hang_up(self) -> None:
+        with suppress(OSError):
+            self.file.close()
+
+
 async def _end(transport: asyncio.SubprocessTransport, pipe: asyncio.StreamWriter, lines: asyncio.StreamReader) -> None:
     """End the server: first by the end of its input, then by a signal."""
     pipe.close()
@@ -143,7 +179,7 @@ async def _end(transport: asyncio.SubprocessTransport, pipe: asyncio.StreamWrite
 
 async def _drain(lines: asyncio.StreamReader) -> None:
     with suppress(ConnectionError):
-        while await lines.read(65_536):
+        while await lines.read(READ_BYTES):
             pass
 
 

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from nebula.events import Approval, new_trace_id
+from nebula.events import Activity, Approval, Event, new_trace_id
 from nebula.files.digest import digest
+from nebula.language import Sentence
 from nebula.messages import MAX_IMAGES_PER_MESSAGE, ImageBlock, ToolSpec
 from nebula.tools.approval import Approvals
 from nebula.tools.contract import Call, Outcome, ToolFailure, whole_characters
 from nebula.tools.external.connection import ServerConnection, ServerFailed
 from nebula.tools.external.content import MAX_RESULT, Block, clean_text, make_outcome, read_blocks
-from nebula.tools.external.progress import ProgressReport
 from nebula.tools.permissions import Permission
 
 if TYPE_CHECKING:
@@ -27,6 +28,9 @@ DESCRIBED_ANEW = (
     "The server of this tool was started again and describes it otherwise now. It can be called from the user's next "
     "prompt on; go on without it."
 )
+PROGRESS_EVERY_S = 0.25
+"""A server may report as often as it likes; nobody reads faster than this."""
+MAX_PROGRESS = 100
 NOT_ALLOWED = "The user did not allow this call. Do not try it again; go on without it or ask what is wanted."
 
 
@@ -38,6 +42,24 @@ async def takes_images() -> bool:
 def offered_name(server: str, tool: str) -> str:
     """Return the name of a tool as all providers take it: letters, digits, _ and -."""
     return re.sub(r"[^A-Za-z0-9_-]", "_", f"{server}{SEPARATOR}{tool}")[:MAX_NAME]
+
+
+class ProgressReport:
+    """Shows each word of the server on a call of `tool`, as seldom as a person can read it."""
+
+    def __init__(self, tool: str, show: Callable[[Event], Any]) -> None:
+        self._tool = tool
+        self._show = show
+        self._due = 0.0
+
+    async def __call__(self, progress: float, total: float | None, message: str | None) -> None:
+        moment = time.monotonic()
+        if moment < self._due:
+            return
+        self._due = moment + PROGRESS_EVERY_S
+        amount = f"{progress:g}/{total:g}" if total else f"{progress:g}"
+        said = " ".join(clean_text(message or "").split())[:MAX_PROGRESS]
+        self._show(Activity(Sentence("{tool}: {said}", tool=self._tool, said=" ".join(filter(None, (amount, said))))))
 
 
 class ExternalTool:
