@@ -87,7 +87,7 @@ def talk(bench: Bench, server: ScriptedModel, prompts: list[str], **options: Any
         session = await open_session(settings, approver=allow_all, summarises_ahead=True, **options)
         for prompt in prompts:
             await session.turn(prompt)
-            await asyncio.gather(*session.background._chores)
+            await asyncio.gather(*session.summaries._chores)
         await session.close()
         return session
 
@@ -107,7 +107,7 @@ def test_summaries_are_made_before_they_are_needed_and_used(bench: Bench) -> Non
     assert first_summary < first_left
     system = asked[-1].json["messages"][0]["content"]
     assert "]: made by the model" in system and "question 29" not in system
-    work = session.background.work
+    work = session.summaries
     assert (work.count, work.usage.output_tokens) == (len(server.turns) - 30, 5 * work.count) and work.count > 10
     node = Graph(os.path.join(bench.project, ".nebula/graph")).get_node(session.conversation.turns[0].node_id)
     assert (node.summary, node.tags) == ("made by the model", ["made", "ahead"])

@@ -17,7 +17,7 @@ from known_machine import know_the_machine
 from nebula.agent.assembly import open_session
 from nebula.agent.code.citations import check_citations
 from nebula.agent.past.compaction import make_digest
-from nebula.agent.past.summaries import SummaryWork, without_summary
+from nebula.agent.past.summaries import Summaries, without_summary
 from nebula.agent.session import Session
 from nebula.agent.turn_result import Ending, TurnResult
 from nebula.agent.workbench import Workbench
@@ -251,7 +251,7 @@ class Stalling(Playing):
 async def test_a_summary_that_is_being_made_keeps_nobody_waiting(settings: Settings) -> None:
     session = await opened(replace(settings, auto_summary=True), Stalling(DONE))
     await session.turn("go")
-    assert session.background.is_working
+    assert session.summaries.is_working
     async with asyncio.timeout(20):
         await session.close()
     assert rows(settings) == [("m", 1)]
@@ -269,7 +269,7 @@ async def test_a_digest_leaves_no_stream_of_the_model_open(settings: Settings) -
     session = await opened(settings, model)
     await session.turn("go")
     chosen = ChosenModel(model, "m", 8_000)
-    assert await make_digest(session.conversation, "all", chosen, SummaryWork()) == "Kept."
+    assert await make_digest(session.conversation, "all", chosen, Summaries(session.archive)) == "Kept."
     assert model.left_open == 0
     await session.close()
 

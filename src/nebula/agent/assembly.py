@@ -12,10 +12,10 @@ from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
 from nebula.agent.code.project_map import map_readers
-from nebula.agent.past.background import BackgroundSummaries
 from nebula.agent.past.chapters import look_up
 from nebula.agent.past.kept_state import KeptState
 from nebula.agent.past.session_names import begin_session
+from nebula.agent.past.summaries import Summaries
 from nebula.agent.place import Place
 from nebula.agent.recording.redactors import redactor_of
 from nebula.agent.recording.session_nodes import SessionNodes
@@ -102,9 +102,9 @@ async def open_session(
         remembers: Reader = MemoryReader(memory, session_id)
         heard = (bench.project.hooks.read,) if bench.project.hooks is not None else ()
         recorders = (remembers, *project_recorders(settings, state), *map_readers(settings), *heard)
-        background = BackgroundSummaries(archive, summarises_ahead, settings.auto_summary)
+        summaries = Summaries(archive, summarises_ahead, settings.auto_summary)
         kept = KeptState(folder, session_id, bench.redactor)
-        session = Session(session_id, settings, chosen, bench, archive, recorders, background, memory, lock, kept, mode)
+        session = Session(session_id, settings, chosen, bench, archive, recorders, summaries, memory, lock, kept, mode)
         taken_back = finish_what_was_cut_short(session.project, state, derived)
         for remark in (*forgetful, *state.remarks, *taken_back, *telemetry_remarks(os.environ)):
             session.remarks.add(remark)
@@ -193,7 +193,7 @@ def preview_context(
     archive = TurnArchive(lambda: graph)
     bench = open_workbench(settings, Approvals(allow_all), state=prepare_state_folder(settings.root), mode=mode)
     bench.find_node = archive.find_by_beginning
-    session = Session("", settings, unasked, bench, archive, (), BackgroundSummaries(archive), mode=mode)
+    session = Session("", settings, unasked, bench, archive, (), Summaries(archive), mode=mode)
     bench.delegate = _delegates(session, (), ())
     return preview_turn(session, node_ids, prompt, references, flow, without, attachments)
 

@@ -16,9 +16,8 @@ from nebula.agent.context.context_budget import SHORT_TURN, ContextBudget, TurnC
 from nebula.agent.conversation import Conversation, PastTurn
 from nebula.agent.loop import Turn, errors_as_events, final_of, run_rounds
 from nebula.agent.past import compaction
-from nebula.agent.past.background import BackgroundSummaries
 from nebula.agent.past.kept_state import KeptState, SessionState
-from nebula.agent.past.summaries import without_summary
+from nebula.agent.past.summaries import Summaries, without_summary
 from nebula.agent.place import Place
 from nebula.agent.prompt_reading import PromptReader
 from nebula.agent.recording.turn_archive import FlowChoice, NodeWriter, TurnArchive
@@ -53,7 +52,7 @@ class Session:
     archive: TurnArchive
     recorders: tuple[Reader, ...]
     """They write down every turn."""
-    background: BackgroundSummaries
+    summaries: Summaries
     memory: Sessions | None = None
     lock: SessionLock | None = None
     kept: KeptState | None = None
@@ -185,7 +184,7 @@ class Session:
             attached = result.attachments
             self.place.add(PastTurn(tuple(turn.history), final.node_id, parents=result.parents, attachments=attached))
         if final.node_id:
-            self.background.begin(self.conversation, self.budget.past, self.chosen, self._keep)
+            self.summaries.begin(self.conversation, self.budget.past, self.chosen, self._keep)
 
     @property
     def budget(self) -> ContextBudget:
@@ -253,10 +252,10 @@ class Session:
         if turns:
             newest = [turn for turn in turns[-compaction.MOST_SUMMARIES :] if turn.tokens > shortest]
             due = await asyncio.to_thread(without_summary, newest, self.archive.find)
-            await self.background.make(due, self.chosen)
+            await self.summaries.make(due, self.chosen)
         try:
             if focus and turns:
-                digest = await compaction.make_digest(self.conversation, focus, self.chosen, self.background.work)
+                digest = await compaction.make_digest(self.conversation, focus, self.chosen, self.summaries)
                 self.conversation.digest = digest
         except ModelError as problem:
             self.remarks.add(sentence_of(problem))
@@ -269,13 +268,13 @@ class Session:
         state = self.kept.read() if self.kept is not None else SessionState()
         self.plan = state.plan
         state.compact_again(self.conversation)
-        self.background.work.count += state.summaries
-        self.background.work.spend(state.usage)
+        self.summaries.count += state.summaries
+        self.summaries.spend(state.usage)
 
     def _keep(self) -> None:
         if self.kept is not None:
             with suppress(OSError):  # it can be typed again; the turn counts
-                self.kept.write(SessionState.of(self.plan, self.conversation, self.background.work, self.mode))
+                self.kept.write(SessionState.of(self.plan, self.conversation, self.summaries, self.mode))
 
     def switch_mode(self, mode: str) -> None:
         """Work in this mode from now on; it is kept with the session."""
@@ -311,4 +310,4 @@ class Session:
             if self.memory is not None:
                 closing.callback(self.memory.close)
                 closing.callback(self.memory.end, self.id)
-            closing.push_async_callback(self.background.close)
+            closing.push_async_callback(self.summaries.close)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from nebula.agent.conversation import Conversation, PastTurn
 from nebula.agent.model_call import ask_once
-from nebula.agent.past.summaries import SummaryWork
+from nebula.agent.past.summaries import Summaries
 from nebula.graph.tokens import estimate_tokens
 from nebula.llm.choose import ChosenModel
 from nebula.messages import strip_hidden_characters, truncate_safe
@@ -26,13 +26,13 @@ the conversation. Answer with the summary alone.
 {conversation}"""
 
 
-async def make_digest(conversation: Conversation, focus: str, chosen: ChosenModel, work: SummaryWork) -> str:
+async def make_digest(conversation: Conversation, focus: str, chosen: ChosenModel, summaries: Summaries) -> str:
     """Return a digest of the turns, made by the model. Raises ModelError."""
     source = _source(conversation, int(chosen.context * SHARE_OF_SOURCE))
     prompt = strip_hidden_characters(DIGEST.format(focus=focus, conversation=source))
     reply = await ask_once(chosen, prompt)
-    work.spend(reply.usage)
-    work.count += 1
+    summaries.spend(reply.usage)
+    summaries.count += 1
     return truncate_safe(reply.message.content.strip(), MOST_DIGEST_BYTES)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from nebula.agent.conversation import Conversation
 from nebula.agent.past.compaction import place_of
-from nebula.agent.past.summaries import SummaryWork
+from nebula.agent.past.summaries import Summaries
 from nebula.events import Usage
 from nebula.files.folder import Folder
 from nebula.files.reading import UnreadableFile
@@ -33,11 +33,11 @@ class SessionState:
     mode: str = ""
 
     @classmethod
-    def of(cls, plan: str, here: Conversation, work: SummaryWork, mode: str = "") -> SessionState:
+    def of(cls, plan: str, here: Conversation, summaries: Summaries, mode: str = "") -> SessionState:
         """Return what is to be kept of a session."""
         compacted = next((each.node_id for each in reversed(here.turns[: here.compact_until]) if each.node_id), None)
-        tokens = work.usage.input_tokens, work.usage.output_tokens
-        return cls(plan, compacted or "", here.digest, work.count, *tokens, mode)
+        tokens = summaries.usage.input_tokens, summaries.usage.output_tokens
+        return cls(plan, compacted or "", here.digest, summaries.count, *tokens, mode)
 
     def compact_again(self, here: Conversation) -> None:
         """Send as summaries what was sent so when this was kept."""

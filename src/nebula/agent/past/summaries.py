@@ -1,7 +1,8 @@
 """Summaries of turns that will soon not fit any more: made by the model before they are needed, and counted.
 
 A turn is summarised once, in its node; what was built before, by whomever, is used as it is. Plan, instructions and the
-newest turns are never summarised.
+newest turns are never summarised. What is still being made when the conversation is closed is given up: a later build
+makes it.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ from nebula.agent.conversation import Conversation, PastTurn
 from nebula.events import Usage
 from nebula.graph.errors import GraphError
 from nebula.llm.errors import ModelError
-from nebula.value import record
+from nebula.value import field, record
 
 if TYPE_CHECKING:
+    from nebula.agent.recording.turn_archive import TurnArchive
     from nebula.graph.graph import Graph
     from nebula.graph.values import Node
     from nebula.llm.choose import ChosenModel
@@ -30,19 +32,70 @@ ENOUGH_FAILURES = 3
 
 
 @record
-class SummaryWork:
-    """What the summaries of a session have cost, and whether it is worth going on."""
+class Summaries:
+    """The summaries of one session: what they have cost, and those that are being made."""
 
+    archive: TurnArchive
+    ahead: bool = False
+    """Turns that will soon not fit are summarised before they have to be: for sessions that go on for long."""
+    newest: bool = False
+    """Each turn is summarised once it has ended."""
     count: int = 0
     usage: Usage = Usage()
     failures: int = 0
+    """In a row, by now."""
+    _chores: list[asyncio.Task[None]] = field(default_factory=list)
 
     def spend(self, usage: Usage) -> None:
         self.usage = self.usage + usage
 
+    def begin(self, conversation: Conversation, room: int, chosen: ChosenModel, then: Callable[[], None]) -> None:
+        """Start the summaries that are due, one batch at a time, and call `then`; `room` is that for the past."""
+        self._chores = [chore for chore in self._chores if not chore.done()]
+        if self._chores or self.failures >= ENOUGH_FAILURES or self.archive.graph is None:
+            return
+        due = soon_needed(conversation, room, self.archive.find) if self.ahead else []
+        if self.newest and conversation.turns[-1] not in due:
+            due.insert(0, conversation.turns[-1])
+        if due:
+            self._chores.append(asyncio.create_task(self._make_and(then, due, chosen)))
+
+    async def make(self, due: Sequence[PastTurn], chosen: ChosenModel) -> None:
+        """Summarise turns at the same time. One that could not be made is due again, and a later build makes it."""
+        if (graph := self.archive.graph) is not None:
+            await asyncio.gather(*(self._make_one(turn, graph, chosen) for turn in due))
+
+    async def _make_and(self, then: Callable[[], None], due: Sequence[PastTurn], chosen: ChosenModel) -> None:
+        await self.make(due, chosen)
+        then()
+
+    async def _make_one(self, turn: PastTurn, graph: Graph, chosen: ChosenModel) -> None:
+        from nebula.graph.summaries.build import build_one
+        from nebula.graph.summaries.reply import UnreadableReply
+
+        if not turn.node_id or self.failures >= ENOUGH_FAILURES:
+            return
+        try:
+            node = await build_one(graph, turn.node_id, chosen, self.spend)
+        except (ModelError, GraphError, UnreadableReply, OSError):  # a full disk, too, is no reason to end anything
+            self.failures += 1
+        else:
+            self.count, self.failures = self.count + 1, 0
+            turn.summary = node.summary
+
     @property
-    def is_hopeless(self) -> bool:
-        return self.failures >= ENOUGH_FAILURES
+    def is_working(self) -> bool:
+        return any(not chore.done() for chore in self._chores)
+
+    async def finish(self) -> None:
+        """Wait for the summaries that are being made."""
+        await asyncio.gather(*self._chores, return_exceptions=True)
+
+    async def close(self) -> None:
+        """Give up the summaries that are being made."""
+        for chore in self._chores:
+            chore.cancel()
+        await self.finish()
 
 
 def soon_needed(conversation: Conversation, room: int, find: Callable[[str], Node | None]) -> list[PastTurn]:
@@ -73,23 +126,3 @@ def without_summary(turns: Sequence[PastTurn], find: Callable[[str], Node | None
         else:
             found.append(turn)
     return found
-
-
-async def summarise(turns: Sequence[PastTurn], graph: Graph, chosen: ChosenModel, work: SummaryWork) -> None:
-    """Summarise all turns at the same time. One that could not be made is due again, and a later build makes it."""
-    await asyncio.gather(*(_summarise_one(turn, graph, chosen, work) for turn in turns))
-
-
-async def _summarise_one(turn: PastTurn, graph: Graph, chosen: ChosenModel, work: SummaryWork) -> None:
-    from nebula.graph.summaries.build import build_one
-    from nebula.graph.summaries.reply import UnreadableReply
-
-    if not turn.node_id or work.is_hopeless:
-        return
-    try:
-        node = await build_one(graph, turn.node_id, chosen, work.spend)
-    except (ModelError, GraphError, UnreadableReply, OSError):  # a full disk, too, is no reason to end anything
-        work.failures += 1
-    else:
-        work.count, work.failures = work.count + 1, 0
-        turn.summary = node.summary

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from nebula.agent.assembly import open_workbench
 from nebula.agent.context.project_context import GitState
-from nebula.agent.past.background import BackgroundSummaries
+from nebula.agent.past.summaries import Summaries
 from nebula.agent.places.wire import interrupted_by, send
 from nebula.agent.race.wire import RaceOrder, TryChanges, TryContent
 from nebula.agent.recording.turn_archive import TurnArchive
@@ -77,8 +77,8 @@ async def open_try(settings: Settings, order: RaceOrder, place: TryPlace, tell: 
     bench = open_workbench(settings, approvals, order.allow, prepare_state_folder(settings.root), order.mode)
     bench.project.code = None  # the index belongs to the project, and what a try writes is nobody's yet
     bench.find_node = archive.find_by_beginning
-    background = BackgroundSummaries(archive)
-    session = Session(order.session_id, settings, chosen, bench, archive, (tell,), background, mode=order.mode)
+    summaries = Summaries(archive)
+    session = Session(order.session_id, settings, chosen, bench, archive, (tell,), summaries, mode=order.mode)
     if order.parents and not order.fresh:
         await asyncio.to_thread(session.continue_from, order.parents)
     return session

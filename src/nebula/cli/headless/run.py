@@ -153,10 +153,10 @@ async def _look_after(session: Session, final: Final) -> None:
     """Say what of the graph cannot be read, and finish the summary that the user wants of each turn."""
     if final.node_id and (unreadable := await asyncio.to_thread(session.archive.unreadable)):
         print_remark(f"nebula: {explain(unreadable)}")
-    if session.background.is_working:
+    if session.summaries.is_working:
         print_remark(f"nebula: {translate('Summarising this turn; Ctrl-C leaves it for later.')}")
         with busy(Sentence("writing summaries")):
-            await session.background.finish()
+            await session.summaries.finish()
 
 
 def compact_focus(prompt: str) -> str | None:
@@ -166,14 +166,14 @@ def compact_focus(prompt: str) -> str | None:
 
 
 async def _compact(session: Session, focus: str, prompt: str, show: Reader, said: list[Sentence]) -> int:
-    before = session.background.work.usage
+    before = session.summaries.usage
     count = await session.compact(focus)
     recorders = _trace(session.settings)
     stream = EventStream(session.id, recorders=recorders, audience=(show,), redactor=session.redactor, said=said)
     stream.emit(Task(prompt, session.mode, session.chosen.name, session.chosen.provider))
     for remark in session.remarks.take():
         stream.emit(Notice(remark))
-    used = session.background.work.usage - before
+    used = session.summaries.usage - before
     stream.emit(Final(compacted(count), "ok", 0, usage=used, cost=session.chosen.cost(used)))
     return 0
 

@@ -31,7 +31,7 @@ async def cost(terminal: TerminalSession, _: str = "") -> None:
     for each in by_model(terminal.usage).values():
         terminal.screen.line(f"{one_line(short_name(each.model))}: {_figures(each)}")
     if summaries is not None:
-        count = terminal.session.background.work.count
+        count = terminal.session.summaries.count
         made = (
             translate_count(count, "{count} summary", "{count} summaries") if count else translate("No usable summary")
         )
@@ -46,7 +46,7 @@ async def cost(terminal: TerminalSession, _: str = "") -> None:
 def _summaries(terminal: TerminalSession) -> TurnUsage | None:
     """Print what summaries made in the background or by /compact have cost; they belong to no turn."""
     session = terminal.session
-    used = session.background.work.usage
+    used = session.summaries.usage
     return TurnUsage(session.chosen.name, used, session.chosen.cost(used)) if used != Usage() else None
 
 
