@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 from agent.orchestrator.asked_task import Asked
-from nebula.agent.orchestrator.access import open_access
+from nebula.agent.orchestrator.access import open_bench, roll_back
 from nebula.agent.orchestrator.task import TaskRequest
 from nebula.config import load_settings
-from nebula.errors import EXIT_OK
+from nebula.errors import EXIT_FAILED, EXIT_OK
 from nebula.events import Approval, EventStream
 from nebula.index.index import Index
+from nebula.messages.redaction import Redactor
 from nebula.workspace.state_folder import prepare_state_folder
 from scripted_model.planned import Call, Turn, hermes, plan, say, step, write
 
@@ -22,14 +23,13 @@ from scripted_model.planned import Call, Turn, hermes, plan, say, step, write
 async def offered(root: Path, home: Path, overrides: dict[str, Any] = {}, **request: Any) -> set[str]:  # noqa: B006
     """Return the tools that a task has."""
     settings = load_settings(str(root), {"NEBULA_HOME": str(home)}, overrides=overrides)
-    stream = EventStream("task-1", "1", (), ())
-    access = open_access(settings, TaskRequest("x", **request), prepare_state_folder(str(root)), stream)
+    bench = open_bench(settings, TaskRequest("x", **request), prepare_state_folder(str(root)), Redactor())
     try:
-        assert access.project.external is None
-        assert access.project.commands is None or access.project.commands.env == request.get("env", ())
-        return set(access.tools().tools)
+        assert bench.project.external is None
+        assert bench.project.commands is None or bench.project.commands.env == request.get("env", ())
+        return set(bench.tools("1").tools)
     finally:
-        await access.bench.close()
+        await bench.close()
 
 
 async def test_a_dry_run_reads_and_writes_and_runs_no_commands(root: Path, tmp_path: Path) -> None:
@@ -95,14 +95,14 @@ async def test_what_became_of_a_rollback_is_heard_though_it_cannot_be_recorded(
     heard: list[Any] = []
     stream = EventStream("task-1", "1", (record,), (lambda stamped: heard.append(stamped.event),))
     settings = load_settings(str(root), {"NEBULA_HOME": str(tmp_path / "home")})
-    access = open_access(settings, TaskRequest("x"), prepare_state_folder(str(root)), stream)
+    bench = open_bench(settings, TaskRequest("x"), prepare_state_folder(str(root)), stream.redactor)
     try:
-        access.files.write_file("a.txt", "task's\n")
+        bench.project.workspace.for_turn("1").write_file("a.txt", "task's\n")
         if edited:
             (root / "a.txt").write_text("mine\n")
-        assert await access.roll_back() is not edited
+        assert await roll_back(bench, stream) is not edited
     finally:
-        await access.bench.close()
+        await bench.close()
     assert [each.type for each in heard] == ["error" if edited else "notice"]
     assert (root / "a.txt").exists() is edited
 
@@ -110,3 +110,9 @@ async def test_what_became_of_a_rollback_is_heard_though_it_cannot_be_recorded(
 async def test_a_task_that_is_carried_out_has_no_forecast(asked: Asked) -> None:
     assert (await asked([plan(step("1")), say("Done.")])).final.forecast is None
     assert (await asked([plan(step("1")), say("Done.")], dry_run=True)).final.forecast == ""
+
+
+async def test_a_project_that_cannot_be_opened_ends_the_task_with_its_last_event(asked: Asked) -> None:
+    result = await asked([], settings={"audit_log": str(asked.home)})
+    assert [type(each).__name__ for each in asked.events] == ["Task", "Error", "Final"]
+    assert (result.final.status, result.final.exit_code) == ("error", EXIT_FAILED)

@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 
 from nebula.agent.assembly import finish_what_was_cut_short, open_archive, project_recorders
 from nebula.agent.checks.repair import Repairer
-from nebula.agent.loop import errors_as_events, final_of
-from nebula.agent.orchestrator.access import TaskAccess, open_access
+from nebula.agent.loop import end_before_session, errors_as_events, final_of
+from nebula.agent.orchestrator.access import forecast, open_bench, roll_back
 from nebula.agent.orchestrator.executor import Executor
 from nebula.agent.orchestrator.limits import LimitGuard
 from nebula.agent.orchestrator.models import TaskModels, choose_models
@@ -28,6 +28,7 @@ from nebula.agent.recording.redactors import redactor_of
 from nebula.agent.recording.session_nodes import SessionNodes
 from nebula.agent.recording.turn_archive import NodeWriter, TurnArchive
 from nebula.agent.turn_result import Ending, TurnResult
+from nebula.agent.workbench import Workbench
 from nebula.config import Settings
 from nebula.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_POLICY
 from nebula.events import Error, EventStream, Final, Notice, Plan, Reader, Status, Task, new_trace_id
@@ -36,6 +37,8 @@ from nebula.language import Sentence, sentence_of
 from nebula.llm.errors import ModelError
 from nebula.tools.toolset import ToolSet
 from nebula.value import field, record, replace
+from nebula.workspace.contract import Workspace
+from nebula.workspace.errors import WorkspaceError
 from nebula.workspace.state_folder import StateFolder, prepare_state_folder
 
 MODE = "run"
@@ -68,11 +71,20 @@ async def run_task(
     recorders = project_recorders(settings, state)
     stream = EventStream(f"task-{trace_id}", trace_id, recorders, tuple(audience), redactor_of(settings, request.allow))
     stream.watchers, stream.said = tuple(watchers), [] if said is None else said
-    run = TaskRun(settings, request, stream, state)
+    try:
+        bench = open_bench(settings, request, state, stream.redactor)
+    except WorkspaceError as problem:
+        begun = Task(request.prompt, _mode_of(request), settings.executor or settings.model)
+        return TaskResult(trace_id, end_before_session(stream, begun, problem))
+    run = TaskRun(settings, request, stream, state, bench, bench.project.workspace.for_turn(trace_id))
     try:
         return await run.to_the_end(models)
     finally:
         await _finish(run.close(keep_models=models is not None))
+
+
+def _mode_of(request: TaskRequest) -> str:
+    return PLAN_ONLY if request.only_plan else DRY_RUN if request.dry_run else MODE
 
 
 async def _finish(rest: Coroutine[Any, Any, _T]) -> _T:
@@ -90,6 +102,9 @@ class TaskRun:
     request: TaskRequest
     stream: EventStream
     state: StateFolder
+    bench: Workbench
+    files: Workspace
+    """Its calls and changes are recorded under the task's trace id."""
     models: TaskModels | None = None
     plan: StepPlan | None = None
     plans: list[StepPlan] = field(default_factory=list)
@@ -103,7 +118,6 @@ class TaskRun:
     _missing: Sequence[str] = ()
     """Files that the plan declares, and that are not there in the end."""
     _archive: TurnArchive | None = None
-    _node: NodeWriter | None = None
 
     async def close(self, *, keep_models: bool) -> None:
         """Close what stays open after the last event: one process may carry out many tasks."""
@@ -114,28 +128,27 @@ class TaskRun:
 
     async def to_the_end(self, models: TaskModels | None) -> TaskResult:
         self.stream.read_first_by(self.result)
-        with errors_as_events(self.stream) as begun:
-            await self._begin(models)
-        if begun.ending.status != "ok":
-            return self._result(self._final(begun.ending))
-        access = open_access(self.settings, self.request, self.state, self.stream)
-        if self._node is not None:
-            self._node.workspace = access.project.workspace
         try:
-            with errors_as_events(self.stream) as work:
-                await self._within_time(access)
-            final = replace(self._final(work.ending), forecast=access.forecast())
-            if final.exit_code != EXIT_OK and self.request.rollback and not self.request.dry_run:
-                final = await _finish(self._rolled_back(final, access))
+            with errors_as_events(self.stream) as begun:
+                await self._begin(models)
+            final = await self._work() if begun.ending.status == "ok" else self._final(begun.ending)
             return self._result(final)  # its node asks the journal, which is closed here, which lines were written
         finally:
-            await _finish(access.bench.close())
+            await _finish(self.bench.close())
 
-    async def _within_time(self, access: TaskAccess) -> None:
+    async def _work(self) -> Final:
+        with errors_as_events(self.stream) as work:
+            await self._within_time()
+        final = replace(self._final(work.ending), forecast=forecast(self.bench))
+        if final.exit_code != EXIT_OK and self.request.rollback and not self.request.dry_run:
+            final = await _finish(self._rolled_back(final))
+        return final
+
+    async def _within_time(self) -> None:
         """Carry the task out; past its time it ends as at any limit. Raises TurnLimit."""
         try:
             async with asyncio.timeout(self.request.limits.timeout_s) as time:
-                await self._carry_out(access)
+                await self._carry_out()
         except TimeoutError:
             if not time.expired():
                 raise
@@ -144,7 +157,7 @@ class TaskRun:
 
     async def _begin(self, models: TaskModels | None) -> None:
         """Begin with the event that names the model; one that cannot be had is the second."""
-        mode = PLAN_ONLY if self.request.only_plan else DRY_RUN if self.request.dry_run else MODE
+        mode = _mode_of(self.request)
         try:
             chosen = models or await choose_models(
                 self.settings, plans=self.request.plan is None, executes=not self.request.only_plan
@@ -158,31 +171,34 @@ class TaskRun:
         derived = derived_folder(self.settings.root, self.settings.home)  # from now on this home knows of the project
         if mode == MODE:
             self._archive = open_archive(self.settings, self.state, SessionNodes(os.path.join(derived, "sessions")))
-            self._node = NodeWriter(self._archive, self.stream.session_id, redactor=self.stream.redactor)
-            self.stream.read_first_by(self._node)
+            place, files = (self._archive, self.stream.session_id), self.bench.project.workspace
+            self.stream.read_first_by(NodeWriter(*place, workspace=files, redactor=self.stream.redactor))
         self.stream.emit(Task(self.request.prompt, mode, executor.name, executor.provider))
         for remark in (*self.state.remarks, *self.models.remarks):
             self.stream.emit(Notice(remark))
 
-    async def _carry_out(self, access: TaskAccess) -> None:
-        for remark in await asyncio.to_thread(self._finish_what_was_cut_short, access):
-            self.stream.emit(Notice(remark))
+    async def _carry_out(self) -> None:
+        if not self.request.dry_run:  # which touches nothing
+            derived = derived_folder(self.settings.root, self.settings.home)
+            cut_short = finish_what_was_cut_short, self.bench.project, self.state, derived
+            for remark in await asyncio.to_thread(*cut_short):
+                self.stream.emit(Notice(remark))
         if self.request.only_plan:
-            await self._only_plan(access)
+            await self._only_plan()
             return
-        self.plan, tools = await self._plan_and_tools(access)
+        self.plan, tools = await self._plan_and_tools()
         if self.request.plan is not None:
             self.stream.emit(Plan(self.plan.to_json(), given=True))
         self._begin_plan(self.plan)
-        executor = self._executor(access, self.plan, tools)
+        executor = self._executor(self.plan, tools)
         self._steps = self._plan_run(executor, self.plan)
         await self._steps.carry_out()
         if self._may_replan(self._steps):
-            executor = await self._replan(access, self.plan, tools) or executor
+            executor = await self._replan(self._steps, self.plan, tools) or executor
         if self._steps.exit_code == EXIT_OK and executor.repairer is not None:
             self._unverified = not await executor.repairer.verify()
         if self._steps.exit_code == EXIT_OK:
-            self._missing = await asyncio.to_thread(self._find_missing, access)
+            self._missing = await asyncio.to_thread(self._find_missing, self.plan)
             if self._progress is not None and not self._unverified and not self._missing:
                 self._progress.finished()
         if self.request.answer_schema is not None and self._steps.exit_code == EXIT_OK:
@@ -196,19 +212,17 @@ class TaskRun:
         is_wanted = self.request.replan and self.request.plan is None
         return is_wanted and is_open and steps.stopped and steps.exit_code != EXIT_INTERRUPTED
 
-    async def _replan(self, access: TaskAccess, plan: StepPlan, tools: ToolSet) -> Executor | None:
+    async def _replan(self, first: PlanRun, plan: StepPlan, tools: ToolSet) -> Executor | None:
         """Carry out another plan for what is left; None where there is none, and the failure stays."""
-        assert self._steps is not None  # noqa: S101 - a step of it failed
-        first = self._steps
         self.stream.emit(Notice(Sentence("A step failed for good; the planner is asked once more.")))
         try:
             task = describe_failure(self.request.prompt, plan.in_order(), first)
-            self.plan = await self._make_plan(access, task, rename_steps)
+            self.plan = await self._make_plan(task, rename_steps)
         except (BadPlan, ModelError) as problem:
             self.stream.emit(Notice(Sentence("There is no other plan: {problem}", problem=problem)))
             return None
         self._begin_plan(self.plan)
-        executor = self._executor(access, self.plan, tools)
+        executor = self._executor(self.plan, tools)
         self._steps = self._plan_run(executor, self.plan)
         await self._steps.carry_out()
         keep_outcomes(first, self._steps)
@@ -218,76 +232,55 @@ class TaskRun:
         parallel = 1 if self.request.dry_run else self.request.parallel
         return PlanRun(executor, self.stream, plan.in_order(), self._done, parallel)
 
-    def _finish_what_was_cut_short(self, access: TaskAccess) -> list[Sentence]:
-        """Take back what earlier processes left half done; a dry run touches nothing."""
-        if self.request.dry_run:
-            return []
-        derived = derived_folder(self.settings.root, self.settings.home)
-        return finish_what_was_cut_short(access.project, self.state, derived)
-
-    def _find_missing(self, access: TaskAccess) -> list[str]:
+    def _find_missing(self, plan: StepPlan) -> list[str]:
         """Look for what all steps declare, now that the last one, or a repair, is done."""
-        assert self.plan is not None  # noqa: S101 - it was carried out
-        declared = [path for step in self.plan.steps for path in step.files]
-        return missing_files(declared, access.files, [each.path for each in self.result.files if not each.after])
+        declared = [path for step in plan.steps for path in step.files]
+        return missing_files(declared, self.files, [each.path for each in self.result.files if not each.after])
 
-    async def _plan_and_tools(self, access: TaskAccess) -> tuple[StepPlan, ToolSet]:
+    async def _plan_and_tools(self) -> tuple[StepPlan, ToolSet]:
         """The tools are made while the planner thinks: whether this machine has layers takes a while to find out."""
-        tools = asyncio.ensure_future(asyncio.to_thread(access.tools))
+        tools = asyncio.ensure_future(asyncio.to_thread(self.bench.tools, self.stream.trace_id))
         try:
-            plan = self.request.plan or await self._make_plan(access)
+            plan = self.request.plan or await self._make_plan()
         finally:
             await asyncio.wait([tools])
         return plan, tools.result()
 
-    def _executor(self, access: TaskAccess, plan: StepPlan, tools: ToolSet) -> Executor:
+    def _executor(self, plan: StepPlan, tools: ToolSet) -> Executor:
         assert self.models is not None  # noqa: S101 - chosen before anything was begun
+        project = self.bench.project
         executor = Executor(
             self.models.executor,
             tools,
-            access.files,
-            access.bench.ledger,
+            self.files,
+            self.bench.ledger,
             self.stream,
             self.settings,
             self.request.prompt,
             plan.in_order(),
             done=dict(self.request.done),
         )
-        if access.project.checks.commands:
-            executor.repairer = Repairer(
-                self.stream.emit,
-                self.stream.show,
-                access.project.checks,
-                access.project.layers,
-                access.files,
-                executor.repair,
-                self.settings.repair_rounds,
-            )
+        if project.checks.commands:
+            heard, rounds = (self.stream.emit, self.stream.show), self.settings.repair_rounds
+            executor.repairer = Repairer(*heard, project.checks, project.layers, self.files, executor.repair, rounds)
         return executor
 
-    async def _make_plan(
-        self, access: TaskAccess, task: str = "", change: Callable[[StepPlan], StepPlan] | None = None
-    ) -> StepPlan:
+    async def _make_plan(self, task: str = "", change: Callable[[StepPlan], StepPlan] | None = None) -> StepPlan:
         assert self.models is not None  # noqa: S101 - chosen before anything was begun
-        task = task or self.request.prompt
+        task, code, trace_id = task or self.request.prompt, self.bench.project.code, self.stream.trace_id
         context = await asyncio.to_thread(
-            planning_context,
-            self.request.prompt,
-            access.files,
-            self.settings.root,
-            access.project.code,
-            self.stream.trace_id,
+            planning_context, self.request.prompt, self.files, self.settings.root, code, trace_id
         )
         if context.problem is not None:
             without = Sentence("The plan is made without the code index: {problem}", problem=context.problem)
             self.stream.emit(Notice(without))
         return await make_plan(task, self.models.planner, context, self.stream, self.settings.home, change)
 
-    async def _only_plan(self, access: TaskAccess) -> None:
+    async def _only_plan(self) -> None:
         """A plan that cannot be used counts, too: it agrees with no other."""
         for _ in range(self.request.only_plan):
             try:
-                self.plans.append(await self._make_plan(access))
+                self.plans.append(await self._make_plan())
             except BadPlan as problem:
                 if self.request.only_plan == 1:
                     raise
@@ -323,10 +316,10 @@ class TaskRun:
         outcomes = tuple(steps.outcomes.values()) if steps is not None else None
         return replace(final, steps=outcomes, text=self._answer or final.text)
 
-    async def _rolled_back(self, final: Final, access: TaskAccess) -> Final:
+    async def _rolled_back(self, final: Final) -> Final:
         derived = derived_folder(self.settings.root, self.settings.home)
         with noted_rollback(derived, self.stream.trace_id, self.request.done):
-            if not await access.roll_back():
+            if not await roll_back(self.bench, self.stream):
                 return replace(final, rolled_back=False)
             if self._progress is not None:
                 self._progress.restart()
