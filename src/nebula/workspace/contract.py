@@ -199,3 +199,11 @@ class Workspace(Protocol):
 
     def for_turn(self, trace_id: str) -> Workspace:
         """Return the same workspace, its calls and changes recorded under that id."""
+
+
+def read_if_any(files: Workspace, path: str) -> FileText | None:
+    """Return a file; None where there is none that can and may be read."""
+    try:
+        return files.read_file(path)
+    except WorkspaceError:
+        return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nebula.agent.orchestrator.existing_files import CONFLICT, ShowsExisting
+from nebula.agent.orchestrator.tool_steps import CONFLICT, ShowsExisting
 from nebula.messages import AssistantToolUse, Json
 from nebula.tools.approval import Approvals, allow_all
 from nebula.tools.contract import Call

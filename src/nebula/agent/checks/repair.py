@@ -24,8 +24,7 @@ from nebula.tools.commands.run_check import last_line, run_check, run_check_aski
 from nebula.tools.contract import Call
 from nebula.tools.declaration import Checks
 from nebula.value import record
-from nebula.workspace.contract import Workspace
-from nebula.workspace.errors import WorkspaceError
+from nebula.workspace.contract import Workspace, read_if_any
 
 if TYPE_CHECKING:
     from nebula.tools.commands.layers import CommandLayers
@@ -120,11 +119,8 @@ class Repairer:
         return "\n\n".join(parts)
 
     def _lines(self, path: str) -> Sequence[str] | None:
-        try:
-            file = self.files.read_file(path)
-        except WorkspaceError:
-            return None
-        return None if file.secret else file.content.splitlines()
+        file = read_if_any(self.files, path)
+        return None if file is None or file.secret else file.content.splitlines()
 
 
 def _never_started(result: CheckResult) -> bool:

@@ -7,8 +7,7 @@ from collections.abc import Iterable
 
 from nebula.events import Citations
 from nebula.messages import Json, ToolUseResult
-from nebula.workspace.contract import Workspace
-from nebula.workspace.errors import WorkspaceError
+from nebula.workspace.contract import Workspace, read_if_any
 
 MAX_CITATIONS = 200
 """An answer with more is a list, and reading every file of it would keep the user waiting."""
@@ -29,7 +28,8 @@ def check_citations(answer: str, workspace: Workspace, results: Iterable[ToolUse
     held = 0
     for path, first, last in cited:
         if path not in files:
-            files[path] = _lines(workspace, path)
+            file = read_if_any(workspace, path)
+            files[path] = file.content.split("\n") if file is not None else None
         lines = files[path]
         held += lines is not None and _holds(lines, first, last, shown.get(path, {}))
     return Citations(held, len(cited))
@@ -40,13 +40,6 @@ def _cited(answer: str) -> list[Place]:
     for path, first, last in _CITATION.findall(answer):
         places.append((path.removeprefix("./"), int(first), int(last or first)))
     return list(dict.fromkeys(places))[:MAX_CITATIONS]
-
-
-def _lines(workspace: Workspace, path: str) -> list[str] | None:
-    try:
-        return workspace.read_file(path).content.split("\n")
-    except WorkspaceError:
-        return None
 
 
 def _holds(lines: list[str], first: int, last: int, shown: dict[int, str]) -> bool:

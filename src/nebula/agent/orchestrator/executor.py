@@ -12,10 +12,17 @@ from nebula.agent.checks.find import kind_of
 from nebula.agent.checks.repair import Repairer
 from nebula.agent.conversation import Fit
 from nebula.agent.loop import Turn, errors_as_events, run_rounds, run_tool
-from nebula.agent.orchestrator.existing_files import CONFLICT, ShowsExisting
 from nebula.agent.orchestrator.step_files import missing_files, not_there
 from nebula.agent.orchestrator.step_prompt import step_prompt
-from nebula.agent.orchestrator.tool_steps import conflict_goal, error_of, named, prepared_call, problem_of
+from nebula.agent.orchestrator.tool_steps import (
+    CONFLICT,
+    ShowsExisting,
+    conflict_goal,
+    error_of,
+    named,
+    prepared_call,
+    problem_of,
+)
 from nebula.agent.plan.plan import CHECK_TOOLS, PlanStep
 from nebula.agent.plan.planner import SEED
 from nebula.agent.turn_result import TurnResult

@@ -15,8 +15,7 @@ from nebula.agent.orchestrator.access import forecast, open_bench, roll_back
 from nebula.agent.orchestrator.executor import Executor
 from nebula.agent.orchestrator.limits import LimitGuard
 from nebula.agent.orchestrator.models import TaskModels, choose_models
-from nebula.agent.orchestrator.plan_run import PlanRun
-from nebula.agent.orchestrator.replanning import describe_failure, keep_outcomes, rename_steps
+from nebula.agent.orchestrator.plan_run import PlanRun, describe_failure, keep_outcomes, rename_steps
 from nebula.agent.orchestrator.step_files import missing_files, not_there
 from nebula.agent.orchestrator.task import TaskRequest, TaskResult
 from nebula.agent.plan.kept_plans import KeptPlan, PlanInProgress

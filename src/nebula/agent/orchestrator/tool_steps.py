@@ -1,26 +1,30 @@
-"""A step that names its tool: the call as our tools have it, made so that doing it twice does it once.
+"""Tools as a step calls them, made so that doing it twice does it once.
 
-A plan is written without having read the files. So a file that already holds what the step would write is left as it
-is, and one that the plan says to overwrite is read first, as the tools demand.
+A plan is written without having read the files. So a file that already holds what a step would write is left as it is,
+and one that the plan says to overwrite is read first, as the tools demand. A task that is run a second time finds its
+own files: what is in the way of a new one is shown at once, and need not be asked for.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from nebula.agent.loop import Tools
 from nebula.agent.plan.plan import PlanStep
 from nebula.language import Sentence
 from nebula.llm.dialect.tools import make_offer
 from nebula.messages import AssistantToolUse, Json, ToolResultStatus, ToolSpec
-from nebula.tools.contract import Outcome
+from nebula.tools.contract import Call, Outcome
 from nebula.tools.ledger import ReadLedger
-from nebula.value import value
-from nebula.workspace.contract import Workspace
-from nebula.workspace.errors import WorkspaceError
+from nebula.value import record, replace, value
+from nebula.workspace.contract import Workspace, read_if_any
 
 LONGEST_NAME: Final = 200
 """Characters of a path that a reason shows."""
+CONFLICT: Final = 409
+SHARE_OF_ROOM: Final = 2
 
 
 @value
@@ -38,7 +42,8 @@ def prepared_call(
     args = {key: given for key, given in args.items() if given is not None}
     wanted, path = _content(name, args), args.get("path")
     if wanted is not None and isinstance(path, str):
-        present = _present(files, path)
+        there = read_if_any(files, path)  # where it cannot be read the call itself meets the same problem
+        present = there.content if there is not None else None
         if present == wanted:
             return None
         if name == "editFile" and present is None:
@@ -47,6 +52,32 @@ def prepared_call(
             ledger.saw(path, present)
     use = AssistantToolUse(f"step_{step.id}", step.tool, name, dict(step.parameters), args)
     return PreparedCall(use, invalid)
+
+
+@record
+class ShowsExisting:
+    """A wrapper around the tools of a step's model: with the present content in front of it the model has read what it
+    may overwrite."""
+
+    tools: Tools
+    files: Workspace
+    ledger: ReadLedger
+
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        return self.tools.specs
+
+    async def run(self, call: Call) -> Outcome:
+        outcome = await self.tools.run(call)
+        if outcome.code != CONFLICT or call.use.orig_name != "writeFile":
+            return outcome
+        path = str(call.use.orig_args["path"])
+        present = await asyncio.to_thread(read_if_any, self.files, path)
+        # Only the whole of it: what is cut off was not read.
+        if present is None or present.secret or present.size > call.room // SHARE_OF_ROOM:
+            return outcome
+        self.ledger.saw(path, present.content)
+        return replace(outcome, content=(*outcome.content, Json({"content": present.content})))
 
 
 def error_of(outcome: Outcome) -> str:
@@ -94,10 +125,3 @@ def _content(name: str, args: Mapping[str, Any]) -> str | None:
     """Return the whole content that a call would give a file."""
     found = args.get({"writeFile": "content", "editFile": "new_content"}.get(name, ""))
     return found if isinstance(found, str) else None
-
-
-def _present(files: Workspace, path: str) -> str | None:
-    try:
-        return files.read_file(path).content
-    except WorkspaceError:
-        return None  # there is none, or the call itself meets the same problem and reports it

@@ -12,8 +12,8 @@ from nebula.tools.contract import ToolFailure, schema, text_argument
 from nebula.tools.declaration import ToolDeclaration
 from nebula.tools.ledger import ReadLedger
 from nebula.tools.writing import WritingTool, content_argument
-from nebula.workspace.contract import ABSENT
-from nebula.workspace.errors import AlreadyExists, WorkspaceError
+from nebula.workspace.contract import ABSENT, read_if_any
+from nebula.workspace.errors import AlreadyExists
 from nebula.workspace.proposing import propose_text
 
 SPEC = DeclaredSpec(
@@ -46,14 +46,10 @@ class WriteFile(WritingTool):
         except AlreadyExists:
             said = f"{path} exists already. Use editFile to change it, after readFile."
             problem = Sentence("{path} exists already.", path=path)
-            raise ToolFailure(said, code=409, unchanged=self._has(path, content), problem=problem) from None
+            there = read_if_any(self.workspace, path)
+            unchanged = there is not None and there.content == content
+            raise ToolFailure(said, code=409, unchanged=unchanged, problem=problem) from None
         return propose_text(state.path, None, content, ABSENT)
-
-    def _has(self, path: str, content: str) -> bool:
-        try:
-            return self.workspace.read_file(path).content == content
-        except WorkspaceError:
-            return False
 
 
 def _learn(ledger: ReadLedger, args: Mapping[str, Any], _: Mapping[str, Any]) -> None:

@@ -24,9 +24,10 @@ from nebula.workspace.contract import (
     Workspace,
     WriteMode,
     WriteResult,
+    read_if_any,
 )
 from nebula.workspace.diff import TextDiff, diff_texts
-from nebula.workspace.errors import AlreadyExists, PathNotFound, Stale, WorkspaceError
+from nebula.workspace.errors import AlreadyExists, PathNotFound, Stale
 from nebula.workspace.guard.paths import normal_path
 from nebula.workspace.wrapped.base import WrappedWorkspace
 
@@ -135,10 +136,8 @@ class HeldBackWorkspace(WrappedWorkspace):
         return self._held[place] if place in self._held else self._present(path)
 
     def _present(self, path: str) -> str | None:
-        try:
-            return self._inner.read_file(path).content
-        except WorkspaceError:
-            return None
+        file = read_if_any(self._inner, path)
+        return None if file is None else file.content
 
     def _below(self, base: str) -> list[str]:
         return [path for path in self._held if base == "." or path.startswith(f"{base}/")]
