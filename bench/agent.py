@@ -47,9 +47,9 @@ def gaps(turns: int) -> tuple[dict[str, list[float]], float]:
 
 def remember(here: Place, messages: int) -> str:
     """A session of so many messages, made the way the program makes them: rows in memory, nodes in the graph."""
-    from nebula.agent.recording.session_nodes import SessionNode, SessionNodes
+    from nebula.agent.recording.turn_archive import SessionNode, SessionNodes
     from nebula.files.home import derived_folder
-    from nebula.memory import Sessions
+    from nebula.memory.sessions import Sessions
     from nebula.messages import AssistantMessage, AssistantToolUse, Json, ToolResultStatus, ToolUseResult
 
     with Sessions(str(here.home / ".nebula/memory.db")) as memory:

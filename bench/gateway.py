@@ -36,7 +36,7 @@ from nebula.server.serving import listen, rules_for, serve
 from nebula.workspace.audit import AuditLog
 from nebula.workspace.local import open_workspace
 from nebula.config import load_settings
-from nebula.workspace.guard.policy import Policy
+from nebula.workspace.guard.judge import Policy
 root, audited = sys.argv[1], sys.argv[2] == "audit"
 listener = listen("127.0.0.1", 0)
 audit = AuditLog.of_project(root) if audited else None

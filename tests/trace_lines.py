@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from nebula.events import Event, EventStream, Final, Task
-from nebula.memory.trace import TraceReader
+from nebula.memory.append import TraceReader
 
 
 def write_task(project: Path, *events: Event, prompt: str = "do it", model: str = "gpt-4.1-nano", **final: Any) -> str:

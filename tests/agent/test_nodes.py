@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nebula.agent.recording.line_recorder import file_states
+from nebula.agent.recording.file_states import file_states
 from nebula.agent.recording.nodes import round_texts, turn_of
 from nebula.agent.recording.turn_archive import TurnArchive
 from nebula.agent.turn_result import TurnResult

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from nebula.agent.recording.secret_states import find_sealed, seal_files
+from nebula.agent.recording.file_states import find_sealed, seal_files
 from nebula.agent.undo import restore_plan, undo_plan
 from nebula.files.digest import digest
 from nebula.graph.graph import Graph

@@ -18,7 +18,8 @@ from nebula.graph.graph import Graph
 from nebula.graph.tokens import estimate_tokens
 from nebula.llm.choose import ChosenModel
 from nebula.llm.errors import LimitError
-from nebula.memory import Sessions, UnknownSession
+from nebula.memory.errors import UnknownSession
+from nebula.memory.sessions import Sessions
 from nebula.messages import AssistantMessage, UserMessage
 from nebula.testing import ScriptedConnector, scripted_session
 from nebula.tools.approval import Approvals, allow_all

@@ -226,7 +226,7 @@ def test_the_path_of_an_image_that_is_pasted_becomes_the_image(bench: Bench) -> 
 def test_a_killed_turn_keeps_what_came_with_it(bench: Bench) -> None:
     with ScriptedModel([Fault.status_code(400)]) as server:
         run_here(bench, "nebula", "-p", "count", stdin=LARGE, **server.env())
-    from nebula.memory import Sessions
+    from nebula.memory.sessions import Sessions
 
     with Sessions(str(bench.home / ".nebula/memory.db")) as memory:
         (turn,) = memory.turns(memory.of_project(str(bench.project))[0].id)

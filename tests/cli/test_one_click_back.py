@@ -10,7 +10,7 @@ import pytest
 
 from conftest import Bench
 from in_process import run_here, sit_down_here
-from nebula.workspace.three_way import merged
+from nebula.workspace.diff import merged
 from scripted_model import Call, ScriptedModel, Turn
 from terminal_driver import CTRL_D, Person
 

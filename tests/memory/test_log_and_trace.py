@@ -13,8 +13,11 @@ from hypothesis import strategies as st
 
 from nebula.events import Error, EventStream, Final, Message, RecordingFailed, Step, Task, ToolResult
 from nebula.language import Sentence
-from nebula.memory import LogReader, MemoryFileError, MemoryReader, Sessions, TraceReader
-from nebula.memory.log import as_logged
+from nebula.memory.append import TraceReader
+from nebula.memory.errors import MemoryFileError
+from nebula.memory.log import LogReader, as_logged
+from nebula.memory.recorder import MemoryReader
+from nebula.memory.sessions import Sessions
 from nebula.messages import AssistantMessage, AssistantToolUse, Json, Text, ToolResultStatus, ToolUseResult
 from nebula.messages.redaction import REDACTED, Redactor
 

@@ -10,13 +10,15 @@ import time
 import pytest
 
 from nebula.events import EventStream, Message, Step, Task, ToolResult
-from nebula.memory import MemoryReader, Sessions
+from nebula.memory.recorder import MemoryReader
+from nebula.memory.sessions import Sessions
 from nebula.messages import AssistantMessage, AssistantToolUse, Json, ToolResultStatus, ToolUseResult
 
 TALKER = """
 import sys
 from nebula.events import EventStream, Message, Task, ToolResult
-from nebula.memory import MemoryReader, Sessions
+from nebula.memory.recorder import MemoryReader
+from nebula.memory.sessions import Sessions
 from nebula.messages import AssistantMessage, AssistantToolUse, Json, ToolResultStatus, ToolUseResult
 
 path, project, rounds = sys.argv[1], sys.argv[2], int(sys.argv[3])

@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nebula.memory import MemoryFileError, Sessions, UnknownSession
+from nebula.memory.errors import MemoryFileError, UnknownSession
+from nebula.memory.sessions import Sessions
 from nebula.messages import (
     AssistantMessage,
     AssistantToolUse,

@@ -17,7 +17,7 @@ from nebula.server.asgi import App, Message
 from nebula.server.gate import Rules
 from nebula.server.gateway.app import create_gateway
 from nebula.server.rag.app import create_rag
-from nebula.workspace.guard.policy import Policy
+from nebula.workspace.guard.judge import Policy
 from nebula.workspace.local import open_workspace
 
 HOST = "127.0.0.1:1"

@@ -9,7 +9,7 @@ import pytest
 from nebula.files.digest import digest
 from nebula.workspace import LocalWorkspace, open_workspace
 from nebula.workspace.errors import SecretPath, Stale, TooLarge, Unsaved
-from nebula.workspace.guard.policy import Policy
+from nebula.workspace.guard.judge import Policy
 from nebula.workspace.wrapped.buffered import BufferedWorkspace, with_buffers
 
 

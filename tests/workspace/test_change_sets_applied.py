@@ -20,7 +20,7 @@ from nebula.workspace import LocalWorkspace, open_workspace
 from nebula.workspace.contract import PathChange
 from nebula.workspace.errors import ProtectedPath, SecretPath, Stale, WorkspaceError
 from nebula.workspace.file_history import states_after
-from nebula.workspace.guard.policy import Policy
+from nebula.workspace.guard.judge import Policy
 
 Tree = dict[str, tuple[str, int, bytes]]
 """Path → kind, mode, content or target."""

@@ -19,9 +19,8 @@ from nebula.workspace.errors import (
     SecretPath,
     WorkspaceError,
 )
-from nebula.workspace.guard.judge import Judge
+from nebula.workspace.guard.judge import Judge, Policy
 from nebula.workspace.guard.paths import MAX_NAME_BYTES, MAX_PATH_BYTES, normal_path
-from nebula.workspace.guard.policy import Policy
 
 Said = tuple[type[WorkspaceError], str]
 

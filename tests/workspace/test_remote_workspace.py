@@ -32,7 +32,7 @@ from nebula.workspace.errors import (
     TooLarge,
     WorkspaceError,
 )
-from nebula.workspace.guard.policy import Policy
+from nebula.workspace.guard.judge import Policy
 from nebula.workspace.local import open_workspace
 from nebula.workspace.remote.client import GatewayClient, GatewayFailed, _dropped
 from nebula.workspace.remote.composed import MAX_FOLDERS

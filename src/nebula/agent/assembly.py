@@ -18,8 +18,7 @@ from nebula.agent.past.session_names import begin_session
 from nebula.agent.past.summaries import Summaries
 from nebula.agent.place import Place
 from nebula.agent.recording.redactors import redactor_of
-from nebula.agent.recording.session_nodes import SessionNodes
-from nebula.agent.recording.turn_archive import TurnArchive
+from nebula.agent.recording.turn_archive import SessionNodes, TurnArchive
 from nebula.agent.session import CHAT, Session
 from nebula.agent.telemetry import telemetry_readers, telemetry_remarks
 from nebula.agent.workbench import ChatBench, ProjectAccess, Workbench
@@ -30,12 +29,12 @@ from nebula.files.home import derived_folder
 from nebula.graph.formats.config_yaml import suggested_model
 from nebula.language import Sentence, sentence_of
 from nebula.llm.choose import ChosenModel, choose_model
+from nebula.memory.append import TraceReader
 from nebula.memory.errors import MemoryFileError
 from nebula.memory.log import LogReader
 from nebula.memory.recorder import MemoryReader
 from nebula.memory.session_lock import SessionLock
 from nebula.memory.sessions import Sessions
-from nebula.memory.trace import TraceReader
 from nebula.tools.approval import Approvals, Approver, allow_all
 from nebula.tools.code.code_index import code_search
 from nebula.tools.commands.layers import CommandLayers

@@ -13,7 +13,6 @@ from nebula.events.approval import Approval, ProposedChange, QuestionKind
 from nebula.events.facts import CheckRun, Citations, CommandRun, Event, Evidence, StepOutcome, StepState, Usage
 from nebula.events.plan import Checked, Plan, PlanReply, Repair, StepProgress
 from nebula.events.stream import EventStream, Reader, RecordingFailed, Stamped, TurnNotKept, new_trace_id, now
-from nebula.events.todo import TodoItem, TodoList
 from nebula.events.turn import (
     Diff,
     Error,
@@ -26,6 +25,8 @@ from nebula.events.turn import (
     Steering,
     Step,
     Task,
+    TodoItem,
+    TodoList,
     ToolResult,
 )
 from nebula.events.watched import Activity, Delta

@@ -5,7 +5,17 @@ from __future__ import annotations
 from typing import Any, ClassVar, Literal
 
 from nebula.attachments import Attachment
-from nebula.events.facts import CheckRun, Citations, CommandRun, Event, Evidence, StepOutcome, Usage, without_none
+from nebula.events.facts import (
+    CheckRun,
+    Citations,
+    CommandRun,
+    Event,
+    Evidence,
+    Facts,
+    StepOutcome,
+    Usage,
+    without_none,
+)
 from nebula.files.protected_names import names_secret
 from nebula.language import Sentence
 from nebula.messages import AssistantMessage, ToolUseResult
@@ -73,6 +83,25 @@ class Output(Event):
     text: str = ""
     program: str | None = None
     """Of a configured check: what runs, by its name alone; reported when it begins."""
+
+
+TodoStatus = Literal["pending", "in_progress", "completed"]
+
+
+@value
+class TodoItem(Facts):
+    """One step of the list that the model keeps while it works, in its words."""
+
+    content: str
+    status: TodoStatus
+
+
+@value
+class TodoList(Event):
+    """The whole list as it is now; it replaces the one before."""
+
+    type: ClassVar[str] = "todo"
+    items: tuple[TodoItem, ...]
 
 
 @value

@@ -2,20 +2,3 @@
 
 Three readers of the one stream of events; each has written an event before the next may happen.
 """
-
-from .errors import MemoryFileError, RecordError, UnknownSession
-from .log import LogReader
-from .recorder import MemoryReader
-from .sessions import SessionInfo, Sessions
-from .trace import TraceReader
-
-__all__ = [
-    "LogReader",
-    "MemoryFileError",
-    "MemoryReader",
-    "RecordError",
-    "SessionInfo",
-    "Sessions",
-    "TraceReader",
-    "UnknownSession",
-]

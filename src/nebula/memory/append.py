@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from typing import ClassVar
 
 from nebula.events import Final, Stamped
+from nebula.files.json_line import json_line
 from nebula.files.syscalls import REAL
 from nebula.memory.errors import MemoryFileError
 
@@ -93,3 +94,10 @@ class AppendingReader(ABC):
         size = os.fstat(descriptor).st_size
         tail = os.pread(descriptor, len(self._entry_end), max(0, size - len(self._entry_end)))
         return b"" if size == 0 or tail == self._entry_end else self._entry_end
+
+
+class TraceReader(AppendingReader):
+    _entry_end = b"\n"
+
+    def _entry(self, stamped: Stamped) -> str:
+        return json_line(stamped.to_json()) + "\n"

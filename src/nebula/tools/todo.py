@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, get_args
 
-from nebula.events.todo import TodoItem, TodoList, TodoStatus
+from nebula.events.turn import TodoItem, TodoList, TodoStatus
 from nebula.messages import DeclaredSpec
 from nebula.tools.contract import Call, FunctionTool, Outcome, ToolFailure, schema, whole_characters
 from nebula.tools.declaration import ToolDeclaration

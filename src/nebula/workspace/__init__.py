@@ -9,7 +9,7 @@
 
 from nebula.workspace.contract import ABSENT
 from nebula.workspace.errors import WorkspaceError
-from nebula.workspace.guard.policy import Policy
+from nebula.workspace.guard.judge import Policy
 from nebula.workspace.local import LocalWorkspace, open_workspace
 
 __all__ = ["ABSENT", "LocalWorkspace", "Policy", "WorkspaceError", "open_workspace"]

@@ -16,9 +16,8 @@ from nebula.value import replace
 from nebula.workspace.contract import AppliedSet, NotApplied, PathChange, PathState, WriteMode, WriteResult
 from nebula.workspace.errors import MalformedRequest, NotKept, Stale, WorkspaceError
 from nebula.workspace.guard.jail import Jail
-from nebula.workspace.guard.judge import Judge
+from nebula.workspace.guard.judge import Judge, Policy
 from nebula.workspace.guard.paths import NormalPath, normal_path
-from nebula.workspace.guard.policy import Policy
 from nebula.workspace.guard.repositories import RepositoryFinder
 from nebula.workspace.reading import ReadingWorkspace, encode_text
 

@@ -23,7 +23,7 @@ loaded = set(sys.modules)
 from nebula.graph.graph import Graph
 from nebula.llm.catalog import connect
 from nebula.workspace import open_workspace
-from nebula.workspace.guard.policy import Policy
+from nebula.workspace.guard.judge import Policy
 connect("openai", base_url="http://localhost:1/v1", api_key="x")
 Graph(".nebula/graph").close()
 with open_workspace(os.getcwd(), Policy()) as files:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from gateway_rig import Gateway, gateway_in_thread
-from nebula.workspace.guard.policy import Policy
+from nebula.workspace.guard.judge import Policy
 from nebula.workspace.local import open_workspace
 
 SECRET = "the secret outside"

@@ -13,7 +13,7 @@ import pytest
 
 from gateway_rig import EXTENSIONS, Gateway, Reply, gateway_in_thread
 from nebula.events import new_trace_id
-from nebula.workspace.guard.policy import Policy
+from nebula.workspace.guard.judge import Policy
 from nebula.workspace.local import open_workspace
 
 LIMIT = 2_000

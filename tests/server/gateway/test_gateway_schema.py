@@ -16,7 +16,7 @@ from schemathesis.generation import GenerationMode
 from gateway_rig import EXTENSIONS, Gateway, gateway_in_thread
 from nebula.server.gate import Rules
 from nebula.server.gateway.app import create_gateway
-from nebula.workspace.guard.policy import Policy
+from nebula.workspace.guard.judge import Policy
 from nebula.workspace.local import open_workspace
 
 pytestmark = pytest.mark.slow

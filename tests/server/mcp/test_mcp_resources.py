@@ -19,7 +19,7 @@ from nebula.graph.graph import Graph
 from nebula.server.mcp.agent_tool import AgentTool
 from nebula.server.mcp.app import GuardedTools, create_mcp_server
 from nebula.workspace.audit import AuditLog
-from nebula.workspace.guard.policy import Policy
+from nebula.workspace.guard.judge import Policy
 from nebula.workspace.local import open_workspace
 from scripted_model import Call, ScriptedModel, Turn
 

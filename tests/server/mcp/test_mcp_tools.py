@@ -26,7 +26,7 @@ from nebula.server.mcp.narrowed import NarrowedWorkspace, folders_below
 from nebula.server.serving import listen, rules_for
 from nebula.tools.code.code_index import code_search
 from nebula.workspace.audit import AuditLog
-from nebula.workspace.guard.policy import Policy
+from nebula.workspace.guard.judge import Policy
 from nebula.workspace.local import open_workspace
 
 COMMAND = "import sys; from nebula.cli.nebula import main; sys.exit(main())"

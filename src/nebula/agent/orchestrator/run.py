@@ -24,8 +24,7 @@ from nebula.agent.plan.planner import make_plan
 from nebula.agent.plan.planning_context import planning_context
 from nebula.agent.plan.rollbacks import noted_rollback
 from nebula.agent.recording.redactors import redactor_of
-from nebula.agent.recording.session_nodes import SessionNodes
-from nebula.agent.recording.turn_archive import NodeWriter, TurnArchive
+from nebula.agent.recording.turn_archive import NodeWriter, SessionNodes, TurnArchive
 from nebula.agent.turn_result import Ending, TurnResult
 from nebula.agent.workbench import Workbench
 from nebula.config import Settings

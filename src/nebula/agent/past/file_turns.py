@@ -10,11 +10,10 @@ from nebula.agent.undo import UndoRefused, carry_out, difference, journal_of, te
 from nebula.events import ProposedChange, new_trace_id
 from nebula.value import value
 from nebula.workspace.contract import Workspace
-from nebula.workspace.diff import TextDiff, diff_texts
+from nebula.workspace.diff import TextDiff, diff_texts, merged
 from nebula.workspace.errors import WorkspaceError
 from nebula.workspace.file_history import FilePlan
 from nebula.workspace.guard.paths import normal_path
-from nebula.workspace.three_way import merged
 
 if TYPE_CHECKING:
     from nebula.graph.values import Node

@@ -12,8 +12,7 @@ from itertools import pairwise
 
 from nebula.agent.conversation import PastTurn
 from nebula.agent.recording.nodes import turn_of
-from nebula.agent.recording.session_nodes import SessionNode
-from nebula.agent.recording.turn_archive import TurnArchive
+from nebula.agent.recording.turn_archive import SessionNode, TurnArchive
 from nebula.messages import Message
 
 

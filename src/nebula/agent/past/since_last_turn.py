@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from nebula.agent.recording.secret_states import find_sealed
+from nebula.agent.recording.file_states import find_sealed
 from nebula.agent.undo import UndoRefused, journal_of
 from nebula.agent.workbench import ProjectAccess
 from nebula.attachments import Attachment

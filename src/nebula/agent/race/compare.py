@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
-from nebula.agent.recording.secret_states import find_sealed
+from nebula.agent.recording.file_states import find_sealed
 from nebula.agent.undo import difference, whole_texts
 from nebula.graph.values import FileState
 from nebula.value import value

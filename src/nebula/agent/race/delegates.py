@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from nebula.agent.race.begin import command_line
-from nebula.agent.race.entrants import BadRace, check_model
+from nebula.agent.race.begin import BadRace, check_model, command_line
 from nebula.agent.race.outcome import TryOutcome
 from nebula.agent.race.race import Race
 from nebula.agent.race.take import Wanted, take

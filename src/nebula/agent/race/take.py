@@ -7,21 +7,24 @@ already needs nothing. Anything else is a conflict: named, and left as it is.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from functools import partial
+from typing import TYPE_CHECKING
 
-from nebula.agent.assembly import open_audit_log, take_back_half_applied
-from nebula.agent.race.taken_lines import keep_taken_lines
-from nebula.agent.recording.secret_states import find_sealed
+from nebula.agent.assembly import graph_opener, open_audit_log, take_back_half_applied
+from nebula.agent.recording.file_states import find_sealed, written_lines
 from nebula.agent.undo import propose
 from nebula.config import Settings
 from nebula.errors import EXIT_USAGE, NebulaError
 from nebula.events import Approval, Diff, ProposedChange, new_trace_id
 from nebula.events.approval import TAKE
 from nebula.files.digest import digest
+from nebula.graph.errors import GraphError
+from nebula.graph.flows.change import GraphChange, NodeEdit
 from nebula.graph.values import FileState
 from nebula.language import Sentence
+from nebula.messages.redaction import Redactor
 from nebula.tools.approval import Approver, Decision
 from nebula.tools.commands.change_set import report_applied
 from nebula.value import replace, value
@@ -32,6 +35,9 @@ from nebula.workspace.file_history import FileHistory
 from nebula.workspace.journal.states import parse_state, same_state
 from nebula.workspace.local import LocalWorkspace
 from nebula.workspace.state_folder import prepare_state_folder
+
+if TYPE_CHECKING:
+    from nebula.graph.graph import Graph
 
 HTTP_OK, HTTP_CONFLICT = 200, 409
 """How the audit log says that something was done, or was in the way."""
@@ -223,3 +229,35 @@ def _compare(
 
 def _is_still(files: LocalWorkspace, path: str, before: str | None) -> bool:
     return same_state(files.state(path), before)
+
+
+def keep_taken_lines(taken: Mapping[str, Sequence[Diff]], workspace: LocalWorkspace, settings: Settings) -> None:
+    """Write down in each node, by id, which lines of these changes are its own. A graph that cannot be written costs
+    nothing but that."""
+    state = prepare_state_folder(settings.root)
+    if not (state.has_graph and state.keeps_records):
+        return
+    redactor = Redactor(settings.secrets)
+    graph = graph_opener(settings)()
+    try:
+        for node_id, applied in taken.items():
+            _add_lines(graph, node_id, written_lines(applied, workspace, redactor))
+    except (GraphError, OSError):
+        return  # what was taken is in the files and in the journal
+    finally:
+        graph.close()
+
+
+def _add_lines(graph: Graph, node_id: str, told: Mapping[str, FileState]) -> None:
+    node = graph.get_node(node_id)
+    files = tuple(_with_lines(each, told[each.path]) if each.path in told else each for each in node.files)
+    if files != node.files:
+        graph.apply(GraphChange(edit=(NodeEdit(node, replace(node, files=files)),)))
+
+
+def _with_lines(state: FileState, own: FileState) -> FileState:
+    """Return it with these lines as well: of one file some hunks may be taken today, and others tomorrow. What was
+    taken back and is taken again is in it already."""
+    wrote = " ".join(dict.fromkeys((*state.wrote.split(), *own.wrote.split())))
+    removed = state.removed if state.removed.endswith(own.removed) else state.removed + own.removed
+    return replace(state, wrote=wrote, removed=removed)

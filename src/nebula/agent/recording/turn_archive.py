@@ -5,21 +5,52 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from nebula.agent.recording.nodes import kept_with_node, round_texts
-from nebula.agent.recording.session_nodes import SessionNode, SessionNodes
 from nebula.agent.turn_result import TurnResult
 from nebula.events import Diff, Final, Stamped, TurnNotKept
 from nebula.graph.errors import AmbiguousId, GraphError, NotFound
 from nebula.language import Sentence
 from nebula.messages.redaction import Redactor
-from nebula.value import field, record, replace
+from nebula.value import field, record, replace, value
 from nebula.workspace.contract import Workspace
 
 if TYPE_CHECKING:
     from nebula.graph.graph import Graph
     from nebula.graph.values import FileState, Node
+
+
+@value
+class SessionNode:
+    """A node that a session made, and the nodes it continued, by their ids."""
+
+    node_id: str
+    parents: str
+
+    def to_line(self) -> str:
+        return f"{self.node_id} {self.parents}\n"
+
+
+class SessionNodes:
+    """The nodes that each session made, in order: local, outside git, one small file a session, and disposable."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+
+    def read(self, session_id: str) -> list[SessionNode]:
+        try:
+            with open(os.path.join(self._folder, session_id), encoding="ascii") as file:
+                lines = file.read().split("\n")
+        except (OSError, UnicodeDecodeError):
+            return []
+        # What follows the last line break was cut off by a crash.
+        return [SessionNode(*(line.split(" ", 1) if " " in line else (line, ""))) for line in lines[:-1]]
+
+    def open_to_add(self, session_id: str) -> TextIO:
+        """Return the file of a session, open for one more line."""
+        os.makedirs(self._folder, mode=0o700, exist_ok=True)
+        return open(os.path.join(self._folder, session_id), "a", encoding="ascii")
 
 
 SHORTEST_BEGINNING = 4
@@ -218,10 +249,10 @@ class NodeWriter:
     def _files(self) -> Sequence[FileState]:
         if self.files is None and not self._changes:
             return ()
-        from nebula.agent.recording import line_recorder, secret_states
+        from nebula.agent.recording.file_states import file_states, seal_files
 
         if self.files is not None:
             found = self.files()
         else:
-            found = line_recorder.file_states(self._turn.files, self._changes, self.workspace, self.redactor)
-        return secret_states.seal_files(found, self.workspace)
+            found = file_states(self._turn.files, self._changes, self.workspace, self.redactor)
+        return seal_files(found, self.workspace)

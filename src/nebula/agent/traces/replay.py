@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
 from nebula.agent.assembly import open_session
+from nebula.agent.figures.gather import is_since
 from nebula.agent.figures.task_record import digest
 from nebula.agent.orchestrator.models import TaskModels
-from nebula.agent.orchestrator.run import run_task
+from nebula.agent.orchestrator.run import DRY_RUN, MODE, run_task
 from nebula.agent.orchestrator.task import TaskRequest
 from nebula.agent.plan.plan import read_plan
 from nebula.agent.session import CHAT, MODES
-from nebula.agent.traces.before import copy_as_before
 from nebula.agent.traces.find import TaskTrace, UnknownTrace
 from nebula.agent.traces.recorded import RecordedAnswers, RecordedModel, is_plan_reply, is_reply
 from nebula.config import Settings
@@ -28,11 +29,14 @@ from nebula.language import Sentence
 from nebula.llm.choose import ChosenModel
 from nebula.llm.contract import ModelRequest
 from nebula.value import replace, value
+from nebula.workspace.file_history import FileHistory, ends
+from nebula.workspace.journal.states import parse_state
+from nebula.workspace.local import open_workspace
+from nebula.workspace.project_copy import copy_project
 
 ELSEWHERE = ("mcp_url", "rag_url", "index_url", "audit_log", "database_path")
 """Settings that lead out of the copy."""
-DRY_RUN = "dry-run"
-ORCHESTRATED = ("run", DRY_RUN)
+ORCHESTRATED = (MODE, DRY_RUN)
 """Modes of tasks that are carried out by a plan."""
 
 
@@ -162,3 +166,43 @@ def _files(events: Sequence[dict[str, Any]]) -> str:
 
 def _status(events: Sequence[dict[str, Any]]) -> str:
     return f"{_last(events).get('status', '-')} ({_last(events).get('exit_code', '-')})"
+
+
+def copy_as_before(root: str, target: str, begun: datetime) -> list[str]:
+    """Make the copy, and return the paths whose earlier content was not kept: they are as they are now."""
+    copy_project(root, target)
+    with open_workspace(root) as workspace:
+        history = workspace.history
+        since = ends(change for change in history.changes() if is_since(change.ts, begun)).items()
+        return [path for path, (first, _) in since if not _put_back(history, os.path.join(target, path), first.before)]
+
+
+def _put_back(history: FileHistory, place: str, state: str | None) -> bool:
+    content = history.content(state) if state is not None else None
+    kind = parse_state(state).kind if state is not None else "nothing"
+    if content is None and kind in ("file", "link"):
+        return False
+    _remove(place)
+    if kind == "folder":
+        os.makedirs(place, exist_ok=True)
+    elif content is not None:
+        os.makedirs(os.path.dirname(place), exist_ok=True)
+        if kind == "link":
+            os.symlink(content, os.fsencode(place))
+        else:
+            _write(place, content, parse_state(state or "").mode)
+    return True
+
+
+def _remove(place: str) -> None:
+    if os.path.isdir(place) and not os.path.islink(place):
+        shutil.rmtree(place)
+    elif os.path.lexists(place):
+        os.unlink(place)
+
+
+def _write(place: str, content: bytes, mode: int | None) -> None:
+    with open(place, "wb") as file:
+        file.write(content)
+    if mode is not None:
+        os.chmod(place, mode)

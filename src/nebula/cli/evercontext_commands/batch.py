@@ -21,7 +21,7 @@ from nebula.agent.batch.run import Engine, LocalEngine, run_batch
 from nebula.agent.batch.task_file import BadTaskFile, BatchTask, read_task_file
 from nebula.agent.orchestrator.limits import TaskLimits
 from nebula.agent.orchestrator.models import GEMINI_COMMAND
-from nebula.agent.race.entrants import BadRace, check_model
+from nebula.agent.race.begin import BadRace, check_model
 from nebula.cli.arguments import Parser, UsageError, checked_root, number_up_to, positive_number
 from nebula.cli.evercontext_commands.batch_compare import compare_results
 from nebula.cli.evercontext_commands.batch_view import BatchView, print_scores, print_table

@@ -9,7 +9,7 @@ from nebula.cli.arguments import Parser, refuse_open_door
 from nebula.cli.settings import open_project
 from nebula.server.gate import body_limit
 from nebula.workspace.audit import AuditLog
-from nebula.workspace.guard.policy import Policy
+from nebula.workspace.guard.judge import Policy
 from nebula.workspace.local import open_workspace
 
 DEFAULT_PORT = 8787

@@ -27,7 +27,7 @@ from nebula.errors import EXIT_FAILED, EXIT_USAGE, NebulaError
 from nebula.events import Approval, EventStream, Final, Notice, Reader, Stamped, Task
 from nebula.graph.errors import GraphError
 from nebula.language import Sentence, explain, translate
-from nebula.memory.trace import TraceReader
+from nebula.memory.append import TraceReader
 from nebula.tools.approval import Decision, allow_all
 from nebula.value import replace
 from nebula.workspace.state_folder import prepare_state_folder

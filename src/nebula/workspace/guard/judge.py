@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from nebula.files.protected_names import is_named
-from nebula.value import replace
+from nebula.value import field, replace, value
+from nebula.workspace.contract import DEFAULT_MAX_BYTES
 from nebula.workspace.errors import (
     ExtensionRefused,
     MalformedRequest,
@@ -19,11 +20,20 @@ from nebula.workspace.errors import (
     WorkspaceError,
 )
 from nebula.workspace.guard.paths import NormalPath, normal_path
-from nebula.workspace.guard.policy import Policy
 from nebula.workspace.guard.repositories import RepositoryFinder
 
 _RUN_BY_GIT = frozenset({"hooks", "config", "config.worktree", "attributes", "modules", "commondir", "git-rebase-todo"})
 """`commondir` names the folder that settings and hooks are taken from; the list of a rebase has lines that it runs."""
+
+
+@value
+class Policy:
+    extensions: tuple[str, ...] | None = None
+    """Endings a file's name may have, with the dot, in any case; None: every text file."""
+    max_bytes: int = DEFAULT_MAX_BYTES
+    """Of a file read or written, as UTF-8; for an append, of the result."""
+    allowed: frozenset[str] = field(default_factory=frozenset)
+    """What the user allowed by name, relative to the root: secret files, control files and folders of these."""
 
 
 class Judge:

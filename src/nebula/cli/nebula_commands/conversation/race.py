@@ -21,7 +21,7 @@ def main(argv: Sequence[str]) -> int:
 def _run(options: Namespace, host: HostProcess) -> int:
     import asyncio  # all of this while the other process loads what the tries need
 
-    from nebula.agent.race.entrants import name_entrants
+    from nebula.agent.race.begin import name_entrants
     from nebula.cli.headless.prompt import read_prompt
     from nebula.cli.race.run import make_wish, run_race
     from nebula.cli.settings import open_project

@@ -22,7 +22,7 @@ from nebula.server.serving import listen, rules_for, serve
 from nebula.tools.code.code_index import code_search
 from nebula.workspace.audit import AuditLog
 from nebula.workspace.errors import WorkspaceError
-from nebula.workspace.guard.policy import Policy
+from nebula.workspace.guard.judge import Policy
 from nebula.workspace.local import open_workspace
 
 

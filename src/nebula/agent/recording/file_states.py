@@ -1,8 +1,8 @@
-"""The states of secret files in a node: under names that say nothing of the content.
+"""What a node keeps of the files that its turn changed: the lines that it wrote, and their states.
 
 A node lies in git, and the SHA-256 of a short value is soon guessed. So a secret file's states are sealed with a key
-that stays in the journal. Whoever has that finds the states again; for others, a clone say, they are names like any
-other, the same for the same content.
+that stays in the journal, under names that say nothing of the content. Whoever has that key finds the states again; for
+others, a clone say, they are names like any other, the same for the same content.
 """
 
 from __future__ import annotations
@@ -12,16 +12,20 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from nebula.blame.line_record import record_lines
+from nebula.events import Diff
 from nebula.files.protected_names import names_secret
+from nebula.graph.values import FileState
+from nebula.messages.redaction import Redactor
 from nebula.value import replace
 from nebula.workspace.contract import Workspace
 from nebula.workspace.errors import WorkspaceError
+from nebula.workspace.guard.paths import normal_path
 from nebula.workspace.journal.objects import seal_with
-from nebula.workspace.journal.states import rename_content
+from nebula.workspace.journal.states import parse_state, rename_content
 from nebula.workspace.local import LocalWorkspace
 
 if TYPE_CHECKING:
-    from nebula.graph.values import FileState
     from nebula.workspace.file_history import FileHistory
 
 
@@ -54,3 +58,34 @@ def _sealed(files: Sequence[FileState], seal: Callable[[str], str] | None = None
 def _with_states(file: FileState, name: Callable[[str], str]) -> FileState:
     before, after = (name(state) if state else "" for state in (file.before, file.after))
     return replace(file, before=before, after=after)
+
+
+def file_states(
+    summed: Sequence[Diff], changes: Sequence[Diff], workspace: Workspace | None, redactor: Redactor
+) -> list[FileState]:
+    """Return the files of a turn, from its changes in order and summed up."""
+    told = written_lines(changes, workspace, redactor)
+    return [
+        replace(told.get(each.path) or FileState(each.path), before=each.before, after=each.after) for each in summed
+    ]
+
+
+def written_lines(changes: Sequence[Diff], workspace: Workspace | None, redactor: Redactor) -> dict[str, FileState]:
+    """Return what a turn with these changes wrote, by path, as far as the journal of the workspace says it. Nothing is
+    told of secret files."""
+    steps = [FileState(each.path, each.before, each.after) for each in changes if _may_be_told(each)]
+    if not steps or not isinstance(workspace, LocalWorkspace):
+        return {}
+    try:
+        return record_lines(steps, workspace.history.content, lambda line: redactor.text(line) == line)
+    except (WorkspaceError, OSError):  # the node matters more than its record
+        return {}
+
+
+def _may_be_told(change: Diff) -> bool:
+    states = [parse_state(state).kind for state in (change.before, change.after) if state]
+    try:
+        secret = normal_path(change.path).standing.secret
+    except WorkspaceError:
+        return False
+    return not secret and all(kind == "file" for kind in states)
