@@ -41,97 +41,82 @@ class WorkspaceError(NebulaError):
     status: ClassVar[int] = 500
     refusal: ClassVar[bool] = False
 
-    def __init_subclass__(cls) -> None:
-        ERRORS_BY_CODE[cls.code] = cls
+    def __init_subclass__(cls, *, code: str, status: int | None = None, refusal: bool | None = None) -> None:
+        cls.code = code
+        if status is not None:
+            cls.status = status
+        if refusal is not None:
+            cls.refusal = refusal
+        ERRORS_BY_CODE[code] = cls
 
 
-class MalformedRequest(WorkspaceError):
-    code = "malformed_request"
-    status = 422
+class MalformedRequest(WorkspaceError, code="malformed_request", status=422):
+    pass
 
 
-class PathRefused(WorkspaceError):
-    code = "path_refused"
-    status = 400
-    refusal = True
+class PathRefused(WorkspaceError, code="path_refused", status=400, refusal=True):
+    pass
 
 
-class PathEscape(PathRefused):
-    code = "path_escape"
+class PathEscape(PathRefused, code="path_escape"):
+    pass
 
 
-class ExtensionRefused(WorkspaceError):
-    code = "extension_not_allowed"
-    status = 400
-    refusal = True
+class ExtensionRefused(WorkspaceError, code="extension_not_allowed", status=400, refusal=True):
+    pass
 
 
-class Forbidden(WorkspaceError):
-    code = "forbidden"
-    status = 403
-    refusal = True
+class Forbidden(WorkspaceError, code="forbidden", status=403, refusal=True):
+    pass
 
 
-class ProtectedPath(Forbidden):
-    code = "protected_path"
-    status = 400  # a judgement of the path; the contract has no code of its own for it
+class ProtectedPath(Forbidden, code="protected_path", status=400):
+    """A judgement of the path: the contract has no status of its own for it."""
 
 
-class SecretPath(Forbidden):
-    code = "secret_path"
-    status = 400
+class SecretPath(Forbidden, code="secret_path", status=400):
+    pass
 
 
-class RefusedByHook(Forbidden):
-    code = "refused_by_hook"
+class RefusedByHook(Forbidden, code="refused_by_hook"):
     exit_code = EXIT_POLICY
 
 
-class ReadOnly(Forbidden):
-    code = "read_only"
+class ReadOnly(Forbidden, code="read_only"):
+    pass
 
 
-class PathNotFound(WorkspaceError):
-    code = "not_found"
-    status = 404
+class PathNotFound(WorkspaceError, code="not_found", status=404):
+    pass
 
 
-class NotKept(WorkspaceError):
-    code = "not_kept"
-    status = 404
+class NotKept(WorkspaceError, code="not_kept", status=404):
+    pass
 
 
-class AlreadyExists(WorkspaceError):
-    code = "already_exists"
-    status = 409
+class AlreadyExists(WorkspaceError, code="already_exists", status=409):
+    pass
 
 
-class Stale(WorkspaceError):
-    code = "changed_since_read"
-    status = 409
+class Stale(WorkspaceError, code="changed_since_read", status=409):
+    pass
 
 
-class Unsaved(WorkspaceError):
-    code = "unsaved_in_editor"
-    status = 409
+class Unsaved(WorkspaceError, code="unsaved_in_editor", status=409):
+    pass
 
 
-class TooLarge(WorkspaceError):
-    code = "too_large"
-    status = 413
-    refusal = True
+class TooLarge(WorkspaceError, code="too_large", status=413, refusal=True):
+    pass
 
 
-class NotUtf8(WorkspaceError):
-    code = "not_utf8"
-    status = 415
-    refusal = True
+class NotUtf8(WorkspaceError, code="not_utf8", status=415, refusal=True):
+    pass
 
 
-class StorageFailed(WorkspaceError):
-    code = "storage_failed"
-    status = 500
+class StorageFailed(WorkspaceError, code="storage_failed"):
+    pass
 
 
-class DiskFull(StorageFailed):
-    code = "disk_full"
+class DiskFull(StorageFailed, code="disk_full"):
+    pass

@@ -49,11 +49,8 @@ _BY_STATUS: Mapping[int, type[WorkspaceError]] = {
 """For gateways that have the seed's codes but other words."""
 
 
-class GatewayFailed(WorkspaceError):
+class GatewayFailed(WorkspaceError, code="gateway_failed", status=502):
     """The gateway cannot be reached, or what answers is none."""
-
-    code = "gateway_failed"
-    status = 502
 
 
 @value
