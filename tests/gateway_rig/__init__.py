@@ -143,7 +143,7 @@ def gateway_in_thread(
 ) -> Iterator[Gateway]:
     listener = listen("127.0.0.1", at)
     audit = root / ".nebula" / "audit.jsonl"
-    log = AuditLog(str(audit))
+    log = AuditLog("", str(audit))
     app = create_gateway(workspace, rules_for(listener, token=token, **rules), log)
     with served(app, listener):
         yield Gateway(listener.port, root, audit, token)

@@ -26,7 +26,7 @@ async def refuse(_):
 class Audited:
     def __init__(self, root, approver=allow_all, kind="agent", log=None, after_change=()):
         self.root = root
-        log = log or AuditLog.of_project(str(root))
+        log = log or AuditLog(str(root))
         audit = CallAudit(log, "trace-1", Redactor([KEY]).text)
         workspace = open_workspace(str(root), read_only=kind == "plan")
         kit = ToolKit(workspace, ReadLedger(), Checks(("true",), str(root)), lambda _: None, kind == "plan")
@@ -82,7 +82,7 @@ def test_one_call_one_line(project, tool, args, line):
 
 
 def test_a_change_that_cannot_be_recorded_is_not_made(project):
-    audited = Audited(project, log=AuditLog("/dev/full"))
+    audited = Audited(project, log=AuditLog("", "/dev/full"))
     outcome = audited.run("writeFile", path="b.txt", content="x")
     assert outcome.changes == () and "audit" in str(outcome.content)
     assert not (project / "b.txt").exists()
@@ -151,7 +151,7 @@ def test_a_key_used_as_a_path_is_not_recorded(project):
 
 def test_a_log_that_cannot_be_written_is_no_success(project):
     place = project / "kept" / "audit.jsonl"
-    audited = Audited(project, log=AuditLog(str(place)))
+    audited = Audited(project, log=AuditLog("", str(place)))
     place.unlink()
     place.mkdir()
     outcome = audited.run("writeFile", path="b.txt", content="x")

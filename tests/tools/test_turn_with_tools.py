@@ -28,7 +28,7 @@ def run(root, *calls, allowed=(), answer="Done."):
     stream = EventStream("s", audience=(told.append,))
     workspace = open_workspace(str(root), Policy(allowed=frozenset(allowed)))
     kit = ToolKit(workspace, ReadLedger(), Checks(("true", "false"), str(root), 10))
-    audit = CallAudit(AuditLog.of_project(str(root)), stream.trace_id, stream.redactor.text)
+    audit = CallAudit(AuditLog(str(root)), stream.trace_id, stream.redactor.text)
     tools = agent_tools(kit, Approvals(allow_all), audit=audit)
     replies = [{"text": "", "tool_calls": [call]} for call in calls] + [{"text": answer}]
     turn = Turn(stream, ReplayModel(replies), "m", "system", [], tools)

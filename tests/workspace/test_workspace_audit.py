@@ -26,7 +26,7 @@ def lines(path: Path) -> list[dict[str, object]]:
 
 @pytest.fixture
 def log(root: Path) -> AuditLog:
-    return AuditLog.of_project(str(root))
+    return AuditLog(str(root))
 
 
 @pytest.mark.parametrize("path", ["a\nb", '"}\n{"forged": 1}', "\ud800", "\x1b[2J", "x" * 5000, "日本\u2028"])
@@ -48,7 +48,7 @@ def test_a_line_that_a_full_disk_cut_short_takes_no_other_with_it(again: bool, r
             log.record("t", "read_file", "no room", None, 200)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    (AuditLog.of_project(str(root)) if again else log).record("t", "read_file", "after", None, 200)
+    (AuditLog(str(root)) if again else log).record("t", "read_file", "after", None, 200)
     first, torn, last = path.read_text(encoding="utf-8").splitlines()
     assert (json.loads(first)["path"], len(torn), json.loads(last)["path"]) == ("before", 20, "after")
 
@@ -69,7 +69,7 @@ KEY = "my-own-key-of-no-known-shape"
     ],
 )
 def test_a_key_used_as_a_path_is_left_out(key: str, root: Path) -> None:
-    log = AuditLog.of_project(str(root), [KEY])
+    log = AuditLog(str(root), secrets=[KEY])
     log.record("t", "read_file", f"src/{key}/x.py", None, 404)
     assert [line["path"] for line in lines(root / ".nebula/audit.jsonl")] == ["src/[redacted]/x.py"]
 
@@ -94,7 +94,7 @@ def test_rotation(root: Path, log: AuditLog) -> None:
 
 
 def test_lines_of_many_threads_do_not_mix(root: Path, log: AuditLog) -> None:
-    other = AuditLog.of_project(str(root))
+    other = AuditLog(str(root))
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda n: (log, other)[n % 2].record("t", "read_file", f"{n} " * 200, n, 200), range(400)))
     assert sorted(int(str(line["size"])) for line in lines(root / ".nebula/audit.jsonl")) == list(range(400))
@@ -102,7 +102,7 @@ def test_lines_of_many_threads_do_not_mix(root: Path, log: AuditLog) -> None:
 
 def test_where_the_user_wants_it(root: Path) -> None:
     place = root.parent / "logs/audit.jsonl"
-    AuditLog(str(place)).record("t", "read_file", "a", 1, 200)
+    AuditLog("", str(place)).record("t", "read_file", "a", 1, 200)
     assert len(lines(place)) == 1
 
 
@@ -111,7 +111,7 @@ def test_planted_link_is_not_followed(root: Path) -> None:
     victim.write_text("precious")
     (root / ".nebula").mkdir()
     (root / ".nebula/audit.jsonl").symlink_to(victim)
-    log = AuditLog.of_project(str(root))
+    log = AuditLog(str(root))
     (root / ".nebula/audit.jsonl").unlink()
     os.mkfifo(root / ".nebula/audit.jsonl")
     log.record("t", "read_file", "a", 1, 200)

@@ -362,7 +362,7 @@ def test_a_planted_state_that_all_may_read_is_closed(workspace: LocalWorkspace, 
         path.chmod(0o777 if path.is_dir() else 0o666)
     workspace.write_file("a.txt", "x")
     workspace.write_file("a.txt", "y", "overwrite")
-    AuditLog.of_project(str(root)).record("t", "write_file", "a.txt", 1, 200)
+    AuditLog(str(root)).record("t", "write_file", "a.txt", 1, 200)
     folders = [root / ".nebula", *(path for path in (root / ".nebula").rglob("*") if path.is_dir())]
     assert [path.name for path in folders if path.stat().st_mode & 0o077] == []
     assert (root / ".nebula/audit.jsonl").stat().st_mode & 0o077 == 0

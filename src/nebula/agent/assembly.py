@@ -296,7 +296,7 @@ def open_audit_log(settings: Settings, state: StateFolder) -> AuditLog | None:
         return None  # the gateway keeps its own
     if not settings.audit_log and not state.keeps_records:
         return None
-    return AuditLog.wanted(settings.audit_log, settings.root, settings.secrets)
+    return AuditLog(settings.root, settings.audit_log, settings.secrets)
 
 
 def graph_opener(settings: Settings) -> Callable[[], Graph]:

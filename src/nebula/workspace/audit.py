@@ -12,7 +12,7 @@ import json
 import os
 import stat
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from typing import Any, Final
 
@@ -34,32 +34,19 @@ class AuditLog:
     _is_torn: bool
     """True when the last line has no end."""
 
-    def __init__(self, path: str, secrets: Iterable[str] = ()) -> None:
-        """Open a log where the user wants it; links are followed, for the user made them."""
-        folder, name = os.path.split(os.path.abspath(path))
+    def __init__(self, root: str, path: str = "", secrets: Iterable[str] = ()) -> None:
+        """Open the log at `path`, which the user wants (EC_AUDIT_LOG), else the project's own in `root`.
 
-        def open_folder() -> int:
-            os.makedirs(folder, exist_ok=True)
-            return os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-
-        self._start(open_folder, name, _FLAGS, secrets)
-
-    @classmethod
-    def wanted(cls, path: str, root: str, secrets: Iterable[str] = ()) -> AuditLog:
-        """Return the log at `path`, which the user wants (EC_AUDIT_LOG), else the project's own."""
-        return cls(path, secrets) if path else cls.of_project(root, secrets)
-
-    @classmethod
-    def of_project(cls, root: str, secrets: Iterable[str] = ()) -> AuditLog:
-        """`.nebula/audit.jsonl`; a link there is not followed, for a stranger may have made it."""
-
-        def open_folder() -> int:
-            with closing(Jail(root)) as jail:
-                return open_state_dir(jail.fd)
-
-        log = cls.__new__(cls)
-        log._start(open_folder, AUDIT_FILE, _FLAGS | os.O_NOFOLLOW, secrets)
-        return log
+        At the user's path links are followed, for the user made them; in the project a stranger may have made them.
+        """
+        self._root = root
+        self._folder, self._name = os.path.split(os.path.abspath(path)) if path else ("", AUDIT_FILE)
+        self._flags = _FLAGS if path else _FLAGS | os.O_NOFOLLOW
+        self._redactor = Redactor(secrets)
+        self._guard = threading.Lock()
+        self._fd = self._folder_fd = -1
+        self._is_torn = False
+        self._follow_rotation()
 
     def record(
         self,
@@ -118,15 +105,12 @@ class AuditLog:
         if getattr(self, "_fd", -1) >= 0:
             self._drop()
 
-    def _start(self, open_folder: Callable[[], int], name: str, flags: int, secrets: Iterable[str]) -> None:
-        self._redactor = Redactor(secrets)
-        self._open_folder = open_folder
-        self._name = name
-        self._flags = flags
-        self._guard = threading.Lock()
-        self._fd = self._folder_fd = -1
-        self._is_torn = False
-        self._follow_rotation()
+    def _open_folder(self) -> int:
+        if not self._folder:
+            with closing(Jail(self._root)) as jail:
+                return open_state_dir(jail.fd)
+        os.makedirs(self._folder, exist_ok=True)
+        return os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
 
     def _follow_rotation(self) -> None:
         """Make sure that the open file is the one that has the name."""

@@ -40,7 +40,7 @@ def root(tmp_path: Path) -> Path:
 @asynccontextmanager
 async def connected(root: Path, mode: str, agent: AgentTool | None = None, **options: Any) -> AsyncIterator[Client]:
     with open_workspace(str(root), Policy()) as workspace:
-        log = AuditLog.of_project(str(root))
+        log = AuditLog(str(root))
         server = create_mcp_server(GuardedTools(workspace, str(root), log), agent)
         async with Client(server, mode=mode, **options) as client:
             yield client

@@ -74,7 +74,7 @@ def connect(request: pytest.FixtureRequest, root: Path) -> Connect:
                 yield client
             return
         with open_workspace(str(root), Policy(), read_only="--read-only" in flags) as workspace:
-            log = AuditLog.of_project(str(root))
+            log = AuditLog(str(root))
             code = code_search(load_settings(str(root)))
             server = create_mcp_server(GuardedTools(workspace, str(root), log, code))
             if kind == "http":

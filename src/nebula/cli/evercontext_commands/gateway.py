@@ -25,7 +25,7 @@ def main(argv: Sequence[str]) -> int:
     refuse_open_door(options.host, settings.token)
     policy = Policy(extensions=settings.allow_ext, max_bytes=settings.max_bytes)
     workspace = judged_workspace(open_workspace(settings.root, policy), settings)
-    audit = AuditLog.wanted(settings.audit_log, settings.root, settings.secrets)
+    audit = AuditLog(settings.root, settings.audit_log, settings.secrets)
     listener = listen(options.host, options.port)
     rules = rules_for(listener, *options.allow_host, token=settings.token, max_body=body_limit(settings.max_bytes))
     app = create_gateway(workspace, rules, audit, quick_reads=settings.max_bytes <= QUICK_LIMIT)

@@ -21,7 +21,7 @@ def main(argv: Sequence[str]) -> int:
     from nebula.server.serving import listen, rules_for, serve
 
     refuse_open_door(options.host, settings.token)
-    audit = AuditLog.wanted(settings.audit_log, settings.root, settings.secrets)
+    audit = AuditLog(settings.root, settings.audit_log, settings.secrets)
     listener = listen(options.host, options.port)
     rules = rules_for(listener, *options.allow_host, token=settings.token)
     return serve(create_rag(partial(open_index, settings), rules, audit), listener)

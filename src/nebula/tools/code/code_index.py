@@ -49,8 +49,8 @@ def open_index(settings: Settings) -> Index:
 
 def _note_renames(settings: Settings, asked: int, held: int) -> None:
     """Note it in the audit log, where the figures are taken from; an index must not fail for want of it."""
-    wanted = settings.audit_log, settings.root, settings.secrets
-    with suppress(WorkspaceError), closing(AuditLog.wanted(*wanted)) as audit:
+    wanted = settings.root, settings.audit_log, settings.secrets
+    with suppress(WorkspaceError), closing(AuditLog(*wanted)) as audit:
         audit.record(new_trace_id(), "rename", "", None, 200, (asked, held))
 
 

@@ -64,7 +64,7 @@ def _agent(options: argparse.Namespace, settings: Settings) -> AgentTool | None:
 def _audit(settings: Settings) -> AuditLog | None:
     """None, with a remark, where the project cannot be written to at all."""
     try:
-        return AuditLog.wanted(settings.audit_log, settings.root, settings.secrets)
+        return AuditLog(settings.root, settings.audit_log, settings.secrets)
     except (OSError, WorkspaceError) as problem:
         print_remark(f"nebula: {translate('there will be no audit log: {reason}', reason=explain(problem))}")
         return None
