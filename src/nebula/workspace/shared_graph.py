@@ -34,14 +34,6 @@ SHARED_RULES = """\
 !/commands/
 !/graph/
 """
-_EARLIER_RULES = """\
-# Kept by nebula. The conversation graph and the project's settings are meant for git; all else is local.
-/*
-!/.gitignore
-!/config.json
-!/graph/
-"""
-"""Of versions that knew of nothing else to share; those who share have them in git."""
 _FILE = ".gitignore"
 _SIGN: Final = re.compile(r"[\\*?\[]")
 """What git reads as a pattern in a list of names."""
@@ -53,7 +45,7 @@ _GRAPH = (".nebula/graph/.gitattributes", ".nebula/graph/.gitignore", ".nebula/g
 
 def ensure_rules(state_fd: int, calls: Syscalls) -> None:
     """Make the rules in `.nebula/` ours where they are not: others could let `git add` take what is private."""
-    if _read_rules(state_fd) not in (LOCAL_RULES, SHARED_RULES, _EARLIER_RULES):
+    if _read_rules(state_fd) not in (LOCAL_RULES, SHARED_RULES):
         _write_rules(state_fd, LOCAL_RULES, calls)
 
 
