@@ -14,9 +14,8 @@ from nebula.language import Sentence, sentence_of
 from nebula.messages import MAX_IMAGE_BYTES, MAX_IMAGES_PER_MESSAGE
 from nebula.tools.ledger import ReadLedger
 from nebula.tools.result_limits import cut_middle
-from nebula.value import field, record, replace, value
+from nebula.value import field, record, replace
 from nebula.workspace.contract import FileLines, Workspace
-from nebula.workspace.diff import split_lines
 from nebula.workspace.errors import PathEscape, PathRefused, TooLarge, WorkspaceError
 from nebula.workspace.reading import ReadingWorkspace
 
@@ -24,23 +23,13 @@ MOST_FILES = 50
 MOST_LISTED = 500
 
 
-@value
-class _Seen:
-    """The lines of a file that an attachment shows."""
-
-    path: str
-    sha256: str
-    total_lines: int
-    first: int
-    last: int
-
-
 @record
 class Gathered:
     attachments: list[Attachment] = field(default_factory=list)
     problems: list[Sentence] = field(default_factory=list)
     """Why something that was named is not attached, or not all of it."""
-    _seen: dict[str, _Seen] = field(default_factory=dict)
+    _seen: dict[str, FileLines] = field(default_factory=dict)
+    """The lines that an attachment shows, by its name."""
 
     def teach(self, ledger: ReadLedger) -> None:
         """Count as read what the model is shown whole."""
@@ -128,8 +117,7 @@ class Gathered:
         except TooLarge:
             file = None
         if file is not None:
-            lines = len(split_lines(file.content))
-            self._seen[mention.name] = _Seen(file.path, file.sha256, lines, 1, lines)
+            self._seen[mention.name] = FileLines.of(file, 1, None)
             self.attachments.append(Attachment(mention.name, "file", file.size, file.content, secret=file.secret))
             return
         found = files.read_lines(mention.path, mention.first or 1, mention.last)
@@ -142,7 +130,7 @@ class Gathered:
 
     def _attach_lines(self, mention: Mention, found: FileLines) -> None:
         last = min(found.last, mention.last or found.total_lines, found.total_lines)
-        self._seen[mention.name] = _Seen(found.path, found.sha256, found.total_lines, found.first, last)
+        self._seen[mention.name] = replace(found, last=last)
         head = f"[lines {found.first} to {last} of {found.total_lines}]\n"
         size = len(found.content.encode("utf-8", "replace"))
         self.attachments.append(Attachment(mention.name, "file", size, head + found.content, secret=found.secret))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from nebula.agent.batch.task_file import BatchTask
 from nebula.agent.places.process import HostProcess
-from nebula.agent.places.start import PlaceHost, modules_ahead
+from nebula.agent.places.start import begin_work, give_order, modules_ahead
 from nebula.agent.places.wire import HeldStill, PlaceFailed, PlaceOrder, receive
 from nebula.config import Settings
 from nebula.errors import NebulaError
@@ -43,7 +43,7 @@ class TaskPlaces:
         for task in tasks:
             inside = os.path.relpath(os.path.realpath(task.root), top := _top_of(task))
             self._hidden.setdefault(top, {".nebula"}).add(os.path.normpath(os.path.join(inside, ".nebula")))
-        self._hosts: dict[str, tuple[PlaceHost, HostProcess]] = {}
+        self._hosts: dict[str, HostProcess] = {}
         self._remark = remark
         self._remarks: set[Sentence] = set()
 
@@ -54,9 +54,9 @@ class TaskPlaces:
         top = _top_of(task)
         try:
             if top not in self._hosts:
-                process = HostProcess(_WORK)
-                self._hosts[top] = PlaceHost(self._order(top, settings), process), process
-            line = await asyncio.to_thread(self._hosts[top][0].begin, work)
+                self._hosts[top] = HostProcess(_WORK)
+                give_order(self._hosts[top], self._order(top, settings))
+            line = await asyncio.to_thread(begin_work, self._hosts[top], work)
             reader, writer = await asyncio.open_unix_connection(sock=line)
             try:
                 yield partial(self._next, reader)
@@ -65,7 +65,7 @@ class TaskPlaces:
         finally:
             self._left[top] -= 1
             if not self._left[top] and (host := self._hosts.pop(top, None)):
-                await asyncio.to_thread(host[1].close)
+                await asyncio.to_thread(host.close)
 
     async def _next(self, reader: asyncio.StreamReader) -> Any:
         while isinstance(said := await receive(reader), HeldStill):
@@ -79,7 +79,7 @@ class TaskPlaces:
         return said
 
     def close(self) -> None:
-        for _, process in self._hosts.values():
+        for process in self._hosts.values():
             process.close()
         self._hosts.clear()
 

@@ -13,6 +13,7 @@ from nebula.files.home import projects_in
 from nebula.graph.graph import Graph
 from nebula.memory.sessions import Sessions
 from nebula.value import field, record
+from nebula.workspace.records import moment
 
 REFUSED_BY_POLICY = frozenset({400, 403, 413, 415})
 """Statuses in the audit that are the guard's no: path, kind of file, permission, size, encoding. Missing files (404),
@@ -95,13 +96,12 @@ def _read_audit(found: TracedTasks, lines: Iterable[dict[str, Any]], since: date
             found.renames_held += min(asked, count_in(renames, "held"))
 
 
-def is_since(moment: str, since: datetime) -> bool:
+def is_since(ts: str, since: datetime) -> bool:
     """A moment that cannot be read is not left out: what happened is better counted once too often."""
     try:
-        found = datetime.fromisoformat(moment)
+        return moment(ts) >= since
     except ValueError:
         return True
-    return (found if found.tzinfo else found.astimezone()) >= since
 
 
 def known_projects(memory_path: str, home: str) -> list[str]:

@@ -177,9 +177,8 @@ class TaskRun:
 
     async def _carry_out(self) -> None:
         if not self.request.dry_run:  # which touches nothing
-            derived = derived_folder(self.settings.root, self.settings.home)
-            cut_short = finish_what_was_cut_short, self.bench.project, self.state, derived
-            for remark in await asyncio.to_thread(*cut_short):
+            project, derived = self.bench.project, derived_folder(self.settings.root, self.settings.home)
+            for remark in await asyncio.to_thread(finish_what_was_cut_short, project, self.state, derived):
                 self.stream.emit(Notice(remark))
         if self.request.only_plan:
             await self._only_plan()

@@ -37,21 +37,19 @@ def modules_ahead(settings: Iterable[Settings]) -> tuple[str, ...]:
     return (*_USED_BY_ALL, *(row.connector.partition(":")[0] for row in rows))
 
 
-class PlaceHost:
-    """Has work done in places over one project, by the process that makes them: whoever started that closes it."""
+def give_order(process: HostProcess, order: PlaceOrder) -> None:
+    """Tell the process over which project it makes places: whoever started it closes it."""
+    process.is_idle = False
+    with suppress(OSError):  # it has ended already, which whoever begins work finds
+        send(process.control, order)
 
-    def __init__(self, order: PlaceOrder, process: HostProcess) -> None:
-        self._process = process
-        process.is_idle = False
-        with suppress(OSError):  # it has ended already, which whoever begins work finds
-            send(process.control, order)
 
-    def begin(self, work: Work) -> socket.socket:
-        """Have `work` done in a place of its own, and return the socket that it tells of itself over. Blocks for as
-        long as much of the work has to be sent."""
-        ours, theirs = socket.socketpair()
-        with suppress(OSError):  # its process is gone: then the line has ended, which the reader finds
-            with theirs:
-                socket.send_fds(self._process.control, [b"x"], [theirs.fileno()])
-            send(ours, work)
-        return ours
+def begin_work(process: HostProcess, work: Work) -> socket.socket:
+    """Have `work` done in a place of its own, and return the socket that it tells of itself over. Blocks for as long as
+    much of the work has to be sent."""
+    ours, theirs = socket.socketpair()
+    with suppress(OSError):  # its process is gone: then the line has ended, which the reader finds
+        with theirs:
+            socket.send_fds(process.control, [b"x"], [theirs.fileno()])
+        send(ours, work)
+    return ours

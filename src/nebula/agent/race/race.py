@@ -10,7 +10,7 @@ from typing import Any
 
 from nebula.agent.context.project_context import read_git_state
 from nebula.agent.places.process import HostProcess
-from nebula.agent.places.start import PlaceHost, modules_ahead
+from nebula.agent.places.start import begin_work, give_order, modules_ahead
 from nebula.agent.places.wire import HeldStill, PlaceFailed, PlaceOrder, receive
 from nebula.agent.race import ATTEMPT
 from nebula.agent.race.outcome import TryOutcome
@@ -105,12 +105,12 @@ class Race:
             for name in dict.fromkeys(order.models)
         }
         modules = modules_ahead(settings.values())
-        host = PlaceHost(PlaceOrder(settings[order.models[0]], order.allow, modules), process)
+        give_order(process, PlaceOrder(settings[order.models[0]], order.allow, modules))
         from nebula.agent.race.attempt import run_attempt  # while the other process loads it, too
 
         git = read_git_state(order.root)  # and copies the project: then nobody has to ask in the copies
         for number, (model, trace_id) in enumerate(zip(order.models, order.trace_ids, strict=True), 1):
-            line = host.begin(partial(run_attempt, order, number, settings[model], git))
+            line = begin_work(process, partial(run_attempt, order, number, settings[model], git))
             self._tries.append(self._new_try(number, trace_id, model, line))
 
     def _new_try(self, number: int, trace_id: str, model: str, line: socket.socket) -> _Running:

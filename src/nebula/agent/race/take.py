@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from nebula.agent.assembly import graph_opener, open_audit_log, take_back_half_applied
 from nebula.agent.recording.file_states import find_sealed, written_lines
-from nebula.agent.undo import propose
+from nebula.agent.undo import propose, whole_texts
 from nebula.config import Settings
 from nebula.errors import EXIT_USAGE, NebulaError
 from nebula.events import Approval, Diff, ProposedChange, new_trace_id
@@ -31,7 +31,6 @@ from nebula.value import replace, value
 from nebula.workspace.contract import PathChange
 from nebula.workspace.diff import apply_hunks, diff_texts
 from nebula.workspace.errors import AlreadyExists, Stale, WorkspaceError
-from nebula.workspace.file_history import FileHistory
 from nebula.workspace.journal.states import parse_state, same_state
 from nebula.workspace.local import LocalWorkspace
 from nebula.workspace.state_folder import prepare_state_folder
@@ -185,21 +184,13 @@ def _only_hunks(chosen: Sequence[FileState], hunks: Sequence[int], files: LocalW
     if len(chosen) != 1:
         raise CannotTake("Hunks belong to one file; name it.")
     state, history = chosen[0], files.history
-    old, new = (_text_of(history, name) for name in (state.before, state.after))
+    old, new = whole_texts(history, state.before, state.after)
     found = diff_texts(state.path, old, new).hunks
     if new is None or not found or not all(1 <= number <= len(found) for number in hunks):
         raise CannotTake("{path} has no such hunks.", path=state.path)
     content = apply_hunks(old, [hunk for number, hunk in enumerate(found, 1) if number in hunks]).encode()
     files.keep_content(content)
     return replace(state, after=replace(parse_state(state.after), content=digest(content)).name)
-
-
-def _text_of(history: FileHistory, name: str) -> str | None:
-    content = history.content(name) if name else None
-    try:
-        return None if content is None else content.decode()
-    except UnicodeDecodeError:
-        return None
 
 
 def _compare(

@@ -10,6 +10,7 @@ from typing import Any
 from nebula.agent.figures.task_record import MOST_COUNTED
 from nebula.language import translate
 from nebula.value import value
+from nebula.workspace.records import moment
 
 Event = Mapping[str, Any]
 
@@ -38,8 +39,8 @@ def tell(events: Iterable[Event], audit: Sequence[Event] = ()) -> list[StoryEntr
             event = {**event, "remark": _without(str(event.get("remark") or ""), noticed)}
         said = teller(event) if teller else None
         if said is not None:
-            moment = _moment(event)
-            seconds = (moment - begun).total_seconds() if moment and begun else None
+            now = _moment(event)
+            seconds = (now - begun).total_seconds() if now and begun else None
             entries.append(StoryEntry(seconds, *said, task_id=str(event.get("task_id") or "")))
     return entries
 
@@ -51,10 +52,9 @@ def _without(remark: str, noticed: Collection[str]) -> str:
 
 def _moment(event: Event) -> datetime | None:
     try:
-        found = datetime.fromisoformat(str(event.get("ts")))
+        return moment(str(event.get("ts")))
     except ValueError:
         return None
-    return found if found.tzinfo else found.astimezone()
 
 
 Said = tuple[str, str]
