@@ -12,14 +12,6 @@ from nebula.workspace.guard.jail import Jail
 from nebula.workspace.shared_graph import LOCAL_RULES, SHARED_RULES
 from nebula.workspace.state_folder import open_state_dir, prepare_state_folder
 
-OLD_RULES = """\
-# Kept by nebula. The conversation graph and the project's settings are meant for git; all else is local.
-/*
-!/.gitignore
-!/config.json
-!/graph/
-"""
-
 
 @pytest.fixture
 def project(bench):
@@ -83,9 +75,8 @@ def test_a_folder_in_no_repository_has_nobody_to_share_with(bench):
     assert ran.code == 1 and "no git repository" in ran.err
 
 
-@pytest.mark.parametrize("planted", [SHARED_RULES, OLD_RULES])
-def test_a_clone_does_not_decide_for_the_user(planted, project, monkeypatch):
-    project.write(".nebula/.gitignore", planted)
+def test_a_clone_does_not_decide_for_the_user(project, monkeypatch):
+    project.write(".nebula/.gitignore", SHARED_RULES)
     prepare(project, monkeypatch)
     assert rules(project) == LOCAL_RULES
 
@@ -99,9 +90,8 @@ def test_rules_of_somebody_else_are_replaced_before_anything_is_written(planted,
     assert rules(project) == LOCAL_RULES
 
 
-@pytest.mark.parametrize("there", [SHARED_RULES, OLD_RULES])
-def test_a_graph_that_git_keeps_already_is_shared(there, project, monkeypatch):
-    project.write(".nebula/.gitignore", there)
+def test_a_graph_that_git_keeps_already_is_shared(project, monkeypatch):
+    project.write(".nebula/.gitignore", SHARED_RULES)
     git(project, "add", "-A")
     git(project, "commit", "-qm", "x")
     prepare(project, monkeypatch)

@@ -12,7 +12,7 @@ import pytest
 
 from nebula.agent.orchestrator.run import run_task
 from nebula.agent.orchestrator.task import TaskRequest
-from nebula.agent.recording.session_nodes import SessionNode, SessionNodes
+from nebula.agent.recording.turn_archive import SessionNode, SessionNodes
 from nebula.config import load_settings
 from nebula.files.home import derived_folder
 from nebula.graph.graph import Graph
