@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from index.project import Project
+from nebula.git import find_commit, git_folders
 from nebula.index.in_step import worktree
-from nebula.index.in_step.object_format import git_folder, object_format
-from nebula.index.in_step.worktree import FileListing, committed_blobs, git_marks, head, list_files, list_some
+from nebula.index.in_step.object_format import object_format
+from nebula.index.in_step.worktree import FileListing, committed_blobs, git_marks, list_files, list_some
 
 
 @pytest.fixture
@@ -32,7 +33,7 @@ def folder(tmp_path: Path) -> Project:
 def test_without_git_the_files_of_a_folder_are_listed_but_no_links_and_nothing_that_tools_fill(folder: Project) -> None:
     root = str(folder.root)
     assert list_files(root) == FileListing(("a.py", "pkg/b.py", "pkg/deep/c.py"))
-    assert (head(root), git_marks(root), committed_blobs(root, "")) == ("", (), {})
+    assert (find_commit(root), git_marks(root), committed_blobs(root, "")) == ("", (), {})
 
 
 def test_without_git_some_files_are_listed_as_they_were_named_and_folders_with_all_below(folder: Project) -> None:
@@ -53,11 +54,11 @@ def test_files_whose_names_cannot_be_written_down_are_told_apart(folder: Project
 
 def test_what_is_checked_out_has_a_commit_once_there_is_one(project: Project) -> None:
     root = str(project.root)
-    assert head(root) == list_files(root).commit == ""
+    assert find_commit(root) == list_files(root).commit == ""
     project.write("a\tb.py", "x = 1\n")
     project.commit()
     commit = project.git("rev-parse", "HEAD").strip()
-    assert head(root) == list_files(root).commit == commit
+    assert find_commit(root) == list_files(root).commit == commit
     assert committed_blobs(root, commit) == {"a\tb.py": project.git("rev-parse", "HEAD:a\tb.py").strip()}
 
 
@@ -69,7 +70,7 @@ def test_a_git_that_cannot_read_the_repository_leaves_what_lies_in_the_folder(pr
     assert list_files(root) == FileListing(("a.py",))
     assert list_some(root, ["a.py"]) == []
     (project.root / ".git/HEAD").write_bytes(b"no head")
-    assert head(root) == ""
+    assert find_commit(root) == ""
 
 
 def test_repositories_inside_are_listed_by_their_own_git(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,12 +127,12 @@ def test_a_repository_says_by_which_hash_it_names_contents(tmp_path: Path, line:
 
 def test_a_work_tree_finds_its_repository_by_what_its_file_names(tmp_path: Path) -> None:
     root, file = str(tmp_path), tmp_path / ".git"
-    assert git_folder(root, str(file)) == str(file), "it is not there"
+    assert git_folders(root, str(file)) == (str(file), str(file)), "it is not there"
     for text in ("", "something else", "gitdir:", "gitdir: \n"):
         file.write_text(text)
-        assert git_folder(root, str(file)) == str(file)
+        assert git_folders(root, str(file)) == (str(file), str(file))
     for text, named in (("gitdir: ../a b\n", "../a b"), ("gitdir:x\n", "x"), ("gitdir: gitdir:x", "gitdir:x")):
         file.write_text(text)
-        assert git_folder(root, str(file)) == os.path.join(root, named)
+        assert git_folders(root, str(file))[0] == os.path.join(root, named)
     file.write_text("gitdir: /elsewhere/.git\n")
-    assert git_folder(root, str(file)) == "/elsewhere/.git"
+    assert git_folders(root, str(file))[0] == "/elsewhere/.git"

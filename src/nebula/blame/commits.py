@@ -16,7 +16,7 @@ from typing import Final
 from nebula.blame import text
 from nebula.blame.inherit import inherit
 from nebula.blame.moves import lost_since_commit, taken_out_by
-from nebula.git import GitFailed, safe_git
+from nebula.git import ask_git
 from nebula.value import value
 
 _TIMEOUT: Final = 120.0
@@ -54,26 +54,11 @@ class LineOrigin:
         return content_at(root, self.commit.id, path)
 
 
-def is_revision(root: str, revision: str) -> bool:
-    """Return whether git knows a commit by this name."""
-    if not revision or revision.startswith("-") or ":" in revision:
-        return False
-    try:
-        found = safe_git(root, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}", timeout=_TIMEOUT)
-    except GitFailed:
-        return False
-    return found.ok
-
-
 def content_at(root: str, revision: str, path: str) -> bytes | None:
     """Return a file as it is in a revision; None where it is not, or there is no such revision."""
     if not revision or revision.startswith("-") or ":" in revision:
         return None
-    try:
-        found = safe_git(root, "cat-file", "blob", f"{revision}:./{path}", timeout=_TIMEOUT)
-    except GitFailed:
-        return None
-    return found.stdout if found.ok else None
+    return ask_git(root, "cat-file", "blob", f"{revision}:./{path}", timeout=_TIMEOUT)
 
 
 def find_origins(
@@ -144,14 +129,9 @@ def _blame(root: str, path: str, revision: str, places: Sequence[int], *more: st
     ranges = _ranges(places)
     kept = "-w", f"-M{text.TELLING}", *more  # the rules of this room, as git has them
     limits = [f"-L{first + 1},{last + 1}" for first, last in ranges] if len(ranges) <= _MOST_RANGES else []
-    try:
-        told = safe_git(root, "blame", "--incremental", *kept, *limits, revision, "--", path, timeout=_TIMEOUT)
-        if not told.ok:
-            return {}
-        is_shallow = safe_git(root, "rev-parse", "--is-shallow-repository").stdout.strip() == b"true"
-    except GitFailed:
-        return {}
-    return _read_groups(told.stdout, is_shallow)
+    told = ask_git(root, "blame", "--incremental", *kept, *limits, revision, "--", path, timeout=_TIMEOUT)
+    shallow = ask_git(root, "rev-parse", "--is-shallow-repository") if told else None
+    return _read_groups(told, shallow.strip() == b"true") if told and shallow else {}
 
 
 def _ranges(places: Sequence[int]) -> list[tuple[int, int]]:

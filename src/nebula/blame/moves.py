@@ -10,7 +10,7 @@ from typing import Final
 
 from nebula.blame import text
 from nebula.blame.inherit import Lost, inherit
-from nebula.git import GitFailed, safe_git
+from nebula.git import ask_git
 
 _TIMEOUT: Final = 120.0
 _HUNK = re.compile(rb"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
@@ -30,11 +30,8 @@ def lost_since_commit(
 
 def taken_out_by(root: str, commit: str) -> Counter[bytes]:
     """Return the keys of the lines that a commit took out of a file and did not put back into the same one."""
-    try:
-        told = safe_git(root, "diff-tree", "-r", "-p", "-U0", "--no-renames", commit, timeout=_TIMEOUT)
-    except GitFailed:
-        return Counter()
-    lines = iter(told.stdout.split(b"\n"))
+    told = ask_git(root, "diff-tree", "-r", "-p", "-U0", "--no-renames", commit, timeout=_TIMEOUT)
+    lines = iter((told or b"").split(b"\n"))
     whole: Counter[bytes] = Counter()
     here: Counter[bytes] = Counter()
     for line in lines:
@@ -63,9 +60,8 @@ def _read_committed(root: str, paths: Sequence[str]) -> Iterator[tuple[str, byte
     """Yield paths with their contents in the last commit, those that are files there."""
     named = [path for path in paths if "\n" not in path]
     feed = b"".join(b"HEAD:./" + os.fsencode(path) + b"\n" for path in named)
-    try:
-        told = safe_git(root, "cat-file", "--batch", feed=feed, timeout=_TIMEOUT).stdout if named else b""
-    except GitFailed:
+    told = ask_git(root, "cat-file", "--batch", feed=feed, timeout=_TIMEOUT) if named else None
+    if told is None:
         return
     at = 0
     for path in named:

@@ -20,7 +20,7 @@ from nebula.blame.reflog import changed_files, find_state
 from nebula.blame.runs import LineRun, checked_runs, join_runs
 from nebula.errors import EXIT_USAGE, NebulaError
 from nebula.files.digest import digest
-from nebula.git import place_in_repository
+from nebula.git import find_commit, place_in_repository
 from nebula.graph.errors import GraphError
 from nebula.workspace.journal.reader import JournalReader
 from nebula.workspace.local import open_workspace
@@ -83,9 +83,9 @@ class ProjectBlame:
         Raises BlameRefused, and WorkspaceError for what the guard refuses."""
         real = self._workspace.resolve(path)
         if revision:
-            from nebula.blame.commits import content_at, is_revision
+            from nebula.blame.commits import content_at
 
-            if not is_revision(self._root, revision):
+            if not find_commit(self._root, revision):
                 raise BadTarget("There is no revision {revision} here.", revision=revision)
             content = content_at(self._root, revision, real)
             if content is None:

@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Final
 
 from nebula.blame.exchange import IMPORTED, TRACES
-from nebula.files.reading import UnreadableFile, read_below
-from nebula.git import MOST_OF_LINK, GitFailed, find_repository, place_in_repository, safe_git
+from nebula.files.reading import read_or_empty
+from nebula.git import MOST_OF_LINK, ask_git, find_repository, git_folders, place_in_repository
 
 _MOST: Final = 64 << 20
 _PATIENCE_S: Final = 120.0
@@ -25,7 +25,7 @@ def carried_times(root: str) -> list[int]:
     place = find_repository(root)
     if place is None:
         return []
-    own, common = _git_folders(*place)
+    own, common = git_folders(*place)
     heads = [int(time) for time, message in _entries(own, _HEAD_LOG) if not _PLAIN.match(message)]
     return sorted([*heads, *(int(time) for time, _ in _entries(common, _STASH_LOG))])
 
@@ -35,7 +35,7 @@ def find_logs(root: str) -> list[str]:
     place = find_repository(root)
     if place is None:
         return [os.path.join(root, ".git")]
-    own, common = _git_folders(*place)
+    own, common = git_folders(*place)
     return [os.path.join(own, _HEAD_LOG), os.path.join(common, _STASH_LOG)]
 
 
@@ -44,11 +44,8 @@ def find_state(root: str) -> list[str]:
     place = find_repository(root)
     if place is None:
         return [os.path.join(root, ".git")]
-    own, common = _git_folders(*place)
-    try:
-        head = read_below(own, "HEAD", MOST_OF_LINK, follow=False) or b""
-    except (UnreadableFile, OSError):
-        head = b""
+    own, common = git_folders(*place)
+    head = read_or_empty(own, "HEAD", MOST_OF_LINK, follow=False)
     reference = os.fsdecode(head.removeprefix(b"ref:").strip()) if head.startswith(b"ref: refs/") else "HEAD"
     names = [os.path.join(own, name) for name in ("HEAD", _HEAD_LOG, "config.worktree")]
     shared = [reference, "packed-refs", "config", "shallow", "refs/replace", "refs/notes/ai"]
@@ -63,13 +60,10 @@ def find_state(root: str) -> list[str]:
 def changed_files(root: str) -> list[str]:
     """Return the paths of the project that are not as the last commit has them; new files are not among them."""
     how = ("--porcelain=v1", "-z", "--untracked-files=no", "--no-renames")
-    try:
-        told = safe_git(root, "status", *how, "--", ".", timeout=_PATIENCE_S)
-    except GitFailed:
-        return []
+    told = ask_git(root, "status", *how, "--", ".", timeout=_PATIENCE_S) or b""
     place = place_in_repository(root)
     start = 3 + len(os.fsencode(place)) + bool(place)  # two letters and a blank; git counts from the top
-    return [os.fsdecode(entry[start:]) for entry in told.stdout.split(b"\0") if entry] if told.ok else []
+    return [os.fsdecode(entry[start:]) for entry in told.split(b"\0") if entry]
 
 
 def seconds(moment: str) -> float:
@@ -78,20 +72,5 @@ def seconds(moment: str) -> float:
 
 
 def _entries(git_dir: str, path: str) -> list[tuple[bytes, bytes]]:
-    try:
-        return _ENTRY.findall(read_below(git_dir, path, _MOST, follow=False) or b"")
-    except (UnreadableFile, OSError):
-        return []  # a stranger's file: without it nothing was carried that we know of
-
-
-def _git_folders(work_tree: str, git_dir: str) -> tuple[str, str]:
-    """Return the folder of this work tree's own log and the one that all work trees share."""
-    if os.path.isdir(git_dir):
-        return git_dir, git_dir
-    try:
-        link = read_below(work_tree, ".git", MOST_OF_LINK, follow=False) or b""
-    except (UnreadableFile, OSError):
-        return git_dir, git_dir
-    own = os.path.join(work_tree, os.fsdecode(link.removeprefix(b"gitdir:").strip()))
-    main, worktrees, _ = own.rpartition("/worktrees/")
-    return own, main if worktrees else own
+    # A stranger's file: without it nothing was carried that we know of.
+    return _ENTRY.findall(read_or_empty(git_dir, path, _MOST, follow=False))

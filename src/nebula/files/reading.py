@@ -43,6 +43,14 @@ def read_below(folder: str | int, path: str, limit: int, *, follow: bool = True)
         return read_limited(handle, path, limit)
 
 
+def read_or_empty(folder: str | int, path: str, limit: int, *, follow: bool = True) -> bytes:
+    """Return the bytes of a file below a folder; none where there is no file, or none that can be read."""
+    try:
+        return read_below(folder, path, limit, follow=follow) or b""
+    except (UnreadableFile, OSError, ValueError):
+        return b""
+
+
 def read_limited(handle: int, path: str, limit: int) -> bytes:
     """Return the bytes of an open file, if it is a regular one of at most `limit` bytes. Raises UnreadableFile."""
     try:

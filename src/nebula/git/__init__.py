@@ -19,6 +19,7 @@ from typing import Final
 
 from nebula.errors import NebulaError
 from nebula.files.odd_files import RULES, find_odd_file, find_odd_settings, is_odd
+from nebula.files.reading import read_or_empty
 from nebula.language import sentence_of
 from nebula.programs import ProgramResult, find_program, run, safe_path
 from nebula.value import value
@@ -157,14 +158,20 @@ def _waits_for(odd: str, work_tree: str) -> GitFailed:
     return GitFailed("{path} is no plain file; git would wait for it.", path=os.path.relpath(odd, work_tree))
 
 
-def is_commit(root: str, ref: str) -> bool:
-    """Return whether a word names a commit of the repository."""
-    if ref.startswith("-"):
-        return False
+def ask_git(root: str, *args: str, timeout: float = DEFAULT_TIMEOUT, feed: bytes | None = None) -> bytes | None:
+    """Return what a reading git command says; None where it fails, or there is no git, or no repository."""
     try:
-        return safe_git(root, "rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}").ok
+        told = safe_git(root, *args, timeout=timeout, feed=feed)
     except GitFailed:
-        return False
+        return None
+    return told.stdout if told.ok else None
+
+
+def find_commit(root: str, ref: str = "HEAD") -> str:
+    """Return the id of the commit that a word names; "" where it names none."""
+    if not ref or ref.startswith("-") or ":" in ref:
+        return ""
+    return (ask_git(root, "rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}") or b"").decode().strip()
 
 
 def writing_git(root: str, *args: str, feed: bytes | None = None, more: Mapping[str, str] | None = None) -> bytes:
@@ -267,6 +274,19 @@ def find_repository(root: str) -> tuple[str, str] | None:
         here, below = os.path.dirname(here), here
         if here == below:
             return None
+
+
+def git_folders(work_tree: str, git_dir: str) -> tuple[str, str]:
+    """Return the folder of a work tree's own git and the one that all work trees of the repository share.
+
+    Of an added work tree, and of a submodule, `.git` is a file that names the first, and in that one lies the name of
+    the second."""
+    if not os.path.isfile(git_dir):
+        return git_dir, git_dir
+    named = read_or_empty(work_tree, ".git", MOST_OF_LINK).partition(b"gitdir:")[2].strip()
+    own = os.path.join(work_tree, os.fsdecode(named)) if named else git_dir
+    shared = os.fsdecode(read_or_empty(own, "commondir", MOST_OF_LINK).strip())
+    return own, os.path.join(own, shared) if shared else own
 
 
 def place_in_repository(root: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 from nebula.agent.plan.plan import BadPlan, StepPlan, read_plan
 from nebula.errors import EXIT_USAGE, NebulaError
 from nebula.files.untrusted_json import parse_json
-from nebula.git import is_commit
+from nebula.git import find_commit
 from nebula.value import replace, value
 
 MOST_TASKS = 100_000
@@ -155,7 +155,7 @@ def _read_task(number: int, line: str, folder: str, root: str) -> tuple[BatchTas
     if not prompt and plan is None:
         raise BadTaskFile('line {number}: "task" says what to do; it is missing', number=number)
     ref = found.get("ref", "")
-    if ref and not is_commit(place, ref):
+    if ref and not find_commit(place, ref):
         raise BadTaskFile("line {number}: {root} has no commit {ref!r}", number=number, root=place, ref=ref)
     texts = {name: found.get(name, "") for name in ("planner", "executor", "setup")}
     env = tuple(sorted(found.get("env", {}).items()))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from nebula.files.folder import Folder
 from nebula.files.home import derived_folder
-from nebula.files.reading import UnreadableFile, read_below
+from nebula.files.reading import read_or_empty
 from nebula.memory.errors import UnknownSession
 from nebula.memory.session_lock import is_open
 from nebula.memory.sessions import SessionInfo, Sessions
@@ -79,8 +79,4 @@ def _folder(settings: Settings) -> str:
 
 
 def _read(folder: str, session_id: str) -> str:
-    try:
-        kept = read_below(folder, f"{session_id}.name", _MAX_BYTES)
-    except (UnreadableFile, OSError):
-        return ""
-    return (kept or b"").decode("utf-8", "replace")
+    return read_or_empty(folder, f"{session_id}.name", _MAX_BYTES).decode("utf-8", "replace")

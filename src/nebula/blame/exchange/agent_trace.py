@@ -13,7 +13,7 @@ from nebula.blame.commits import content_at
 from nebula.blame.line_record import ranges_of
 from nebula.blame.runs import LineRun
 from nebula.blame.text import split
-from nebula.git import GitFailed, place_in_repository, safe_git
+from nebula.git import find_commit, place_in_repository
 from nebula.graph.values import Node
 from nebula.llm.catalog import known_provider
 
@@ -35,7 +35,7 @@ def trace_file(root: str, path: str, content: bytes, runs: Sequence[LineRun], re
     ]
     files = [{"path": _path_in_repository(root, path), "conversations": conversations}] if conversations else []
     then = content if revision else content_at(root, "HEAD", path)
-    commit = _commit(root, revision or "HEAD") if then is not None and split(then) == split(content) else ""
+    commit = find_commit(root, revision or "HEAD") if then is not None and split(then) == split(content) else ""
     return _record(str(uuid.uuid4()), datetime.now().astimezone(), files, commit)
 
 
@@ -80,11 +80,3 @@ def _uuid_of(node_id: str) -> str:
 def _path_in_repository(root: str, path: str) -> str:
     above = place_in_repository(root)
     return f"{above}/{path}" if above else path
-
-
-def _commit(root: str, revision: str) -> str:
-    try:
-        found = safe_git(root, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}")
-    except GitFailed:
-        return ""
-    return found.stdout.decode().strip() if found.ok else ""

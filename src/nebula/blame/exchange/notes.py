@@ -17,7 +17,7 @@ from nebula.blame.commits import content_at
 from nebula.blame.inherit import inherit
 from nebula.blame.kept.basis import own_email
 from nebula.blame.project import ProjectBlame
-from nebula.git import git_setting, place_in_repository, safe_git
+from nebula.git import find_commit, git_setting, place_in_repository, safe_git
 from nebula.git.writing import add_note
 
 REF: Final = "refs/notes/ai"
@@ -30,7 +30,7 @@ TurnLines = Mapping[str, Sequence[int]]
 
 def note_commit(root: str) -> bool:
     """Add the note of the newest commit; False where it has no lines of turns. Raises GitFailed."""
-    commit = safe_git(root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}").stdout.decode().strip()
+    commit = find_commit(root)
     if not commit:
         return False
     author = git_setting(root, "user.name") or "nebula", own_email(root) or "nebula@localhost"

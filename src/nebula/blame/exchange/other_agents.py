@@ -14,9 +14,9 @@ from typing import Any, Final
 
 from nebula.blame.commits import LineOrigin
 from nebula.blame.exchange import IMPORTED, TRACES
-from nebula.files.reading import UnreadableFile, read_below
+from nebula.files.reading import read_or_empty
 from nebula.files.untrusted_json import parse_json
-from nebula.git import GitFailed, find_repository, safe_git
+from nebula.git import ask_git, find_repository
 from nebula.value import value
 
 NOTES: Final = "refs/notes/ai"
@@ -85,7 +85,7 @@ class OtherAgents:
             return {}
         found: dict[str, list[tuple[str, _Ranges, OtherAgent]]] = {}
         for folder, path in ((place[0], TRACES), (self._root, IMPORTED)):
-            for line in _read_file(folder, path).split(b"\n"):
+            for line in read_or_empty(folder, path, _MOST_OF_TRACES, follow=False).split(b"\n"):
                 for revision, *claim in read_trace(line):
                     found.setdefault(revision, []).append(tuple(claim))  # type: ignore[arg-type]
         return found
@@ -99,27 +99,13 @@ def list_notes(root: str) -> Iterator[tuple[str, str]]:
 
 def _name_notes(root: str) -> dict[str, str]:
     """Return the names of the notes by commit."""
-    try:
-        told = safe_git(root, "ls-tree", "-r", "-z", "--full-tree", NOTES)
-    except GitFailed:
-        return {}
-    rows = (row.partition(b"\t") for row in told.stdout.split(b"\0") if row) if told.ok else ()
+    told = ask_git(root, "ls-tree", "-r", "-z", "--full-tree", NOTES) or b""
+    rows = (row.partition(b"\t") for row in told.split(b"\0") if row)
     return {os.fsdecode(name).replace("/", ""): head.split()[2].decode() for head, _, name in rows}
 
 
 def _read_blob(root: str, name: str) -> str:
-    try:
-        told = safe_git(root, "cat-file", "blob", name)
-    except GitFailed:
-        return ""
-    return told.stdout.decode(errors="replace") if told.ok else ""
-
-
-def _read_file(folder: str, path: str) -> bytes:
-    try:
-        return read_below(folder, path, _MOST_OF_TRACES, follow=False) or b""
-    except (UnreadableFile, OSError):
-        return b""
+    return (ask_git(root, "cat-file", "blob", name) or b"").decode(errors="replace")
 
 
 def read_note(note: str) -> list[tuple[str, _Ranges, OtherAgent]]:

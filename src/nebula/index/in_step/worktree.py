@@ -9,9 +9,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 
-from nebula.git import GitFailed, find_repository, innermost_repository, safe_git
+from nebula.git import GitFailed, ask_git, find_commit, find_repository, git_folders, innermost_repository, safe_git
 from nebula.index.constants import GIT_TIMEOUT_S, MAX_NESTED_REPOSITORIES
-from nebula.index.in_step.object_format import git_folder
 from nebula.value import value
 
 _NEVER = frozenset({".git", ".nebula", ".hg", ".svn"})
@@ -35,7 +34,7 @@ class FileListing:
 def list_files(root: str) -> FileListing:
     if find_repository(root) is not None:
         try:
-            return _listing(_git_files(root, "", 0), head(root))
+            return _listing(_git_files(root, "", 0), find_commit(root))
         except GitFailed:
             pass  # what lies in the folder is listed without it
     return _listing(_walk(root))
@@ -70,27 +69,13 @@ def list_some(root: str, paths: Sequence[str]) -> list[str]:
         return []
 
 
-def head(root: str) -> str:
-    """Return the commit that is checked out; "" if there is none."""
-    return _ask_git(root, "rev-parse", "--verify", "--quiet", "HEAD").decode().strip()
-
-
-def _ask_git(root: str, *args: str) -> bytes:
-    """Return what git answers; nothing where it fails, or there is no repository."""
-    try:
-        found = safe_git(root, *args, timeout=GIT_TIMEOUT_S)
-    except GitFailed:
-        return b""
-    return found.stdout if found.ok else b""
-
-
 def git_marks(root: str) -> tuple[tuple[int, int, int] | None, ...]:
     """Return a value that differs after git moved HEAD or rewrote its index, and went back again.
 
     It only looks at three files, so it can be asked often.
     """
     place = find_repository(root)
-    return tuple(_mark(os.path.join(git_folder(*place), name)) for name in _MOVED_BY_GIT) if place else ()
+    return tuple(_mark(os.path.join(git_folders(*place)[0], name)) for name in _MOVED_BY_GIT) if place else ()
 
 
 def _mark(path: str) -> tuple[int, int, int] | None:
@@ -104,7 +89,8 @@ def _mark(path: str) -> tuple[int, int, int] | None:
 def committed_blobs(root: str, commit: str) -> dict[str, str]:
     """Return path → blob id, of every file of a commit that lies below the root."""
     blobs = {}
-    for entry in _ask_git(root, "ls-tree", "-r", "-z", commit).split(b"\0") if commit else ():
+    told = ask_git(root, "ls-tree", "-r", "-z", commit, timeout=GIT_TIMEOUT_S) if commit else None
+    for entry in (told or b"").split(b"\0"):
         about, tab, path = entry.partition(b"\t")
         if tab:
             blobs[os.fsdecode(path)] = about.split(b" ")[2].decode()

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from nebula.files.reading import UnreadableFile, read_below
+from nebula.files.reading import UnreadableFile, read_below, read_or_empty
 from nebula.git import GitFailed
 from nebula.git.writing import use_index
 from nebula.language import Sentence
@@ -210,10 +210,7 @@ def _git_folders(root: str, folder: str) -> tuple[str, str]:
 def _named_in(file: str, before: str) -> str:
     """Return the folder that a file of git names; empty where none can be read."""
     above, name = os.path.split(file)
-    try:
-        said = (read_below(above, name, _SMALL_LIMIT) or b"").decode("utf-8", "surrogateescape").strip()
-    except UnreadableFile:
-        return ""
+    said = os.fsdecode(read_or_empty(above, name, _SMALL_LIMIT)).strip()
     return os.path.realpath(os.path.join(above, said.removeprefix(before).strip())) if said.startswith(before) else ""
 
 
