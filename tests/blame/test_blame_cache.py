@@ -69,7 +69,8 @@ def test_answers_of_another_version_make_room(history: RealHistory, monkeypatch:
     history.told("a.py")
     with closing(sqlite3.connect(database(history))) as db, db:
         db.execute("PRAGMA user_version = 1")
-    assert history.told("a.py") == history.expected("a.py")
+    for _ in range(2):  # the first throws them away, the second starts anew
+        assert history.told("a.py") == history.expected("a.py")
     assert ask_without_work(history, "a.py", monkeypatch) == history.expected("a.py")
 
 

@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import Any, Final, Literal, TypeVar
 
 from nebula.blame.kept.basis import Basis
-from nebula.files.database import ForeignDatabase, connect, transaction
+from nebula.files.database import ForeignDatabase, connect, remove_database, transaction
 from nebula.files.home import derived_folder
 from nebula.workspace.journal.reader import JournalReader
 
@@ -153,14 +153,13 @@ class BlameCache:
         return os.path.join(derived_folder(self._root), FILE)
 
     def _give_up(self, problem: Exception) -> None:
-        """Do without the file from now on; one that is damaged is removed, so that the next process starts anew."""
+        """Do without the file from now on; one that is damaged, or that another version made,
+        is removed, so that the next process starts anew."""
         self._is_usable = False
         self.close()
-        is_busy = isinstance(problem, sqlite3.OperationalError)
-        if not isinstance(problem, (OSError, ForeignDatabase)) and not is_busy:
-            for suffix in ("", "-wal", "-shm"):
-                with suppress(OSError):
-                    os.unlink(self._path + suffix)
+        if not isinstance(problem, (OSError, ForeignDatabase, sqlite3.OperationalError)):
+            with suppress(OSError):
+                remove_database(self._path)
 
 
 def _encode(path: str) -> bytes:
@@ -168,28 +167,10 @@ def _encode(path: str) -> bytes:
     return path.encode(errors="surrogatepass")
 
 
-def _make_tables(db: sqlite3.Connection) -> None:
-    """Make the tables of this version; what another version had worked out is thrown away."""
-    for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall():
-        db.execute(f'DROP TABLE "{name}"')
-    for statement in _SCHEMA:
-        db.execute(statement)
-
-
 def _connect(path: str) -> sqlite3.Connection:
-    db = connect(path, application_id=_APPLICATION, version=_VERSION, timeout_s=_PATIENCE_S)
-    try:
-        db.execute("PRAGMA journal_mode = WAL")
-        db.execute("PRAGMA synchronous = NORMAL")
-        if db.execute("PRAGMA user_version").fetchone()[0] != _VERSION:
-            with transaction(db):
-                if db.execute("PRAGMA user_version").fetchone()[0] != _VERSION:
-                    _make_tables(db)
-                    db.execute(f"PRAGMA user_version = {_VERSION}")
-        found = [row[0] for row in db.execute("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid")]
-        if found != list(_SCHEMA):
-            raise sqlite3.DatabaseError("not the schema of this version")
-    except BaseException:
+    db = connect(path, application_id=_APPLICATION, version=_VERSION, schema=_SCHEMA, timeout_s=_PATIENCE_S)
+    found = [row[0] for row in db.execute("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid")]
+    if found != list(_SCHEMA):
         db.close()
-        raise
+        raise sqlite3.DatabaseError("not the schema of this version")
     return db

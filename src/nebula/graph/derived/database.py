@@ -7,14 +7,10 @@ number, and terms under numbers no file has any more are passed over.
 
 from __future__ import annotations
 
-import contextlib
-import os
 import re
 import sqlite3
-import weakref
-from collections.abc import Iterator
 
-from nebula.files.database import connect, transaction
+from nebula.files.database import connect
 from nebula.graph.derived.bodies import holds_all
 
 APPLICATION = 0x4E476E6F  # "NGno"
@@ -65,68 +61,18 @@ _TABLES = frozenset({"state", "folders", "files", "bodies", "tags", "keywords", 
 _FTS_PARTS = re.compile("(keywords|texts)_(data|idx|docsize|config)")
 
 
-class NodeDatabase:
-    """One connection. `transaction` for writing; several processes wait for each other there.
-
-    Whoever only reads need not close it: the connection is closed with its owner.
-    """
-
-    def __init__(self, path: str | None) -> None:
-        self.path = path
-        self._connection: sqlite3.Connection | None = None
-
-    @property
-    def connection(self) -> sqlite3.Connection:
-        if self._connection is None:
-            self._connection = self._connect()
-        return self._connection
-
-    def _connect(self) -> sqlite3.Connection:
-        connection = connect(self.path or ":memory:", application_id=APPLICATION, version=VERSION, timeout_s=30)
-        try:
-            connection.create_function("holds_all", 2, holds_all, deterministic=True)
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = NORMAL")
-            connection.execute("PRAGMA cache_size = -32768")
-            if connection.execute("PRAGMA user_version").fetchone()[0] != VERSION:
-                self._build(connection)
-            _require_schema(connection)
-        except BaseException:
-            connection.close()
-            raise
-        weakref.finalize(self, connection.close).atexit = False  # then it is the interpreter's
-        return connection
-
-    def _build(self, connection: sqlite3.Connection) -> None:
-        connection.execute("BEGIN IMMEDIATE")
-        version = connection.execute("PRAGMA user_version").fetchone()[0]
-        if version not in (0, VERSION):
-            connection.execute("ROLLBACK")
-            raise sqlite3.DatabaseError("made by an older version")
-        if version == 0:
-            for statement in filter(str.strip, _SCHEMA.split(";\n")):
-                connection.execute(statement)
-            connection.execute(f"PRAGMA user_version = {VERSION}")
-        connection.execute("COMMIT")
-
-    @contextlib.contextmanager
-    def transaction(self) -> Iterator[sqlite3.Connection]:
-        connection = self.connection
-        with transaction(connection):
-            yield connection
-
-    def discard(self) -> None:
-        """Throws the file away; the next use starts an empty one."""
-        self.close()
-        if self.path:
-            for suffix in ("", "-wal", "-shm"):
-                with contextlib.suppress(FileNotFoundError):
-                    os.unlink(self.path + suffix)
-
-    def close(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+def open_database(path: str) -> sqlite3.Connection:
+    """Return a connection to the database at a path, made if there is none. Several processes wait for each other."""
+    schema = [statement for statement in _SCHEMA.split(";\n") if statement.strip()]
+    connection = connect(path, application_id=APPLICATION, version=VERSION, schema=schema, timeout_s=30)
+    try:
+        connection.create_function("holds_all", 2, holds_all, deterministic=True)
+        connection.execute("PRAGMA cache_size = -32768")
+        _require_schema(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
 def _require_schema(connection: sqlite3.Connection) -> None:

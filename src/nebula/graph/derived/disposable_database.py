@@ -9,11 +9,12 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
+import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from nebula.graph.derived.database import NodeDatabase
+    import sqlite3
 
 T = TypeVar("T")
 
@@ -37,8 +38,8 @@ class DisposableDatabase:
         self.is_kept = True
         """False once the database could not be kept in the user's home: then it lives in memory."""
         self.was_discarded = False
-        self._writer: NodeDatabase | None = None
-        self._reader: NodeDatabase | None = None
+        self._writer: sqlite3.Connection | None = None
+        self._reader: sqlite3.Connection | None = None
 
     @property
     def is_there(self) -> bool:
@@ -52,7 +53,7 @@ class DisposableDatabase:
                 with self._opening:
                     if self._reader is None:
                         self._reader = self._open()
-                connection = self._reader.connection
+                connection = self._reader
                 try:
                     return connection.execute(query, values).fetchall()
                 except UnicodeEncodeError:
@@ -60,7 +61,7 @@ class DisposableDatabase:
 
         return self.guard(rows)
 
-    def change(self, action: Callable[[NodeDatabase], T]) -> T:
+    def change(self, action: Callable[[sqlite3.Connection], T]) -> T:
         """Run something that changes the database, one at a time."""
 
         def run() -> T:
@@ -85,7 +86,7 @@ class DisposableDatabase:
                 self._start_over(error)
 
     @property
-    def writer(self) -> NodeDatabase:
+    def writer(self) -> sqlite3.Connection:
         with self._opening:
             if self._writer is None:
                 self._writer = self._open()
@@ -93,14 +94,16 @@ class DisposableDatabase:
 
     def close(self) -> None:
         with self.writing, self._asking:
-            for cache in (self._writer, self._reader):
-                if cache:
-                    cache.close()
+            for connection in (self._writer, self._reader):
+                if connection is not None:
+                    connection.close()
             self._writer = self._reader = None
             self._forget()
 
     def _start_over(self, error: Exception) -> None:
         import sqlite3
+
+        from nebula.files.database import remove_database
 
         with self.writing, self._asking:
             self.close()
@@ -108,23 +111,20 @@ class DisposableDatabase:
             if isinstance(error, sqlite3.DatabaseError) and is_damage and not self.was_discarded:
                 self.was_discarded = True
                 with contextlib.suppress(OSError):  # then it cannot be opened either
-                    _open_database(self._find_path()).discard()
+                    remove_database(self._find_path())
             else:
                 self.is_kept = False
         self._refill()
 
-    def _open(self) -> NodeDatabase:
+    def _open(self) -> sqlite3.Connection:
+        from nebula.graph.derived.database import open_database
+
         first = self._writer or self._reader
-        if first is None:
-            return _open_database(self._find_path() if self.is_kept else None)
-        return first if first.path is None else _open_database(first.path)
-
-
-def _open_database(path: str | None) -> NodeDatabase:
-    """Open a connection; None: to a database in memory."""
-    from nebula.graph.derived.database import NodeDatabase
-
-    return NodeDatabase(path)
+        if first is not None and not self.is_kept:
+            return first
+        connection = open_database(self._find_path() if self.is_kept else ":memory:")
+        weakref.finalize(self, connection.close).atexit = False  # whoever only reads need not close it
+        return connection
 
 
 def _whole(value: object) -> object:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+import sqlite3
 
+from nebula.files.database import transaction
 from nebula.graph.derived.bodies import encode
 from nebula.graph.derived.discover import Discovery
 from nebula.graph.derived.node_cache import READ, UNREAD, UNREADABLE
@@ -18,11 +19,6 @@ from nebula.graph.ids import sort_key
 from nebula.graph.values import Node
 from nebula.language import Sentence
 
-if TYPE_CHECKING:
-    import sqlite3
-
-    from nebula.graph.derived.database import NodeDatabase
-
 _GAP = " \ue000 "
 """A term no text has: keeps a phrase from running from one tag into the next."""
 _FILL = """UPDATE files SET id = ?, timestamp = ?, moment = ?, changed_ns = ?, size = ?, inode = ?, state = ?,
@@ -30,14 +26,14 @@ _FILL = """UPDATE files SET id = ?, timestamp = ?, moment = ?, changed_ns = ?, s
            pinned = ? WHERE doc = ?"""
 
 
-def read_some(database: NodeDatabase, disk: DataFolder, nodes: NodeFiles, limit: int) -> int:
+def read_some(db: sqlite3.Connection, disk: DataFolder, nodes: NodeFiles, limit: int) -> int:
     """Reads up to `limit` files that were not read yet, the newest; returns how many there were."""
     query = "SELECT doc, path, id FROM files WHERE state = ? ORDER BY doc DESC LIMIT ?"
-    waiting = sorted(database.connection.execute(query, (UNREAD, limit)).fetchall())  # terms want rising numbers
+    waiting = sorted(db.execute(query, (UNREAD, limit)).fetchall())  # terms want rising numbers
     if not waiting:
         return 0
     found = [(doc, known, *_read(disk, nodes, path)) for doc, path, known in waiting]
-    with database.transaction() as db:
+    with transaction(db):
         renamed = []
         for doc, known, signature, node in found:
             if db.execute("SELECT state FROM files WHERE doc = ?", (doc,)).fetchone() != (UNREAD,):

@@ -20,7 +20,7 @@ from nebula.graph.disk.node_files import FOLDER, NodeFiles
 from nebula.graph.ids import sort_key
 
 if TYPE_CHECKING:
-    from nebula.graph.derived.database import NodeDatabase
+    import sqlite3
 
 T = TypeVar("T")
 
@@ -99,9 +99,10 @@ class NodeCache:
             current = self._look()
             if current == self._seen:
                 return False
+            from nebula.files.database import transaction
             from nebula.graph.derived.discover import Discovery
 
-            with self._database.writer.transaction() as db:
+            with transaction(db := self._database.writer):
                 if not Discovery(self._disk, db).run(current[0], should_stop):
                     db.execute("ROLLBACK")
                     return False
@@ -151,12 +152,13 @@ class NodeCache:
 
     def reread(self, paths: Iterable[str]) -> None:
         """Takes in files that are known to have changed."""
+        from nebula.files.database import transaction
         from nebula.graph.derived.discover import Discovery
 
         wanted = list(paths)
 
-        def replace(database: NodeDatabase) -> None:
-            with database.transaction() as db:
+        def replace(db: sqlite3.Connection) -> None:
+            with transaction(db):
                 Discovery(self._disk, db).replace(wanted)
 
         self._database.change(replace)

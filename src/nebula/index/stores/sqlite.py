@@ -2,48 +2,26 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import sqlite3
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
-from nebula.files.database import ForeignDatabase, connect, transaction
+from nebula.files.database import ForeignDatabase, connect, remove_database, transaction
 from nebula.index.constants import APPLICATION_ID, FORMAT
 from nebula.index.errors import IndexFailed
 from nebula.index.stores.store import Store
 from nebula.index.stores.tables import TABLES
-
-_SETTINGS = ("journal_mode = WAL", "synchronous = NORMAL", "cache_size = -8000", "mmap_size = 268435456")
 
 
 class SqliteDatabase:
     """Raises sqlite3.DatabaseError for a file that is damaged or of another version, ForeignDatabase for another's."""
 
     def __init__(self, path: str) -> None:
-        self._connection = connect(path, application_id=APPLICATION_ID, version=FORMAT)
-        try:
-            for setting in _SETTINGS:
-                self._connection.execute(f"PRAGMA {setting}")
-            version = self._version()
-            if version == 0:
-                self._create()
-            elif version != FORMAT:
-                raise sqlite3.DatabaseError("an index of another version")
-        except BaseException:
-            self._connection.close()
-            raise
-
-    def _version(self) -> int:
-        return int(self._connection.execute("PRAGMA user_version").fetchone()[0])
-
-    def _create(self) -> None:
-        with self.writing():
-            if self._version() == 0:
-                for statement in TABLES.split(";\n"):
-                    self._connection.execute(statement)
-                self._connection.execute(f"PRAGMA user_version = {FORMAT}")
+        schema = TABLES.split(";\n")
+        self._connection = connect(path, application_id=APPLICATION_ID, version=FORMAT, schema=schema)
+        self._connection.execute("PRAGMA cache_size = -8000")
+        self._connection.execute("PRAGMA mmap_size = 268435456")
 
     def execute(self, statement: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
         return self._connection.execute(statement, values)
@@ -74,9 +52,7 @@ def open_sqlite(path: str) -> Store:
 
 def renewed_sqlite(path: str) -> Store:
     """Return an empty store in place of the one in this file."""
-    for name in (path, f"{path}-wal", f"{path}-shm"):
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(name)
+    remove_database(path)
     return Store(SqliteDatabase(path))
 
 
