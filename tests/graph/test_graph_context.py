@@ -262,7 +262,7 @@ def test_a_path_has_no_holes_whatever_the_room_is(room: int) -> None:
         node_id: Node(node_id, "2026-01-01T00:00:00+00:00", (Utterance("user", "q"),), summary="word " * length)
         for node_id, length in zip(path, lengths, strict=True)
     }
-    packer = Packer(nodes, ENGLISH, room)
+    packer = Packer(nodes.get, ENGLISH, room)
     packer.pack_earlier(path)
     assert path[len(path) - len(packer.parts) :] == [node_id for node_id in path if node_id in packer.parts]
     assert sum(part.tokens for part in packer.parts.values()) <= room
@@ -270,6 +270,6 @@ def test_a_path_has_no_holes_whatever_the_room_is(room: int) -> None:
 
 def test_a_node_that_cannot_be_read_does_not_end_a_path() -> None:
     node = Node("a", "2026-01-01T00:00:00+00:00", (Utterance("user", "q"),), summary="words")
-    packer = Packer({"a": node}, ENGLISH, 100)
+    packer = Packer({"a": node}.get, ENGLISH, 100)
     packer.pack_earlier(["a", "gone"])
     assert list(packer.parts) == ["a"]

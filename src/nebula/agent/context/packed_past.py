@@ -60,7 +60,7 @@ def pack(
 
 def _fill(nodes: _Nodes, room: int, most_beside: int, path: Iterable[str], references: Sequence[str]) -> Packer:
     """Pack references, in full where they fit into their part of the room, then the path into all that is left."""
-    packer = Packer(nodes, AGENT, min(room, most_beside))
+    packer = Packer(nodes.get, AGENT, min(room, most_beside))
     packer.pack_references(references)
     packer.complete(references)
     packer.widen(max(0, room - most_beside))

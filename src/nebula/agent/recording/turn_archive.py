@@ -109,7 +109,7 @@ class TurnArchive:
         """Return the nodes that lead to these, oldest first, each once: shared ancestors are not repeated."""
         if self.graph is None:
             return []
-        from nebula.graph.flows.path import path_to
+        from nebula.graph.context.path import path_to
 
         nodes = {node_id: self.graph.get_node(node_id) for node_id in node_ids}
 

@@ -6,8 +6,8 @@ rest of a path as summaries, newest first for as long as there is room: then tag
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, Literal, Protocol
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Literal
 
 from nebula.graph.context import text as context_text
 from nebula.graph.context.text import Words
@@ -35,18 +35,14 @@ class Part:
         return {"node_id": self.node_id, "form": self.form, "tokens": self.tokens, "text": self.text}
 
 
-class NodeSource(Protocol):
-    def get(self, node_id: str) -> Node | None:
-        """None for a node whose file is gone or cannot be read: a path may well run through one."""
-        ...
-
-
 class Packer:
-    """Fills the room, the most important first; `parts` has what found a place."""
+    """Fills the room, the most important first; `parts` has what found a place.
 
-    def __init__(self, nodes: NodeSource, say: Words, room: int) -> None:
+    `find` returns a node, None for one whose file is gone or cannot be read: a path may well run through one."""
+
+    def __init__(self, find: Callable[[str], Node | None], say: Words, room: int) -> None:
         self.parts: dict[str, Part] = {}
-        self._nodes = nodes
+        self._find = find
         self.say = say
         self._room = room
 
@@ -56,7 +52,7 @@ class Packer:
 
     def pack_direct(self, node_ids: Sequence[str]) -> None:
         """Small ones first, so that each has its fair share and what it does not need goes to the larger."""
-        whole = {i: context_text.full_text(node, self.say) for i in node_ids if (node := self._nodes.get(i))}
+        whole = {i: context_text.full_text(node, self.say) for i in node_ids if (node := self._find(i))}
         costs = {i: estimate_tokens(text) for i, text in whole.items()}
         for place, node_id in enumerate(sorted(whole, key=lambda i: costs[i])):
             share = self._room // (len(whole) - place)
@@ -67,13 +63,13 @@ class Packer:
 
     def pack_full(self, node_ids: Iterable[str]) -> None:
         for node_id in node_ids:
-            node = self._nodes.get(node_id)
+            node = self._find(node_id)
             if node and not self._put(node_id, "full", context_text.full_text(node, self.say)):
                 self._put_shortened(node_id, self._room // 2)
 
     def pack_references(self, node_ids: Iterable[str]) -> None:
         for node_id in node_ids:
-            node = self._nodes.get(node_id)
+            node = self._find(node_id)
             if node:
                 room = min(LARGEST_SUMMARY, self._room - estimate_tokens(context_text.hashtags(node)))
                 text = context_text.reference_text(node, room)
@@ -83,7 +79,7 @@ class Packer:
     def complete(self, node_ids: Iterable[str]) -> None:
         """Shows those in full that fit, once all else has its place."""
         for node_id in node_ids:
-            node, part = self._nodes.get(node_id), self.parts.get(node_id)
+            node, part = self._find(node_id), self.parts.get(node_id)
             if node is None or part is None:
                 continue
             self._room += part.tokens
@@ -95,7 +91,7 @@ class Packer:
     def pack_earlier(self, path: Sequence[str]) -> None:
         """Newest first. The first one that finds no room ends it: a path with holes would mislead."""
         for place in range(len(path), 0, -1):
-            node = self._nodes.get(path[place - 1])
+            node = self._find(path[place - 1])
             if node is None:
                 continue
             room = max(SMALLEST_SUMMARY, min(LARGEST_SUMMARY, self._room // place))
@@ -106,7 +102,7 @@ class Packer:
                 return
 
     def _put_shortened(self, node_id: str, room: int) -> None:
-        node = self._nodes.get(node_id)
+        node = self._find(node_id)
         if node is None:
             return
         text = context_text.shortened_text(node, room, self.say)

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nebula.graph.context import text as context_text
 from nebula.graph.context.packing import Packer, Part
+from nebula.graph.context.path import path_to
 from nebula.graph.errors import BadFile, BadRequest, NotFound
-from nebula.graph.flows.path import GraphLookup, path_to
 from nebula.graph.tokens import estimate_tokens
 from nebula.graph.values import Node
 from nebula.messages import strip_hidden_characters
 from nebula.value import value
+
+if TYPE_CHECKING:
+    from nebula.graph.reader import GraphReader
 
 DEFAULT_BUDGET = 8_000
 MAX_MENTIONS = 50
@@ -63,7 +66,7 @@ class ContextPreview:
 
 
 def preview_context(
-    graph: GraphLookup,
+    graph: GraphReader,
     node_ids: Sequence[str],
     prompt: str = "",
     *,
@@ -92,7 +95,7 @@ def preview_context(
     beside = [i for i in dict.fromkeys((*references, *full, *mentioned)) if i not in known]
     say = context_text.words(lang)
     frame = estimate_tokens(context_text.layout(say, prompt, [""], [""] if beside else [], len(path)))
-    packer = Packer(shelf, say, budget - frame - _SLACK)
+    packer = Packer(shelf.get, say, budget - frame - _SLACK)
     packer.pack_direct(direct)
     packer.pack_full(i for i in full if i not in packer.parts)
     packer.pack_references(i for i in beside if i not in packer.parts)
@@ -103,7 +106,7 @@ def preview_context(
 class _Shelf:
     """Nodes by id, each read once, and only when it is looked at."""
 
-    def __init__(self, graph: GraphLookup) -> None:
+    def __init__(self, graph: GraphReader) -> None:
         self._graph = graph
         self._nodes: dict[str, Node | None] = {}
 

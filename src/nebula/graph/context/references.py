@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from typing import Protocol
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from nebula.graph.errors import NotFound
-from nebula.graph.values import Node
+
+if TYPE_CHECKING:
+    from nebula.graph.reader import GraphReader
 
 _ID = r"[0-9A-Fa-f-]{4,36}"
 _MENTION = re.compile(
@@ -21,15 +23,7 @@ by which a context says that more can be asked for. An id ends where its letters
 LONGEST_TAG = 80
 
 
-class NodesByName(Protocol):
-    """What of a graph is needed here."""
-
-    def resolve_id(self, beginning: str) -> str: ...
-
-    def search_nodes(self, *, tags: Sequence[str] = ()) -> list[Node]: ...
-
-
-def referenced_nodes(graph: NodesByName, references: Iterable[str]) -> list[str]:
+def referenced_nodes(graph: GraphReader, references: Iterable[str]) -> list[str]:
     """Their ids; each is named by id, a unique beginning of it, or `#tag`. Raises NotFound and AmbiguousId."""
     found: list[str] = []
     for reference in references:
@@ -52,7 +46,7 @@ def mentions(prompt: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def mentioned_nodes(graph: NodesByName, mention: str) -> list[str]:
+def mentioned_nodes(graph: GraphReader, mention: str) -> list[str]:
     """Return the ids of what a mention in a prompt names. Raises NotFound and AmbiguousId.
 
     A tag ends where there is one: in `#甲について` it is `甲`, unless `甲について` is a tag as well.

@@ -18,8 +18,8 @@ from nebula.cli.vizprompt_commands.showing import find_flow, legend, print_flows
 from nebula.config import Settings
 from nebula.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, NebulaError
 from nebula.events import Final, Stamped
+from nebula.graph.context.path import flow_of
 from nebula.graph.errors import GraphError
-from nebula.graph.flows.path import flow_of
 from nebula.graph.graph import Graph
 from nebula.graph.values import DEFAULT_FLOW
 from nebula.language import explain, translate

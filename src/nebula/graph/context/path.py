@@ -4,26 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from nebula.graph.errors import BadFile, NotFound
 from nebula.graph.flows.order import reachable, topological_order
 from nebula.graph.ids import sort_key
-from nebula.graph.values import DEFAULT_FLOW, Flow, Node
+from nebula.graph.values import DEFAULT_FLOW, Flow
 
-
-class GraphLookup(Protocol):
-    """What is read from a graph here; `graph.Graph` has it."""
-
-    def get_node(self, node_id: str) -> Node: ...
-
-    def get_flow(self, flow: str = ...) -> Flow: ...
-
-    def list_flows(self) -> list[Flow]: ...
+if TYPE_CHECKING:
+    from nebula.graph.reader import GraphReader
 
 
 def path_to(
-    graph: GraphLookup, node_ids: Sequence[str], time_of: Callable[[str], str], flow: str | None = None
+    graph: GraphReader, node_ids: Sequence[str], time_of: Callable[[str], str], flow: str | None = None
 ) -> list[str]:
     """Return ids of all that the nodes descend from and of the nodes themselves, oldest first.
 
@@ -42,7 +35,7 @@ def path_to(
     return _in_time_order(members, parents, time_of)
 
 
-def flow_of(graph: GraphLookup, node_id: str, flow: str | None = None) -> Flow | None:
+def flow_of(graph: GraphReader, node_id: str, flow: str | None = None) -> Flow | None:
     """Return the flow a node is in: the one that is named, else `main`, else the first that has it."""
     if flow is not None:
         named = graph.get_flow(flow)
