@@ -15,9 +15,8 @@ from nebula.index.chunks.lines import Lines
 from nebula.index.chunks.suffixes import language_of
 from nebula.index.ranking.kinds import CODE, DECLARATION, asked_for, kind_of
 from nebula.index.ranking.parts import KIND_NAMES
-from nebula.index.terms.paths import path_terms
 from nebula.index.terms.question import question_terms
-from nebula.index.terms.words import parts_of, terms_of, words_of
+from nebula.index.terms.words import parts_of, path_terms, terms_of, words_of
 
 
 class Piece(NamedTuple):

@@ -16,9 +16,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from index.project import Project, contents, function
-from nebula.index.in_step.object_format import object_format
 from nebula.index.index import Index
-from nebula.index.reading import Root
+from nebula.index.reading import Root, object_format
 from nebula.index.stores.rows import FileRow, Segment, Stamp
 from nebula.server.rag import operations
 from nebula.server.rag.bodies import IngestBody

@@ -10,8 +10,8 @@ import pytest
 from index.project import Project
 from nebula.git import find_commit, git_folders
 from nebula.index.in_step import worktree
-from nebula.index.in_step.object_format import object_format
 from nebula.index.in_step.worktree import FileListing, committed_blobs, git_marks, list_files, list_some
+from nebula.index.reading import object_format
 
 
 @pytest.fixture

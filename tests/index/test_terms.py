@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from nebula.index import postings
 from nebula.index.constants import KANJI_WEIGHT, LEVELS
 from nebula.index.terms.loan_words import english_of
-from nebula.index.terms.paths import path_terms
 from nebula.index.terms.question import question_terms
 from nebula.index.terms.word_lists import english_words
-from nebula.index.terms.words import stem, terms_of, words_of
+from nebula.index.terms.words import path_terms, stem, terms_of, words_of
 
 
 def terms(text: str) -> set[str]:

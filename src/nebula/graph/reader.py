@@ -10,8 +10,6 @@ from typing import Any
 
 from nebula.files.descriptors import ClosedByBlock
 from nebula.graph import events
-from nebula.graph.derived.beginnings import read_beginnings
-from nebula.graph.derived.file_problems import problems
 from nebula.graph.derived.node_cache import NodeCache
 from nebula.graph.derived.search import Found, Query, due, latest, models, search, tags, tries_of
 from nebula.graph.disk.node_files import FOLDER as NODES
@@ -123,7 +121,7 @@ class GraphReader(ClosedByBlock):
     def list_beginnings(self, node_ids: Sequence[str]) -> dict[str, Beginning]:
         """Return how the conversations began whose first turns these are, without waiting for anything."""
         with self._store.reading():
-            return read_beginnings(self._store.node_index, self._store.nodes, node_ids)
+            return self._store.node_index.find_beginnings(node_ids)
 
     def list_nodes_outside(self) -> list[Node]:
         """Return nodes that are in no flow, newest first: taken out of theirs, or parted from another one after a
@@ -224,7 +222,7 @@ class GraphReader(ClosedByBlock):
         cache = self._cache()
         cache.catch_up()
         with self._store.reading():
-            return problems(cache) + self._store.flows.problems() + self._store.problems()
+            return self._store.node_index.problems() + self._store.flows.problems() + self._store.problems()
 
     def unreadable(self, last: int) -> list[Problem]:
         """Return files that make no sense; of the node files so many are looked at, those that came last."""

@@ -8,19 +8,22 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import stat
 import time
 
-from nebula.files.reading import UnreadableFile, read_below
+from nebula.files.reading import UnreadableFile, read_below, read_or_empty
+from nebula.git import find_repository, git_folders
 from nebula.index.chunks.encoding import NotText, as_utf8
 from nebula.index.chunks.lines import Lines, has_only_overlong_lines
 from nebula.index.constants import MAX_CHUNK_BYTES, MAX_FILE_BYTES, SETTLED_NS
-from nebula.index.in_step.object_format import object_format
 from nebula.index.stores.rows import IndexedFile, Source, Stamp
 from nebula.index.values import Skipped
 
 NO_STAMP = Stamp(-1, 0, 0)
 """The stamp of no file."""
+_MAX_CONFIG = 1_000_000
+_SHA256 = re.compile(rb"^[ \t]*objectformat[ \t]*=[ \t]*\"?sha256\"?[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
 _HASH_LETTERS = {"sha1": 40, "sha256": 64}
 
 
@@ -83,3 +86,11 @@ def _blob_id(data: bytes, hash_name: str) -> str:
 def settled(stamp: Stamp) -> Stamp:
     """Return the stamp, or one that fits no file if another write could leave the same: the file is then read again."""
     return stamp if time.time_ns() - max(stamp.mtime_ns, stamp.ctime_ns) > SETTLED_NS else NO_STAMP
+
+
+def object_format(root: str) -> str:
+    """Return the hash by which the repository that `root` lies in names contents, "sha256" or "sha1", from its
+    configuration: every search asks, so git is not run."""
+    place = find_repository(root)
+    config = read_or_empty(git_folders(*place)[1], "config", _MAX_CONFIG) if place else b""
+    return "sha256" if _SHA256.search(config) else "sha1"

@@ -10,7 +10,7 @@ from typing import Final
 from nebula.graph.disk import files
 from nebula.graph.disk.data_folder import DataFolder
 from nebula.graph.disk.index_file import IndexFile
-from nebula.graph.disk.numbered_folders import NumberedFolders
+from nebula.graph.disk.numbered_paths import NumberedFolders
 from nebula.graph.disk.step import Put, Remove, checksum
 from nebula.graph.errors import BadFile, NotFound
 from nebula.graph.flows.topology import Topology

@@ -1,4 +1,4 @@
-"""Where the n-th file of the store lives (seed §3.1, §8.1; SPEC §11).
+"""Where the n-th file of the store lives (seed §3.1, §8.1; SPEC §11), and which files there are.
 
 A hundred files in each of the folders 000–999, then the next hundred in each, and so on. The step is
 `max_files_per_folder`. Reading accepts numbers of any width.
@@ -7,6 +7,9 @@ A hundred files in each of the folders 000–999, then the next hundred in each,
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
+
+from nebula.graph.disk.files import Files, is_settled
 
 KINDS = {"nodes": "xml", "flows": "yaml"}
 FOLDERS = 1000
@@ -43,3 +46,33 @@ def order_key(path: str) -> tuple[int, int, str]:
     """Return what sorts paths in the order in which a walk by number finds them."""
     folder, _, name = path.partition("/")
     return int(folder), int(name.partition(".")[0]), path
+
+
+class _Listing(NamedTuple):
+    changed_ns: int
+    names: list[str]
+
+
+class NumberedFolders:
+    """The `digits/digits.suffix` files below one folder, looked at again only where a folder in it changed."""
+
+    def __init__(self, files: Files, root: str, suffix: str) -> None:
+        self._files = files
+        self._root = root
+        self._suffix = suffix
+        self._listings: dict[str, _Listing] = {}
+
+    def paths(self) -> list[str]:
+        """Return the paths of all files, in order of number."""
+        times = self._files.folder_times(self._root)
+        self._listings = {folder: self._list(folder, changed_ns) for folder, changed_ns in times.items()}
+        found = [f"{folder}/{name}" for folder, listing in self._listings.items() for name in listing.names]
+        return sorted(found, key=order_key)
+
+    def _list(self, folder: str, changed_ns: int) -> _Listing:
+        known = self._listings.get(folder)
+        if known and known.changed_ns == changed_ns:
+            return known
+        names = self._files.names(f"{self._root}/{folder}")
+        kept = [name for name in names if is_path(f"{folder}/{name}", self._suffix)]
+        return _Listing(changed_ns if is_settled(changed_ns) else -1, kept)

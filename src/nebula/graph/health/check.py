@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
-from nebula.graph.derived.file_problems import all_files, clashes
 from nebula.graph.disk.flow_files import FOLDER as FLOWS
 from nebula.graph.disk.flow_files import NAMELESS
 from nebula.graph.disk.index_file import IndexFile
 from nebula.graph.disk.node_files import FOLDER as NODES
-from nebula.graph.disk.numbered_folders import NumberedFolders
-from nebula.graph.disk.numbered_paths import DEFAULT_STEP, KINDS
+from nebula.graph.disk.numbered_paths import DEFAULT_STEP, KINDS, NumberedFolders
 from nebula.graph.disk.step import Operation, Put, checksum
 from nebula.graph.errors import BadFile
 from nebula.graph.formats import git_conflicts, tsv
@@ -54,7 +52,7 @@ class Check:
         self._node_conflicts()
         self._flow_conflicts()
         self._look()
-        self._index(NODES, all_files(self._store.node_cache))
+        self._index(NODES, self._store.node_index.all_files())
         self._clashes()
         self._index(FLOWS, self._flow_ids())
         self._flow_clashes()
@@ -69,7 +67,7 @@ class Check:
         """Bring the derived files into step with what was repaired."""
         noted = list(self._found)
         self._look()
-        self._index(NODES, all_files(self._store.node_cache))
+        self._index(NODES, self._store.node_index.all_files())
         self._index(FLOWS, self._flow_ids())
         self._found = noted
         if self._disk.signature(f"{NODES}/index.tsv"):
@@ -215,7 +213,7 @@ class Check:
     # Ids
 
     def _clashes(self) -> None:
-        for path, what in clashes(self._store.node_cache):
+        for path, what in self._store.node_index.clashes():
             data = self._store.nodes.read_bytes(path)
             fresh = id_of_content(path.encode("ascii") + data)
             self._note("clash", f"{NODES}/{path}", what, Sentence("got the id {node_id}", node_id=fresh))
@@ -301,7 +299,7 @@ class Check:
     # Flows and metadata
 
     def _flows(self) -> None:
-        files = all_files(self._store.node_cache).values()
+        files = self._store.node_index.all_files().values()
         known = {found[0] for found in files if found} | self._unreadable_ids()
         for loaded in self._store.flows.all():
             if loaded.is_nameless:
@@ -317,7 +315,7 @@ class Check:
 
     def _unreadable_ids(self) -> set[str]:
         """Return nodes whose files are there but cannot be read now: they keep their place in the flows until then."""
-        there = all_files(self._store.node_cache)
+        there = self._store.node_index.all_files()
         return {line.id for line in self._store.nodes.index_file.lines() if there.get(line.path, ()) is None}
 
     def _old_metadata(self) -> list[str]:

@@ -9,8 +9,7 @@ from contextlib import aclosing
 from typing import Any, ClassVar
 
 from nebula.index.constants import EMBED_TEXT_LETTERS, EMBED_TIMEOUT_S, QUESTION_TIMEOUT_S
-from nebula.index.embedders.contract import Vector
-from nebula.index.embedders.prefixes import with_prefix
+from nebula.index.embedders.contract import Vector, with_prefix
 from nebula.llm.errors import BadReplyError
 from nebula.llm.http.client import HttpClient, Timeouts
 from nebula.llm.http.http_errors import Service, status_error

@@ -12,8 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from nebula.index.constants import EMBED_TEXT_LETTERS, ONNX_BATCH, ONNX_TOKENS
-from nebula.index.embedders.contract import Vector
-from nebula.index.embedders.prefixes import with_prefix
+from nebula.index.embedders.contract import Vector, with_prefix
 from nebula.index.errors import IndexFailed
 
 _MARK_BYTES = 65_536

@@ -17,7 +17,7 @@ from nebula.index.stores.merging import merge, segments_to_merge
 from nebula.index.stores.past import Past
 from nebula.index.stores.rows import FileRow, IndexedFile, Segment, Shape, Stamp
 from nebula.index.stores.vectors import Vectors
-from nebula.index.terms.paths import path_terms
+from nebula.index.terms.words import path_terms
 from nebula.index.values import Skipped
 
 _STATES = "SELECT path, blob, size, mtime_ns, ctime_ns, committed FROM file"

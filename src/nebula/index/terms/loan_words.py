@@ -7,10 +7,10 @@ meant. The words of code are those that several public projects in ten languages
 
 from __future__ import annotations
 
+import os
 import re
 from functools import lru_cache
 
-from nebula.index.terms.lists import read_list
 from nebula.index.terms.words import stem
 
 KATAKANA = re.compile(r"[\u30a1-\u30fa\u30fc]{2,}")
@@ -134,5 +134,11 @@ def _sounds(katakana: str) -> str:
 
 @lru_cache(maxsize=1)
 def _words() -> tuple[str, ...]:
-    text = read_list("english.txt")
-    return tuple(text.split())
+    return tuple(read_list("english.txt").split())
+
+
+def read_list(name: str) -> str:
+    """Return the text of a list beside this module, opened as a plain file: `importlib.resources` would be a sixth of a
+    new search."""
+    with open(os.path.join(os.path.dirname(__file__), name), encoding="utf-8") as file:
+        return file.read()

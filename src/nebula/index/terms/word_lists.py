@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from nebula.index.constants import KANJI_WEIGHT, LOAN_WEIGHT, SHARED_WEIGHT
-from nebula.index.terms.lists import read_list
-from nebula.index.terms.loan_words import KATAKANA, english_of
+from nebula.index.terms.loan_words import KATAKANA, english_of, read_list
 from nebula.index.terms.words import stem
 
 _LONGEST = 12

@@ -6,9 +6,10 @@ that an exact name weighs more than its parts.
 
 from __future__ import annotations
 
+import os
 import re
 
-from nebula.index.constants import MAX_NUMBER_LETTERS, MAX_TERM_LETTERS
+from nebula.index.constants import MAX_NUMBER_LETTERS, MAX_TERM_LETTERS, PATH_FOLDER_WEIGHT, PATH_NAME_WEIGHT
 
 _BETWEEN_WORDS = {code: " " for code in range(128) if not (chr(code).isalnum() or chr(code) == "_")}
 WORD = re.compile(r"\w+")
@@ -18,6 +19,8 @@ _UNSPACED = re.compile(r"[\u3005\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\uff66-\u
 _OTHER_LETTERS = re.compile(r"[^\W\d_]+")
 
 _MEMO_WORDS = 200_000
+_SAYS_NOTHING = frozenset({"src", "lib", "init", "index", "main", "mod", "__init__"})
+"""Names that every project has everywhere."""
 
 
 class _Terms(dict[str, tuple[str, ...]]):
@@ -113,3 +116,15 @@ def stem(word: str) -> str:
                 short = short[:-1]  # running, stopped
             return short
     return word
+
+
+def path_terms(path: str) -> dict[str, int]:
+    """Return each term with its weight; the file's own name weighs more than the folders above it."""
+    folder, name = os.path.split(path)
+    weights: dict[str, int] = {}
+    for text, weight in ((folder, PATH_FOLDER_WEIGHT), (os.path.splitext(name)[0], PATH_NAME_WEIGHT)):
+        for word in words_of(text):
+            for term in terms_of(word):
+                if term not in _SAYS_NOTHING:
+                    weights[term] = max(weights.get(term, 0), weight)
+    return weights

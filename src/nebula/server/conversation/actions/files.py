@@ -1,21 +1,26 @@
-"""Actions on the files that turns left behind: look at them, compare them, go back to them."""
+"""Actions on the files that turns left behind: look at them, compare them, go back to them; and on who wrote lines."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any, Final
 
-from nebula.agent.figures.surviving import count_lines_of
+from nebula.agent.figures.surviving import count_lines_by_path, count_lines_of
 from nebula.agent.judging import judge_of
 from nebula.agent.recording.node_files import FileDifference, between, changed_by, plan_return
 from nebula.agent.recording.node_files import give_files_back as give_back
 from nebula.agent.recording.node_files import take_files as bring_back
+from nebula.blame.project import ProjectBlame
+from nebula.blame.runs import cut_runs
+from nebula.blame.text import count_lines, split
 from nebula.language import explain_to
 from nebula.server.conversation.actions.declared import Texts
 from nebula.server.conversation.context import Client, ServerContext, in_thread
 from nebula.server.conversation.protocol import ActionError, ActionResult
 
 MOST_FOUND: Final = 10
+MOST_LINES: Final = 5_000
+"""Of a file; whoever wants more asks `nebula blame`."""
 
 
 async def node_files(server: ServerContext, client: Client, *, node_id: str) -> ActionResult:
@@ -66,3 +71,28 @@ def _shown(files: Iterable[FileDifference], client: Client) -> list[dict[str, An
         | ({"conflict": explain_to(client.lang, each.conflict)} if each.conflict else {})
         for each in files
     ]
+
+
+async def file_lines(server: ServerContext, _: Client, *, path: str) -> ActionResult:
+    """`lines` of a file of the project, and `runs` of them, as `nebula blame --json` tells them."""
+    server.files()
+    return ActionResult(await in_thread(_tell_lines, server.settings.root, path))
+
+
+async def node_lines(server: ServerContext, _: Client, *, node_id: str) -> ActionResult:
+    """Return, for each of its `files` in which a turn wrote lines, how many it had `written`, and how many of them
+    are `alive`."""
+    server.files()
+    node = await in_thread(server.graph.get_node, node_id)
+    found = await in_thread(count_lines_by_path, server.settings.root, node)
+    files = [{"path": path, "written": written, "alive": alive} for path, (written, alive) in sorted(found.items())]
+    return ActionResult({"node_id": node.id, "files": files})
+
+
+def _tell_lines(root: str, path: str) -> dict[str, Any]:
+    with ProjectBlame(root) as blame:
+        real, content = blame.read(path)
+        runs = blame.runs(real, content)
+    lines = [line.decode(errors="replace") for line in split(content)[:MOST_LINES]]
+    shown = [run.to_json() for run in cut_runs(runs, 1, len(lines))]
+    return {"path": real, "lines": lines, "runs": shown, "total": count_lines(content)}

@@ -1,11 +1,11 @@
-"""Actions around turns: prompts, approvals, steering, stopping."""
+"""Actions around turns: prompts, the commands that stand for them, approvals, steering, stopping."""
 
 from __future__ import annotations
 
 from nebula.graph.context.references import referenced_nodes
 from nebula.graph.errors import NotFound
 from nebula.graph.graph import Graph
-from nebula.language import LANGUAGES
+from nebula.language import LANGUAGES, explain_to
 from nebula.llm.choose import choose_model, offered_models
 from nebula.llm.choose import list_models as ask_for_models
 from nebula.llm.errors import ModelError
@@ -112,3 +112,16 @@ async def steer(server: ServerContext, client: Client, *, text: str, trace_id: s
         raise ActionError("the prompt is empty")
     steered, steering_id = server.turns.steer(text, trace_id, client)
     return ActionResult({"trace_id": steered, "steering_id": steering_id})
+
+
+async def list_commands(server: ServerContext, client: Client, *, servers: bool = False) -> ActionResult:
+    """List the commands from files that count now; with `servers` the MCP servers are started, and their prompts are
+    among them."""
+    offered, problems = await server.commands.offered(start_servers=servers)
+    commands = [{"name": each.name, "about": each.about, "usage": each.usage, "owner": each.owner} for each in offered]
+    return ActionResult({"commands": commands, "problems": [explain_to(client.lang, each) for each in problems]})
+
+
+async def expand_command(server: ServerContext, _: Client, *, text: str) -> ActionResult:
+    """Return as `prompt` what `/name ARGUMENTS` stands for; other text comes back as it is."""
+    return ActionResult({"prompt": await server.commands.expand(text)})

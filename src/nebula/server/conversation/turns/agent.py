@@ -8,18 +8,18 @@ does not outlive the conversation it was said in.
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import Final
 
 from nebula.agent.assembly import open_project_access, open_session, preview_context
 from nebula.agent.context.preview import preview_turn
 from nebula.agent.session import CHAT, Session
 from nebula.config import Settings
-from nebula.events import Reader
+from nebula.events import Activity, Reader, Stamped
 from nebula.graph.graph import Graph
 from nebula.llm.choose import ChosenModel, choose_model
 from nebula.messages.redaction import Redactor
 from nebula.server.conversation.turns.model_sizes import ModelSizes, TurnPreview
-from nebula.server.conversation.turns.seldom import Seldom
 from nebula.server.conversation.turns.steering import SteeringQueue
 from nebula.server.conversation.turns.turns import Job
 from nebula.tools.approval import Approvals, Approver, allow_all
@@ -29,6 +29,7 @@ from nebula.workspace.search.file_names import FileNames
 
 MOST_IDLE: Final = 8
 """Sessions kept for prompts to come; the one that rested longest is closed first."""
+ACTIVITY_EVERY_S: Final = 1.0
 
 
 class AgentTurns:
@@ -144,3 +145,18 @@ class AgentTurns:
         sessions, self._idle = self._idle, []
         for session in sessions:
             await session.close()
+
+
+class Seldom:
+    """Hands on an activity that is a new one, or of which the last report is old: the ring of events is for others."""
+
+    def __init__(self, hear: Reader) -> None:
+        self._hear = hear
+        self._last = ""
+        self._due = 0.0
+
+    def __call__(self, stamped: Stamped) -> None:
+        event, moment = stamped.event, time.monotonic()
+        if isinstance(event, Activity) and (str(event.sentence) != self._last or moment >= self._due):
+            self._last, self._due = str(event.sentence), moment + ACTIVITY_EVERY_S
+            self._hear(stamped)
