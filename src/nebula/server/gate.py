@@ -34,6 +34,8 @@ MAX_DRAINED: Final = 256 * 1024 * 1024
 """How much of an oversized body is read and thrown away, so that its sender is there to read the answer."""
 STATUS_CLIENT_GONE: Final = 499
 PASSAGE: Final = "nebula.passage"
+OPEN_PATH: Final = "/healthz"
+"""Needs no token; Host and Origin hold there, too."""
 
 _UUID = re.compile(rb"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", re.ASCII)
 _ONCE = frozenset({b"authorization", b"content-length", b"content-type", b"host", b"origin", b"x-trace-id"})
@@ -54,12 +56,9 @@ class Rules:
     """When listening on all addresses: this port at any numeric address is ours, too. A number cannot be rebound."""
     token: str = ""
     """Asked for as `Authorization: Bearer`; empty: nobody is asked."""
-    open_paths: frozenset[str] = frozenset({"/healthz"})
-    """Paths (exact, or a prefix when ending with "/") that need no token; Host and Origin hold there, too."""
-    token_in_query: bool = False
-    """`?token=` counts as well, for browsers that cannot set headers on a WebSocket."""
-    token_in_first_message: bool = False
-    """A WebSocket without a token passes; the app must ask for it while `Passage.authorized` is false."""
+    for_browsers: bool = False
+    """They cannot set headers on a WebSocket: `?token=` counts as well, and one without a token passes; the app must
+    ask for it while `Passage.authorized` is false."""
     max_body: int = body_limit(524_288)
     body_timeout_s: float = 60.0
 
@@ -74,11 +73,7 @@ class Rules:
         return scheme == "http" and self.knows_host(host)
 
     def asks_token(self, path: str) -> bool:
-        if not self.token:
-            return False
-        return path not in self.open_paths and not any(
-            path.startswith(prefix) for prefix in self.open_paths if prefix.endswith("/")
-        )
+        return bool(self.token) and path != OPEN_PATH
 
     def _is_address(self, host: str) -> bool:
         name, _, port = host.rpartition(":")
@@ -222,7 +217,7 @@ class Gate:
             raise Refusal("This server does not answer to pages of another origin.", status=403, code="foreign_origin")
         if self.rules.asks_token(scope["path"]) and not self._shows_token(scope, headers):
             passage.authorized = False
-            if scope["type"] == "http" or not self.rules.token_in_first_message or _tried(scope, headers):
+            if scope["type"] == "http" or not self.rules.for_browsers or _tried(scope, headers):
                 raise Refusal(
                     "Send the server's token as 'Authorization: Bearer …'.",
                     status=401,
@@ -237,7 +232,7 @@ class Gate:
         scheme, _, shown = headers.get(b"authorization", b"").partition(b" ")
         if scheme.lower() == b"bearer" and self._is_token(shown.strip()):
             return True
-        return self.rules.token_in_query and self._is_token(_query_token(scope))
+        return self.rules.for_browsers and self._is_token(_query_token(scope))
 
     def _is_token(self, shown: bytes) -> bool:
         return compare_digest(shown, self.rules.token.encode())

@@ -103,7 +103,7 @@ def _gated(app: App, rules: Rules) -> App:
     """The token guards everything but the files of the page; a browser cannot show one while it loads them."""
     page = Gate(app, replace(rules, token=""))
     data = Gate(app, rules)
-    socket = Gate(app, replace(rules, token_in_query=True, token_in_first_message=True))
+    socket = Gate(app, replace(rules, for_browsers=True))
 
     async def gate(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "websocket":

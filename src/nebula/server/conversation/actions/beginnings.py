@@ -17,14 +17,7 @@ _WHOLE: Final = 36
 
 def has_beginnings(data: Mapping[str, Any]) -> bool:
     """Say whether an id in it may be a beginning: only then it has to be looked up."""
-    seen: list[str] = []
-
-    def see(found: str) -> str:
-        seen.append(found)
-        return found
-
-    _each(data, see)
-    return any(map(_is_beginning, seen))
+    return _each(data, lambda found: "" if _is_beginning(found) else found) != data
 
 
 def complete_ids(graph: GraphReader, data: Mapping[str, Any]) -> Mapping[str, Any]:

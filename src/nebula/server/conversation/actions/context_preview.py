@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nebula.graph.context.path import flow_of
 from nebula.graph.context.references import referenced_nodes
 from nebula.graph.errors import NotFound
 from nebula.graph.graph import Graph
@@ -54,11 +55,9 @@ def place_of(graph: Graph, parents: list[str], wanted: str | None) -> tuple[str,
     any flow that has it. Raises NotFound, but not for `main`, which need not be there yet."""
     for node_id in parents:
         graph.get_node(node_id)
-    if wanted is None and parents:
-        flows = sorted(graph.list_flows(), key=lambda flow: flow.name != DEFAULT_FLOW)
-        wanted = next((flow.id for flow in flows if parents[0] in flow.nodes), None)
+    home = flow_of(graph, parents[0]) if wanted is None and parents else None
     try:
-        flow = graph.get_flow(wanted or DEFAULT_FLOW)
+        flow = home or graph.get_flow(wanted or DEFAULT_FLOW)
     except NotFound:
         if wanted not in (None, DEFAULT_FLOW):
             raise
