@@ -50,6 +50,13 @@ def make_read_only(where: str) -> None:
         _remount(where, attributes, recursive=False)
 
 
+def mount_overlay(where: str, lower: str, sides: str, flags: int) -> None:
+    """Put an overlay over the folder `lower`, whose upper side lies in `sides`."""
+    options = "userxattr,xino=off,index=off,volatile"  # nothing of it has to outlive a crash
+    options += f",lowerdir={lower},upperdir={sides}/upper,workdir={sides}/work"
+    mount("overlay", where, options, flags)
+
+
 def bind(source: str, where: str) -> None:
     call("bind", "mount", os.fsencode(source), os.fsencode(where), None, _BIND, None)
 

@@ -52,7 +52,7 @@ def build(config: dict[str, Any]) -> tuple[int, int, MemorySpace | DiskSpace]:
     _cover(stage, around, {path: skills.pop(path) for path in beside})
     place = _below(stage, config["root"])
     os.makedirs(place, exist_ok=True)
-    _put_overlay(place, project, sides)
+    mounts.mount_overlay(place, f"/proc/self/fd/{project}", sides, _SAFE)
     _put_readable(stage, {path: tree for path, tree in readable.items() if not _holds(path, config["root"])})
     os.close(project)
     if disk is None:  # on disk nobody counts what is written beside the project
@@ -187,12 +187,6 @@ def _put_readable(stage: str, trees: dict[str, int]) -> None:
         mounts.attach(tree, _below(stage, path), READ_ONLY | _SAFE)
 
 
-def _put_overlay(place: str, lower: int, sides: str) -> None:
-    options = "userxattr,xino=off,index=off,volatile"  # nothing of it has to outlive a crash
-    options += f",lowerdir=/proc/self/fd/{lower},upperdir={sides}/upper,workdir={sides}/work"
-    mounts.mount("overlay", place, options, _SAFE)
-
-
 def _let_write(stage: str, layer: str, caches: list[str]) -> None:
     """Give the `caches`, which are read-only so far, an upper side each: build tools take locks in them."""
     for number, path in enumerate(caches):
@@ -201,7 +195,7 @@ def _let_write(stage: str, layer: str, caches: list[str]) -> None:
         for folder in (sides, f"{sides}/upper", f"{sides}/work"):
             os.mkdir(folder, 0o700)
         masks.copy_attributes(f"{sides}/upper", os.fstat(lower))
-        _put_overlay(_below(stage, path), lower, sides)
+        mounts.mount_overlay(_below(stage, path), f"/proc/self/fd/{lower}", sides, _SAFE)
         os.close(lower)
 
 

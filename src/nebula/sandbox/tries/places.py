@@ -151,9 +151,7 @@ class Overlays:
         if not self.held_still:
             hidden = [path for path in self._hidden if os.path.lexists(f"{lower}/{path}")]
             masks.put_masks(upper, lower, dict(self._shown), hidden)
-        options = "userxattr,xino=off,index=off,volatile"
-        options += f",lowerdir={lower},upperdir={below}/{number}/upper,workdir={below}/{number}/work"
-        mounts.mount("overlay", root, options, _SAFE)
+        mounts.mount_overlay(root, lower, f"{below}/{number}", _SAFE)
         os.close(here)
         if self._covered:
             mounts.mount("tmpfs", self._covered, "mode=700", _SAFE)
