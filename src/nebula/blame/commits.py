@@ -126,7 +126,7 @@ def _trace_moves(root: str, path: str, revision: str, origins: dict[int, LineOri
 
 def _blame(root: str, path: str, revision: str, places: Sequence[int], *more: str) -> dict[int, LineOrigin]:
     """Return the origins of some lines (from 0) of a revision's file."""
-    ranges = _ranges(places)
+    ranges = ranges_of(places)
     kept = "-w", f"-M{text.TELLING}", *more  # the rules of this room, as git has them
     limits = [f"-L{first + 1},{last + 1}" for first, last in ranges] if len(ranges) <= _MOST_RANGES else []
     told = ask_git(root, "blame", "--incremental", *kept, *limits, revision, "--", path, timeout=_TIMEOUT)
@@ -134,7 +134,8 @@ def _blame(root: str, path: str, revision: str, places: Sequence[int], *more: st
     return _read_groups(told, shallow.strip() == b"true") if told and shallow else {}
 
 
-def _ranges(places: Sequence[int]) -> list[tuple[int, int]]:
+def ranges_of(places: Iterable[int]) -> list[tuple[int, int]]:
+    """Return the first and last of each run of places that follow one another."""
     ranges: list[tuple[int, int]] = []
     for place in places:
         if ranges and ranges[-1][1] == place - 1:

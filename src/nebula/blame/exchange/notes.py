@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from nebula.blame import text
-from nebula.blame.commits import content_at
+from nebula.blame.commits import content_at, ranges_of
 from nebula.blame.inherit import inherit
 from nebula.blame.kept.basis import own_email
 from nebula.blame.project import ProjectBlame
@@ -75,13 +75,7 @@ def _session(node_id: str) -> str:
 
 
 def _write_ranges(lines: Iterable[int]) -> str:
-    ranges: list[list[int]] = []
-    for line in lines:
-        if ranges and ranges[-1][1] == line - 1:
-            ranges[-1][1] = line
-        else:
-            ranges.append([line, line])
-    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in ranges)
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in ranges_of(lines))
 
 
 def _changed(root: str, commit: str) -> list[str]:
