@@ -103,7 +103,7 @@ def first_index(project: Path, home: Path) -> None:
     wall, cpu, own, child = map(float, done.stdout.split())
     with Index.open(str(project), home=str(home)) as index:
         status = index.status()
-        lines = index.store.lines()
+        lines = index.store.db.execute("SELECT sum(lines) FROM file").fetchone()[0]
         source = sum(state.stamp[0] for state in index.store.states().values())
     (database,) = home.rglob(DATABASE_NAME)
     row("first index: lines/s (bar 100,000)", f"{lines / wall:,.0f}", f"{lines / (cpu / 2):,.0f} by CPU of 2 cores")

@@ -69,8 +69,8 @@ def test_a_path_outside_is_refused_by_name(project: Project, path: str) -> None:
 )
 def test_a_path_as_the_index_writes_it(project: Project, path: str, inner: str) -> None:
     with project.index() as index:
-        assert index.inside(path) == inner
-        assert index.inside(str(project.root / path)) == inner
+        assert index.root.inside(path) == inner
+        assert index.root.inside(str(project.root / path)) == inner
 
 
 def test_what_was_cleared_is_gone_with_what_was_skipped(project: Project) -> None:
@@ -78,7 +78,7 @@ def test_what_was_cleared_is_gone_with_what_was_skipped(project: Project) -> Non
     with project.index() as index:
         index.sync()
         skipped = set(index.store.skipped())
-        index._follower.clear()
+        index.clear()
         assert (index.store.states(), index.store.skipped(), found(index, "lighthouse")) == ({}, {}, [])
         index.sync()
         assert (set(index.store.skipped()), found(index, "lighthouse")) == (skipped, ["a.py"])

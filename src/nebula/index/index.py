@@ -21,7 +21,7 @@ from nebula.index.ranking.outline import OutlinedFile, outline
 from nebula.index.ranking.search import measure, rank
 from nebula.index.reading import Root
 from nebula.index.repair import repairing
-from nebula.index.stores.rows import Candidate, Scope
+from nebula.index.stores.rows import Candidate, Scope, Segment
 from nebula.index.stores.sqlite import open_sqlite, renewed_sqlite
 from nebula.index.stores.store import Store
 from nebula.index.values import Hit, Progress, Report, Skipped, Status, joined
@@ -120,7 +120,8 @@ class Index(ClosedByBlock):
     @repairing
     def clear(self) -> None:
         """Forgets every file, so that the next `sync` makes the index anew. Vectors stay: they are keyed by content."""
-        self._follower.clear()
+        gone = self.store.states().keys() | self.store.skipped().keys()
+        self.store.add(Segment(), gone=sorted(gone))
 
     @repairing
     def drain(self) -> Report:
@@ -156,10 +157,6 @@ class Index(ClosedByBlock):
         moves = [(change.moved_from, change.path) for change in changes if change.moved_from]
         return joined(self.rename(moves), self.ingest([change.path for change in changes if not change.moved_from]))
 
-    def inside(self, path: str) -> str:
-        """Return a path as the index writes it. Raises OutsideRoot."""
-        return self._follower.inside(path)
-
     @repairing
     def ingest(self, paths: Sequence[str]) -> Report:
         """Read files, and all files below folders, whatever their stamps say; take out what is no longer there."""
@@ -168,7 +165,9 @@ class Index(ClosedByBlock):
     @repairing
     def prune(self, paths: Sequence[str]) -> Report:
         """Takes files, and all files below folders, out of the index."""
-        return self._follower.prune(paths)
+        gone = self.store.states_below([self.root.inside(path) for path in paths])
+        self.store.add(Segment(), gone=sorted(gone))
+        return Report(deleted=len(gone))
 
     @repairing
     def rename(self, moves: Sequence[tuple[str, str]]) -> Report:

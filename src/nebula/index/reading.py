@@ -17,6 +17,7 @@ from nebula.git import find_repository, git_folders
 from nebula.index.chunks.encoding import NotText, as_utf8
 from nebula.index.chunks.lines import Lines, has_only_overlong_lines
 from nebula.index.constants import MAX_CHUNK_BYTES, MAX_FILE_BYTES, SETTLED_NS
+from nebula.index.errors import OutsideRoot
 from nebula.index.stores.rows import IndexedFile, Source, Stamp
 from nebula.index.values import Skipped
 
@@ -41,6 +42,14 @@ class Root:
     def look_at_repository(self) -> None:
         """Name contents as the repository does now: it may have been made, or made anew, since the last look."""
         self.hash_name = object_format(self.path)
+
+    def inside(self, path: str) -> str:
+        """Return a path as the index writes it: below the root, with "/" between names. Raises OutsideRoot."""
+        full = os.path.normpath(os.path.join(self.path, path))
+        inner = os.path.relpath(full, self.path)
+        if inner == ".." or inner.startswith("../") or os.path.isabs(inner) or "\0" in path:
+            raise OutsideRoot("{path}: outside the project.", path=path)
+        return "" if inner == "." else inner
 
     def stat(self, path: str) -> Stamp | None:
         """Return the stamp of a regular file; None where there is none. A link is none."""

@@ -14,7 +14,6 @@ from nebula.index.building.batches import Built, Wanted, build
 from nebula.index.building.pool import build_all
 from nebula.index.chunks.suffixes import language_of
 from nebula.index.constants import PARALLEL_BYTES, RERANK_FILES, RERANK_SHARE
-from nebula.index.errors import OutsideRoot
 from nebula.index.in_step.history import follow_history
 from nebula.index.in_step.worktree import committed_blobs, is_text, list_files, list_some
 from nebula.index.ranking.references import rank_files
@@ -49,7 +48,7 @@ class Follower:
 
     def ingest(self, paths: Sequence[str]) -> Report:
         """Read files, and all files below directories, whatever their stamps say."""
-        wanted = [self.inside(path) for path in paths]
+        wanted = [self._root.inside(path) for path in paths]
         known = self._store.states_below(wanted)
         new = [path for path in wanted if path not in known]
         listed = {path for path in wanted if path in known} | set(list_some(self._root.path, new) if new else ())
@@ -57,32 +56,15 @@ class Follower:
         self._store.tidy()
         return report
 
-    def prune(self, paths: Sequence[str]) -> Report:
-        gone = self._store.states_below([self.inside(path) for path in paths])
-        self._store.add(Segment(), gone=sorted(gone))
-        return Report(deleted=len(gone))
-
-    def clear(self) -> None:
-        gone = self._store.states().keys() | self._store.skipped().keys()
-        self._store.add(Segment(), gone=sorted(gone))
-
     def rename(self, moves: Sequence[tuple[str, str]]) -> Report:
         """Move the files whose content is unchanged; take the others out and read them."""
-        pairs = [(self.inside(old), self.inside(new)) for old, new in moves]
+        pairs = [(self._root.inside(old), self._root.inside(new)) for old, new in moves]
         known = self._store.states([path for pair in pairs for path in pair])
         return self._read(
             list_some(self._root.path, [new for _, new in pairs]),
             known,
             {old for old, _ in pairs if old in known and self._root.stat(old) is None},
         )
-
-    def inside(self, path: str) -> str:
-        """Return a path as the index writes it: below the root, with "/" between names."""
-        full = os.path.normpath(os.path.join(self._root.path, path))
-        inner = os.path.relpath(full, self._root.path)
-        if inner == ".." or inner.startswith("../") or os.path.isabs(inner) or "\0" in path:
-            raise OutsideRoot("{path}: outside the project.", path=path)
-        return "" if inner == "." else inner
 
     # --- the change itself
 

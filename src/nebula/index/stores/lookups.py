@@ -1,12 +1,13 @@
-"""What a search, and the reference rank, read from the tables."""
+"""What the tables say of themselves, and what a search and the reference rank read from them."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from nebula.index.ranking.kinds import CODE, DECLARATION
 from nebula.index.stores.database import StoreDatabase
-from nebula.index.stores.rows import Candidate, Scope
+from nebula.index.stores.rows import Candidate, Scope, Shape
 
 CANDIDATE_COLUMNS = (
     "c.segment, c.place, c.file, c.first, c.last, c.symbol, c.digest, f.path, f.blob, f.language, f.kind,"
@@ -21,7 +22,71 @@ IN_SCOPE = "path >= ? AND path < ? AND (language = ? OR ? = '')"
 
 
 class Lookups:
-    db: StoreDatabase
+    def __init__(self, db: StoreDatabase) -> None:
+        self.db = db
+        self._shape: Shape | None = None
+
+    def close(self) -> None:
+        self.db.close()
+
+    def meta(self, key: str) -> str:
+        row = self.db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return row[0] if row else ""
+
+    def set_meta(self, key: str, text: str) -> None:
+        with self.db.writing():
+            self._set_meta(key, text)
+
+    def _set_meta(self, key: str, text: str) -> None:
+        self.db.execute(
+            "INSERT INTO meta VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value", (key, text)
+        )
+
+    def shape(self) -> Shape:
+        generation = int(self.meta("generation") or 0)
+        if self._shape is None or self._shape.generation != generation:
+            self._shape = self._load_shape(generation)
+        return self._shape
+
+    def _load_shape(self, generation: int) -> Shape:
+        segments = {
+            id: (chunks, files) for id, chunks, files in self.db.execute("SELECT id, chunks, files FROM segment")
+        }
+        chunks: dict[int, set[int]] = {}
+        files: dict[int, set[int]] = {}
+        for segment, place, first, count in self.db.execute("SELECT segment, place, first_chunk, chunks FROM dead"):
+            files.setdefault(segment, set()).add(place)
+            chunks.setdefault(segment, set()).update(range(first, first + count))
+        return Shape(
+            generation,
+            sum(count for _, count in segments.values()) - sum(map(len, files.values())),
+            sum(count for count, _ in segments.values()) - sum(map(len, chunks.values())),
+            segments,
+            {segment: frozenset(dead) for segment, dead in chunks.items()},
+            {segment: frozenset(dead) for segment, dead in files.items()},
+            self._code_lines(),
+        )
+
+    def _code_lines(self) -> dict[tuple[str, int], int]:
+        rows = self.db.execute(
+            "SELECT language, kind, sum(lines) FROM file WHERE kind IN (?, ?) GROUP BY language, kind",
+            (CODE, DECLARATION),
+        )
+        return {(language, kind): int(lines) for language, kind, lines in rows}
+
+    def add_to_meta(self, key: str, step: int) -> None:
+        self.db.execute(
+            "INSERT INTO meta VALUES (?, ?) ON CONFLICT (key) DO UPDATE"
+            " SET value = CAST(CAST(meta.value AS INTEGER) + CAST(? AS INTEGER) AS TEXT)",
+            (key, str(step), step),
+        )
+
+    def _next_generation(self, changed: int = 0) -> None:
+        self._shape = None
+        self.add_to_meta("generation", 1)
+        self.add_to_meta("changed", changed)
+
+    # --- search
 
     def postings(self, terms: Sequence[str]) -> dict[int, dict[str, tuple[bytes, bytes]]]:
         """Segment → term → (postings in chunks, postings in files)."""

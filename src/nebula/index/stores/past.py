@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from nebula.index.constants import LEVELS, SEGMENT_CHUNKS
 from nebula.index.postings import encode, occurrence
-from nebula.index.stores.database import StoreDatabase
+from nebula.index.stores.lookups import Lookups
 from nebula.index.terms.question import says_something
 from nebula.index.terms.words import terms_of, words_of
 from nebula.value import value
@@ -31,9 +31,7 @@ class PastCommit:
     """(from, to) of contents that it moved unchanged."""
 
 
-class Past:
-    db: StoreDatabase
-
+class Past(Lookups):
     def past_commits(self) -> dict[str, PastCommit]:
         """Id → commit, of those that are known."""
         row = self.db.execute("SELECT ids, commits FROM past").fetchone()
@@ -52,12 +50,6 @@ class Past:
             self.db.executemany("INSERT INTO change_term VALUES (?, ?)", terms)
             self._set_meta("history", mark)
             self._next_generation()
-
-    def _set_meta(self, key: str, text: str) -> None:
-        raise NotImplementedError
-
-    def _next_generation(self, changed: int = 0) -> None:
-        raise NotImplementedError
 
     def changed_with(self, terms: Sequence[str]) -> dict[str, bytes]:
         """Return term → postings in the files that have a past."""

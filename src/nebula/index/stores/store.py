@@ -10,12 +10,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 
-from nebula.index.ranking.kinds import CODE, DECLARATION, kind_of
-from nebula.index.stores.database import StoreDatabase
-from nebula.index.stores.lookups import Lookups
+from nebula.index.ranking.kinds import kind_of
 from nebula.index.stores.merging import merge, segments_to_merge
 from nebula.index.stores.past import Past
-from nebula.index.stores.rows import FileRow, IndexedFile, Segment, Shape, Stamp
+from nebula.index.stores.rows import FileRow, IndexedFile, Segment, Stamp
 from nebula.index.stores.vectors import Vectors
 from nebula.index.terms.words import path_terms
 from nebula.index.values import Skipped
@@ -31,60 +29,8 @@ def _read_states(rows: Iterable[tuple[str, str, int, int, int, int]]) -> dict[st
     }
 
 
-class Store(Lookups, Vectors, Past):
-    def __init__(self, db: StoreDatabase) -> None:
-        self.db = db
-        self._shape: Shape | None = None
-
-    def close(self) -> None:
-        self.db.close()
-
+class Store(Vectors, Past):
     # --- what is there
-
-    def meta(self, key: str) -> str:
-        row = self.db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
-        return row[0] if row else ""
-
-    def set_meta(self, key: str, text: str) -> None:
-        with self.db.writing():
-            self._set_meta(key, text)
-
-    def _set_meta(self, key: str, text: str) -> None:
-        self.db.execute(
-            "INSERT INTO meta VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value", (key, text)
-        )
-
-    def shape(self) -> Shape:
-        generation = int(self.meta("generation") or 0)
-        if self._shape is None or self._shape.generation != generation:
-            self._shape = self._load_shape(generation)
-        return self._shape
-
-    def _load_shape(self, generation: int) -> Shape:
-        segments = {
-            id: (chunks, files) for id, chunks, files in self.db.execute("SELECT id, chunks, files FROM segment")
-        }
-        chunks: dict[int, set[int]] = {}
-        files: dict[int, set[int]] = {}
-        for segment, place, first, count in self.db.execute("SELECT segment, place, first_chunk, chunks FROM dead"):
-            files.setdefault(segment, set()).add(place)
-            chunks.setdefault(segment, set()).update(range(first, first + count))
-        return Shape(
-            generation,
-            sum(count for _, count in segments.values()) - sum(map(len, files.values())),
-            sum(count for count, _ in segments.values()) - sum(map(len, chunks.values())),
-            segments,
-            {segment: frozenset(dead) for segment, dead in chunks.items()},
-            {segment: frozenset(dead) for segment, dead in files.items()},
-            self._code_lines(),
-        )
-
-    def _code_lines(self) -> dict[tuple[str, int], int]:
-        rows = self.db.execute(
-            "SELECT language, kind, sum(lines) FROM file WHERE kind IN (?, ?) GROUP BY language, kind",
-            (CODE, DECLARATION),
-        )
-        return {(language, kind): int(lines) for language, kind, lines in rows}
 
     def states(self, paths: Iterable[str] | None = None) -> dict[str, IndexedFile]:
         """Return what is indexed, by path; of these paths, or of all."""
@@ -108,10 +54,6 @@ class Store(Lookups, Vectors, Past):
         """Return path → (reason, stamp)."""
         rows = self.db.execute("SELECT path, reason, size, mtime_ns, ctime_ns FROM skipped")
         return {path: (reason, Stamp(*stamp)) for path, reason, *stamp in rows}
-
-    def lines(self) -> int:
-        """Return how many lines all files have together."""
-        return int(self.db.execute("SELECT coalesce(sum(lines), 0) FROM file").fetchone()[0])
 
     # --- changes
 
@@ -214,8 +156,3 @@ class Store(Lookups, Vectors, Past):
             with self.db.writing():
                 merge(self.db, segments)
                 self._next_generation()
-
-    def _next_generation(self, changed: int = 0) -> None:
-        self._shape = None
-        self.add_to_meta("generation", 1)
-        self.add_to_meta("changed", changed)

@@ -7,27 +7,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from nebula.index.stores.database import StoreDatabase
-from nebula.index.stores.rows import Scope, Shape, Unembedded
+from nebula.index.stores.lookups import Lookups
+from nebula.index.stores.rows import Scope, Unembedded
 from nebula.index.vectors import Packed
 
 
-class Vectors:
-    db: StoreDatabase
+class Vectors(Lookups):
     _matrix: _VectorMatrix | None = None
-
-    def shape(self) -> Shape:
-        raise NotImplementedError
-
-    def places_of(self, scope: Scope) -> dict[int, set[int]]:
-        raise NotImplementedError
-
-    def add_to_meta(self, key: str, step: int) -> None:
-        self.db.execute(
-            "INSERT INTO meta VALUES (?, ?) ON CONFLICT (key) DO UPDATE"
-            " SET value = CAST(CAST(meta.value AS INTEGER) + CAST(? AS INTEGER) AS TEXT)",
-            (key, str(step), step),
-        )
 
     def models(self) -> dict[str, int]:
         """Name → how many chunks have a vector of it."""

@@ -14,10 +14,10 @@ from nebula.server.rag.bodies import ChunkSearchBody, IngestBody, OutlineBody, P
 
 
 def ingest(index: Index, asked: IngestBody) -> dict[str, Any]:
-    diff = asked.diff
-    moves = [(index.inside(move.old), index.inside(move.new)) for move in diff.renamed] if diff else []
-    wanted = [index.inside(path) for path in (asked.paths if diff is None else (*diff.added, *diff.modified)) or ()]
-    deleted = [index.inside(path) for path in diff.deleted] if diff else []
+    diff, inside = asked.diff, index.root.inside
+    moves = [(inside(move.old), inside(move.new)) for move in diff.renamed] if diff else []
+    wanted = [inside(path) for path in (asked.paths if diff is None else (*diff.added, *diff.modified)) or ()]
+    deleted = [inside(path) for path in diff.deleted] if diff else []
     gone = [path for path in deleted if not _is_there(index, path)]
     index.rename(moves)
     report = index.ingest([*wanted, *gone])
