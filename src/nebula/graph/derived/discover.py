@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING
 
+from nebula.files.database import transaction
 from nebula.graph.derived.node_cache import UNREAD, best_first
 from nebula.graph.derived.search_terms import folded
 from nebula.graph.disk import files, numbered_paths
@@ -16,16 +17,29 @@ from nebula.graph.formats import tsv
 from nebula.graph.formats.node_xml import load_head
 from nebula.graph.ids import sort_key
 
-if TYPE_CHECKING:
-    import sqlite3
-
-
 _NAME = re.compile(r"\d{1,9}\.xml", re.ASCII)
 _HEAD = 4096
 _FEW = 100
 """New files that are looked into, one by one, rather than up in the index."""
 _MANY = 5000
 _INSERT = "INSERT OR IGNORE INTO files (doc, path, id, timestamp, moment) VALUES (?, ?, ?, ?, ?)"
+
+
+def take_in_folders(
+    db: sqlite3.Connection, disk: DataFolder, times: dict[str, int], should_stop: Callable[[], bool]
+) -> bool:
+    """Take in what changed in folders with these times; False, and nothing taken in, when it was stopped."""
+    with transaction(db):
+        done = Discovery(disk, db).run(times, should_stop)
+        if not done:
+            db.execute("ROLLBACK")
+    return done
+
+
+def take_in_anew(db: sqlite3.Connection, disk: DataFolder, paths: Iterable[str]) -> None:
+    """Take in files that are known to have changed."""
+    with transaction(db):
+        Discovery(disk, db).replace(paths)
 
 
 class Discovery:

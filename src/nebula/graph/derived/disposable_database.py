@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_CORRUPT, _NOT_A_DATABASE = 11, 26
+_CORRUPT = 11
+_DAMAGE = (_CORRUPT, 26)
 _REFUSED = (1, 18)
 """Codes of SQLite (imported only when it is needed): the question makes no sense, or it is too long."""
 
@@ -75,7 +76,7 @@ class DisposableDatabase:
         none can be kept, it lives in memory. A question that SQLite refuses is the question's fault, and raised."""
         import sqlite3
 
-        from nebula.files.database import ForeignDatabase
+        from nebula.files.database import ForeignDatabase, remove_database
 
         while True:
             try:
@@ -83,7 +84,16 @@ class DisposableDatabase:
             except (sqlite3.DatabaseError, ForeignDatabase) as error:
                 if not self.is_kept or isinstance(error, sqlite3.ProgrammingError) or _code_of(error) in _REFUSED:
                     raise
-                self._start_over(error)
+                is_damage = isinstance(error, sqlite3.DatabaseError) and _code_of(error) in _DAMAGE
+            with self.writing, self._asking:
+                self.close()
+                if is_damage and not self.was_discarded:
+                    self.was_discarded = True
+                    with contextlib.suppress(OSError):  # then it cannot be opened either
+                        remove_database(self._find_path())
+                else:
+                    self.is_kept = False
+            self._refill()
 
     @property
     def writer(self) -> sqlite3.Connection:
@@ -99,22 +109,6 @@ class DisposableDatabase:
                     connection.close()
             self._writer = self._reader = None
             self._forget()
-
-    def _start_over(self, error: Exception) -> None:
-        import sqlite3
-
-        from nebula.files.database import remove_database
-
-        with self.writing, self._asking:
-            self.close()
-            is_damage = _code_of(error) in (_CORRUPT, _NOT_A_DATABASE)
-            if isinstance(error, sqlite3.DatabaseError) and is_damage and not self.was_discarded:
-                self.was_discarded = True
-                with contextlib.suppress(OSError):  # then it cannot be opened either
-                    remove_database(self._find_path())
-            else:
-                self.is_kept = False
-        self._refill()
 
     def _open(self) -> sqlite3.Connection:
         from nebula.graph.derived.database import open_database

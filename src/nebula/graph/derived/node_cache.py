@@ -11,16 +11,13 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from nebula.graph.derived.disposable_database import DisposableDatabase
 from nebula.graph.disk import files, numbered_paths
 from nebula.graph.disk.data_folder import DataFolder
 from nebula.graph.disk.node_files import FOLDER, NodeFiles
 from nebula.graph.ids import sort_key
-
-if TYPE_CHECKING:
-    import sqlite3
 
 T = TypeVar("T")
 
@@ -99,13 +96,10 @@ class NodeCache:
             current = self._look()
             if current == self._seen:
                 return False
-            from nebula.files.database import transaction
-            from nebula.graph.derived.discover import Discovery
+            from nebula.graph.derived.discover import take_in_folders
 
-            with transaction(db := self._database.writer):
-                if not Discovery(self._disk, db).run(current[0], should_stop):
-                    db.execute("ROLLBACK")
-                    return False
+            if not take_in_folders(self._database.writer, self._disk, current[0], should_stop):
+                return False
             self._seen = current if _is_settled(current) else None
             return True
 
@@ -152,16 +146,10 @@ class NodeCache:
 
     def reread(self, paths: Iterable[str]) -> None:
         """Takes in files that are known to have changed."""
-        from nebula.files.database import transaction
-        from nebula.graph.derived.discover import Discovery
+        from nebula.graph.derived.discover import take_in_anew
 
         wanted = list(paths)
-
-        def replace(db: sqlite3.Connection) -> None:
-            with transaction(db):
-                Discovery(self._disk, db).replace(wanted)
-
-        self._database.change(replace)
+        self._database.change(lambda db: take_in_anew(db, self._disk, wanted))
 
     def changed(self, rows: Iterable[tuple[str, int, int, int]]) -> list[str]:
         """Return, of rows (path, changed_ns, size, inode), the paths whose files are not like that any more."""
