@@ -6,8 +6,6 @@ import threading
 import time
 from collections.abc import Callable
 
-_LINGER = 2.0
-
 
 class Housekeeper:
     """Runs `work` once changes have stopped for a while.
@@ -63,17 +61,14 @@ class Housekeeper:
             self._is_working = False
 
     def _wait(self) -> bool:
-        """Waits until there is work; False when there is none for a while, and the thread can end."""
+        """Waits until the work is due; False when there is none, and the thread ends."""
         with self._condition:
-            leave_at = time.monotonic() + _LINGER
-            while not self._stopping:
-                now = time.monotonic()
-                if self._due_at is not None and self._due_at <= now:
+            while self._due_at is not None and not self._stopping:
+                left = self._due_at - time.monotonic()
+                if left <= 0:
                     self._due_at = None
                     return True
-                if self._due_at is None and now >= leave_at:
-                    break
-                self._condition.wait((leave_at if self._due_at is None else self._due_at) - now)
+                self._condition.wait(left)
             self._thread = None
             return False
 
