@@ -130,18 +130,7 @@ class Node:
         return cls(*row)
 
 
-_ADDITIONS = {
-    "session",
-    "usage",
-    "files",
-    "references",
-    "attachments",
-    "verified",
-    "agent",
-    "beginning",
-    "pinned",
-    "note",
-}
+_ADDITIONS = frozenset(Node.__match_args__[Node.__match_args__.index("session") :])
 _PARTS: dict[int, Callable[[Any], Any]] = {
     Node.__match_args__.index(name): part
     for name, part in {
