@@ -75,19 +75,12 @@ class GraphStore:
                 pass  # taking the lock finishes the step
 
     def _finish_step(self) -> None:
+        """The files are as they should be then; their lines in the indexes and their place in the metadata may not
+        be."""
         for path in self.disk.redo_step():
-            self._index_recovered(path)
-
-    def _index_recovered(self, path: str) -> None:
-        """The file is as it should be; its line in the index and its place in the metadata may not be."""
-        kind, _, relative = path.partition("/")
-        try:
-            if kind == NODES:
-                self._index_node(relative)
-            else:
-                self._index_flow(relative)
-        except BadFile:
-            return  # it is among the problems
+            kind, _, relative = path.partition("/")
+            with contextlib.suppress(BadFile):  # it is among the problems
+                (self._index_node if kind == NODES else self._index_flow)(relative)
 
     def _index_node(self, path: str) -> None:
         try:
@@ -95,15 +88,13 @@ class GraphStore:
         except NotFound:
             self.mark_changed([path])
             return
-        if not self.nodes.index_file.names(path, node.id):
-            self.nodes.index_file.append(path, node.id, node.timestamp)
+        self.nodes.index_file.ensure(path, node.id, node.timestamp)
         self.metadata.mark_old()
 
     def _index_flow(self, path: str) -> None:
         with contextlib.suppress(NotFound):
-            loaded = self.flows.load(path)
-            if not self.flows.index_file.names(path, loaded.flow.id):
-                self.flows.index(loaded)
+            flow = self.flows.load(path).flow
+            self.flows.index_file.ensure(path, flow.id, flow.created)
 
     def mark_changed(self, gone: list[str]) -> None:
         """Say that metadata must be written anew, and take nodes that are gone out of the index."""

@@ -66,7 +66,7 @@ class DataFolder(Files):
         if self._prepared:
             return
         self.make()
-        with self.lock:
+        with self.lock.held():
             for name in KINDS:
                 self.make_folder(name)
             self._make_ours(".gitignore", _GIT_IGNORE)
@@ -135,7 +135,7 @@ class DataFolder(Files):
     @contextlib.contextmanager
     def exclusive(self) -> Iterator[None]:
         """Hold the lock, with what the holder before left in the middle finished."""
-        with self.lock:
+        with self.lock.held():
             if self.lock.depth == 1 and self.step_file.is_there():
                 self.finish_step()
                 self.step_file.clear()

@@ -219,7 +219,7 @@ class FlowFiles:
     def written(self, loaded: Loaded) -> None:
         """Remembers what a step has just written, and adds a new flow to the index."""
         if loaded.is_new:
-            self.index(loaded)
+            self.index_file.append(loaded.path, loaded.flow.id, loaded.flow.created)
         current = self._disk.signature(f"{FOLDER}/{loaded.path}")
         if current is None:
             self.forget(loaded.path)
@@ -240,10 +240,6 @@ class FlowFiles:
         handle = self._held.pop(path, -1)
         if handle >= 0:
             os.close(handle)
-
-    def index(self, loaded: Loaded) -> None:
-        flow = loaded.file.flow
-        self.index_file.append(loaded.path, flow.id, flow.created)
 
     def close(self) -> None:
         for path in list(self._held):

@@ -61,6 +61,11 @@ class IndexFile:
             before = HEADER if size == 0 else "" if is_finished else "\n"
             REAL.write(handle, (before + Line(path, entry_id, timestamp).text()).encode("utf-8"))
 
+    def ensure(self, path: str, entry_id: str, timestamp: str) -> None:
+        """Adds a line unless one says already that this id is in this file."""
+        if all(line.path != path for line in self.find(entry_id)):
+            self.append(path, entry_id, timestamp)
+
     def remove(self, paths: Collection[str]) -> None:
         """Take out the lines of files that are gone."""
         if paths:
@@ -164,7 +169,3 @@ class IndexFile:
                     return
                 offset += end or _PIECE  # no line of ours is that long
                 yield data[:end]
-
-    def names(self, relative: str, node_id: str) -> bool:
-        """True when a line says that this id is in this file."""
-        return any(line.path == relative for line in self.find(node_id))

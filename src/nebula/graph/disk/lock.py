@@ -5,12 +5,12 @@ from __future__ import annotations
 import fcntl
 import os
 import threading
-from collections.abc import Callable
-from types import TracebackType
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 
 class StoreLock:
-    """Re-entrant; held through `with`. The lock file stays where it is: removing it would split the lock."""
+    """Re-entrant. The lock file stays where it is: removing it would split the lock."""
 
     def __init__(self, open_file: Callable[[], int]) -> None:
         self._open_file = open_file
@@ -20,28 +20,20 @@ class StoreLock:
         """How often the thread that holds it has taken it."""
         self._handle = -1
 
-    def __enter__(self) -> StoreLock:
-        self.threads.acquire()
-        try:
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        with self.threads:
             if self.depth == 0:
                 if self._handle < 0:
                     self._handle = self._open_file()
                 fcntl.flock(self._handle, fcntl.LOCK_EX)
             self.depth += 1
-        except BaseException:
-            self.threads.release()
-            raise
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.depth -= 1
-        try:
-            if self.depth == 0:
-                fcntl.flock(self._handle, fcntl.LOCK_UN)
-        finally:
-            self.threads.release()
+            try:
+                yield
+            finally:
+                self.depth -= 1
+                if self.depth == 0:
+                    fcntl.flock(self._handle, fcntl.LOCK_UN)
 
     def close(self) -> None:
         with self.threads:
