@@ -100,7 +100,19 @@ def preview_context(
     packer.pack_full(i for i in full if i not in packer.parts)
     packer.pack_references(i for i in beside if i not in packer.parts)
     packer.pack_earlier([i for i in path if i not in packer.parts])
-    return _assembled(packer, path, beside, prompt, frame, budget)
+    parts = packer.parts
+    shown = [parts[i] for i in path if i in parts]
+    named = [parts[i] for i in beside if i in parts]
+    left_out = [i for i in (*path, *beside) if i not in parts]
+    texts = [part.text for part in shown], [part.text for part in named], len(left_out)
+    return ContextPreview(
+        parts=[*shown, *named],
+        left_out=left_out,
+        frame_tokens=frame,
+        budget=budget,
+        text=_visible(context_text.layout(say, prompt, *texts)),
+        system=_visible(context_text.layout(say, "", *texts)) if parts else "",
+    )
 
 
 class _Shelf:
@@ -130,21 +142,3 @@ class _Shelf:
 def _visible(text: str) -> str:
     """Strip hidden characters. Most texts have none, and looking for one is much cheaper than rebuilding the text."""
     return strip_hidden_characters(text) if _HIDDEN.search(text) else text
-
-
-def _assembled(
-    packer: Packer, path: Sequence[str], beside: Sequence[str], prompt: str, frame: int, budget: int
-) -> ContextPreview:
-    parts, say = packer.parts, packer.say
-    flow = [parts[i] for i in path if i in parts]
-    references = [parts[i] for i in beside if i in parts]
-    left_out = [i for i in (*path, *beside) if i not in parts]
-    texts = [part.text for part in flow], [part.text for part in references], len(left_out)
-    return ContextPreview(
-        parts=[*flow, *references],
-        left_out=left_out,
-        frame_tokens=frame,
-        budget=budget,
-        text=_visible(context_text.layout(say, prompt, *texts)),
-        system=_visible(context_text.layout(say, "", *texts)) if parts else "",
-    )

@@ -46,8 +46,9 @@ class Check:
     def run(self) -> list[Problem]:
         """Return what is wrong, and with `repair` what was done about it."""
         self._settings()
-        # Before repairing: what that makes old is no problem of the folder's.
-        old = self._old_metadata()
+        # Before repairing: what that makes old is no problem of the folder's. Marked as old is known, and none either:
+        # it is written anew once changes have stopped.
+        old = [] if self._store.metadata.is_old() else self._store.metadata.stale()
         self._strays()
         self._node_conflicts()
         self._flow_conflicts()
@@ -317,10 +318,6 @@ class Check:
         """Return nodes whose files are there but cannot be read now: they keep their place in the flows until then."""
         there = self._store.node_index.all_files()
         return {line.id for line in self._store.nodes.index_file.lines() if there.get(line.path, ()) is None}
-
-    def _old_metadata(self) -> list[str]:
-        # Marked as old is known, and not a problem: it is written anew once changes have stopped.
-        return [] if self._store.metadata.is_old() else self._store.metadata.stale()
 
 
 def _versions(data: bytes, path: str, load: Callable[[bytes, str], T]) -> tuple[T, T] | None:
