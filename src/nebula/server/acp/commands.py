@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from nebula.agent.session import Session
@@ -56,6 +56,3 @@ class EditorCommands(Protocol):
 
 
 CommandsOf = Callable[[EditorDoor], EditorCommands]
-Update = Callable[[Mapping[str, Any]], None]
-Ask = Callable[[str, Mapping[str, Any]], Awaitable[Any]]
-"""Sends a request to the editor and returns its answer."""

@@ -14,7 +14,7 @@ from typing import Any
 
 from nebula.events import Approval, ProposedChange
 from nebula.language import explain, translate
-from nebula.server.acp.tool_calls import cut_title
+from nebula.server.acp.tool_calls import cut_title, difference, text_content
 from nebula.stage import fit_to_decide, one_line
 from nebula.stage.questions import NETWORK_WARNING, head_question
 
@@ -65,7 +65,9 @@ def _show_write(asked: Approval, fit: Approval, remarks: list[dict[str, Any]], r
     title = translate("Edit an existing file: {path}", path=shown.path)
     if change.kind == "created":
         title = translate("Create a new file: {path}", path=shown.path)
-    content = [_show_texts(change, root), *([] if shown.diff == change.diff else [_fenced(shown.diff, "diff")])]
+    content = [difference(root, change.path, change.old, change.new)]
+    if shown.diff != change.diff:
+        content.append(_fenced(shown.diff, "diff"))
     return {"title": title, "kind": "edit", "content": [*content, *remarks], "locations": [{"path": path}]}
 
 
@@ -77,14 +79,9 @@ def show_change(change: ProposedChange, fit: ProposedChange, root: str, *, whole
     notes = re.split("^--- ", fit.diff, maxsplit=1, flags=re.MULTILINE)[0]
     plain = change.kind in ("created", "changed") and not (notes or fit.renamed_from) and fit.diff == change.diff
     if plain:
-        return [_show_texts(change, root)]
+        return [difference(root, change.path, change.old, change.new)]
     shown = notes if fit.diff == change.diff else fit.diff
-    return [_fenced(f"{_head_change(fit)}\n{shown}", "diff"), _show_texts(change, root)]
-
-
-def _show_texts(change: ProposedChange, root: str) -> dict[str, Any]:
-    path = os.path.join(root, change.path)
-    return {"type": "diff", "path": path, "oldText": change.old, "newText": change.new or ""}
+    return [_fenced(f"{_head_change(fit)}\n{shown}", "diff"), difference(root, change.path, change.old, change.new)]
 
 
 def _head_change(change: ProposedChange) -> str:
@@ -101,10 +98,6 @@ def in_fence(text: str, language: str = "") -> str:
     """Return `text` in a fence longer than any row of backticks in it."""
     fence = "`" * max([3, *(len(row) + 1 for row in re.findall("`+", text))])
     return f"{fence}{language}\n{text.rstrip()}\n{fence}"
-
-
-def text_content(text: str) -> dict[str, Any]:
-    return {"type": "content", "content": {"type": "text", "text": text}}
 
 
 def options(question: Approval) -> list[dict[str, str]]:

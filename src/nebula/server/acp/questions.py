@@ -9,7 +9,8 @@ from typing import Any
 
 from nebula.events import Approval, ProposedChange
 from nebula.language import translate
-from nebula.server.acp.permission import agreement, in_fence, options, show_change, show_question, text_content
+from nebula.server.acp.permission import agreement, in_fence, options, show_change, show_question
+from nebula.server.acp.tool_calls import difference, text_content
 from nebula.stage import fit_to_decide, one_line
 from nebula.tools.approval import Decision
 from nebula.workspace.diff import apply_hunks, diff_texts
@@ -65,13 +66,10 @@ class Question:
         fit = _split_hunks(self._fit.diff)
         if self._fit.diff != self._asked.diff or change.new is None:
             return [text_content(in_fence(each, "diff")) for each in fit]
-        path, hunks = os.path.join(self._root, change.path), diff_texts(change.path, change.old, change.new).hunks
+        hunks = diff_texts(change.path, change.old, change.new).hunks
         if len(hunks) != len(fit):
             return [text_content(in_fence(each, "diff")) for each in fit]
-        return [
-            {"type": "diff", "path": path, "oldText": change.old, "newText": apply_hunks(change.old, [hunk])}
-            for hunk in hunks
-        ]
+        return [difference(self._root, change.path, change.old, apply_hunks(change.old, [hunk])) for hunk in hunks]
 
     def _list_files(self) -> list[dict[str, Any]]:
         parts, count = [], len(self._asked.changes)

@@ -11,7 +11,7 @@ from nebula.agent.recording.node_files import FileTexts, texts_by_turn
 from nebula.agent.session import Session
 from nebula.agent.undo import UndoRefused
 from nebula.messages import AssistantMessage, AssistantToolUse, ToolResultStatus, ToolUseResult, UserMessage
-from nebula.server.acp.tool_calls import ToolCalls, describe_call
+from nebula.server.acp.tool_calls import ToolCalls, describe_call, difference, text_content
 from nebula.server.acp.view import message
 from nebula.stage import neutralise
 from nebula.tools.registry import WRITERS
@@ -79,10 +79,14 @@ class _ReplayedTurn:
         changed = self._take_changes(use)
         if not (backstage or changed or (use.name in WRITERS and use.name != "runCommand")):
             return
-        content = [_show_texts(each, self._root) for each in changed if (each.old, each.new) != (None, None)]
+        content = [
+            difference(self._root, each.path, each.old, each.new)
+            for each in changed
+            if (each.old, each.new) != (None, None)
+        ]
         result = self._results.get(use.id)
         if backstage and result is not None and not content:
-            content = [{"type": "content", "content": {"type": "text", "text": neutralise(result.as_text())}}]
+            content = [text_content(neutralise(result.as_text()))]
         call = describe_call(use.name, use.args, self._root)
         if changed and use is self._last_command:
             call["locations"] = [{"path": os.path.join(self._root, each.path)} for each in changed]
@@ -104,7 +108,3 @@ class _ReplayedTurn:
 def _path_of(use: AssistantToolUse) -> str:
     path = use.args.get("path") if isinstance(use.args, dict) else None
     return os.path.normpath(path) if isinstance(path, str) and path else ""
-
-
-def _show_texts(file: FileTexts, root: str) -> dict[str, Any]:
-    return {"type": "diff", "path": os.path.join(root, file.path), "oldText": file.old, "newText": file.new or ""}

@@ -26,6 +26,15 @@ def describe_call(name: str, args: Any, root: str) -> dict[str, Any]:
     return body
 
 
+def text_content(text: str) -> dict[str, Any]:
+    return {"type": "content", "content": {"type": "text", "text": text}}
+
+
+def difference(root: str, path: str, old: str | None, new: str | None) -> dict[str, Any]:
+    """Return two texts of a file as content, which editors show as the difference between them."""
+    return {"type": "diff", "path": os.path.join(root, path), "oldText": old, "newText": new or ""}
+
+
 def cut_title(text: str) -> str:
     return text if len(text) <= LONGEST_TITLE else text[: LONGEST_TITLE - 1] + "…"
 
@@ -74,7 +83,7 @@ class ToolCalls:
         self._shown.discard(call_id)
         body: dict[str, Any] = {"status": "completed" if succeeded else "failed"}
         if result and call_id not in self._questions:
-            body["content"] = [{"type": "content", "content": {"type": "text", "text": result}}]
+            body["content"] = [text_content(result)]
         self._questions.discard(call_id)
         self._update({"sessionUpdate": "tool_call_update", "toolCallId": call_id, **body})
 
