@@ -51,7 +51,16 @@ def create_gateway(
     health = {"x-gateway-extras": ", ".join(operation.name for operation in EXTRA_OPERATIONS)}
     api = RestApi("EverContext gateway", _DESCRIPTION, lifespan, health)
     for operation in (*SEED_OPERATIONS, *EXTRA_OPERATIONS):
-        _add(api, operation, _endpoint(operation, workspace, threads, quick_reads=quick_reads))
+        api.add(
+            operation.name,
+            _endpoint(operation, workspace, threads, quick_reads=quick_reads),
+            operation.summary,
+            operation.reply,
+            request=operation.request,
+            example=operation.example,
+            errors=operation.errors,
+            described={"parameters": _CONDITIONS} if operation.conditional else None,
+        )
     return Gate(api, rules, recorder(audit))
 
 
@@ -94,23 +103,12 @@ def _expected(request: Request) -> str | None:
     return etag[1]
 
 
-def _add(api: RestApi, operation: Operation, endpoint: Endpoint) -> None:
-    conditions = [
-        _header("If-Match", "Write only while the file has this ETag.", r'^"[0-9a-f]{64}"$'),
-        _header("If-None-Match", "Write only while there is no such file.", r"^\*$"),
-    ]
-    api.add(
-        operation.name,
-        endpoint,
-        operation.summary,
-        operation.reply,
-        request=operation.request,
-        example=operation.example,
-        errors=operation.errors,
-        described={"parameters": conditions} if operation.conditional else None,
-    )
-
-
 def _header(name: str, description: str, pattern: str) -> dict[str, Any]:
     schema = {"type": "string", "pattern": pattern}
     return {"name": name, "in": "header", "required": False, "description": description, "schema": schema}
+
+
+_CONDITIONS: Final = (
+    _header("If-Match", "Write only while the file has this ETag.", r'^"[0-9a-f]{64}"$'),
+    _header("If-None-Match", "Write only while there is no such file.", r"^\*$"),
+)
