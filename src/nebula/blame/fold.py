@@ -224,7 +224,7 @@ class Fold:
         others = self._others_of_turn(path, change)
         for other, first, last in ((other, *ends) for other, own in others.items() for ends in _stretches(own)):
             changes = self._history.changes(other)
-            place = bisect_left(changes, first.seq, key=_seq)
+            place = bisect_left(changes, first.seq, key=lambda each: each.seq)
             if place and changes[place - 1].seq > change.seq:
                 continue  # what it found was not there yet
             after = file_of(last.after)
@@ -319,10 +319,6 @@ class Fold:
             if following is None:
                 return left
         return None
-
-
-def _seq(change: RecordedChange) -> int:
-    return change.seq
 
 
 def _stretches(changes: Sequence[RecordedChange]) -> Iterator[tuple[RecordedChange, RecordedChange]]:
