@@ -11,7 +11,7 @@ import os
 import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Final, Protocol
+from typing import Final
 
 from nebula.files.beneath import FOLDER_FLAGS
 from nebula.files.descriptors import closed_after
@@ -68,20 +68,6 @@ class TryPlace:
         )
 
 
-class Places(Protocol):
-    @property
-    def held_still(self) -> bool:
-        """Return whether the project stays as it was at the start, whatever is done to it."""
-
-    def enter(self, number: int) -> TryPlace:
-        """Make the place of a try and enter it, in the try's own process."""
-
-    def remove(self, number: int) -> None:
-        """Remove the place of a try that has ended."""
-
-    def close(self) -> None: ...
-
-
 class Overlays:
     """Overlays over one copy in memory. Made by a process with one thread, whose mounts they change. A folder that is
     `covered` is empty in every place, and whatever is put there is gone with it. The conversation is seen at the folder
@@ -103,6 +89,7 @@ class Overlays:
         self._covered = covered
         self._graph_at = graph_at
         self.held_still = True
+        """Whether the project stays as it was at the start, whatever is done to it."""
         try:
             namespaces.enter_for_mounts()
             mounts.keep_mounts_private()
@@ -132,6 +119,7 @@ class Overlays:
             os.close(lower)
 
     def enter(self, number: int) -> TryPlace:
+        """Make the place of a try and enter it, in the try's own process."""
         try:
             namespaces.leave_shared_mounts()
             return self._enter(number)
@@ -161,6 +149,7 @@ class Overlays:
         return TryPlace(root, self._graph_at, layer, {} if self.held_still else self._shown)
 
     def remove(self, number: int) -> None:
+        """Remove the place of a try that has ended."""
         with suppress(OSError), Folder.at(self._root) as places:  # it never came to that, or its memory is freed later
             remove_folder(places.fd, str(number))
 
@@ -203,6 +192,9 @@ class Copies:
 
     def close(self) -> None:
         self._folder.close()
+
+
+Places = Overlays | Copies
 
 
 def _is_folder(path: str) -> bool:
