@@ -15,7 +15,7 @@ from conversation_rig import Talk
 from nebula.config import Settings
 from nebula.graph.graph import Graph
 from nebula.server.conversation.app import create_conversation
-from nebula.server.conversation.turns.turns import Runner
+from nebula.server.conversation.turns.agent import AgentTurns
 from nebula.server.gate import Rules
 
 HOST = "localhost:1"
@@ -72,7 +72,7 @@ class ServerHere:
 
 @asynccontextmanager
 async def serving_here(
-    settings: Settings, graph: Graph, runner: Runner, modes: tuple[str, ...]
+    settings: Settings, graph: Graph, runner: AgentTurns, modes: tuple[str, ...]
 ) -> AsyncIterator[ServerHere]:
     """Start the server's own lifespan, and end it as a stopped server would."""
     app = create_conversation(graph, settings, Rules(hosts=frozenset({HOST})), runner, modes)

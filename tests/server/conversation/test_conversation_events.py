@@ -14,7 +14,8 @@ from nebula.events import EventStream, Final, Task
 from nebula.graph.graph import Graph
 from nebula.server.conversation.graph_watch import GraphWatch
 from nebula.server.conversation.hub import Hub, Subscriber
-from nebula.server.conversation.turns.turns import Job, Turns
+from nebula.server.conversation.turns.agent import Job
+from nebula.server.conversation.turns.turns import Turns
 
 
 @pytest.fixture

@@ -30,7 +30,8 @@ from nebula.server.conversation.graph_watch import GraphWatch
 from nebula.server.conversation.hub import Hub
 from nebula.server.conversation.pages import Pages
 from nebula.server.conversation.socket import serve_socket
-from nebula.server.conversation.turns.turns import Runner, Turns
+from nebula.server.conversation.turns.agent import AgentTurns
+from nebula.server.conversation.turns.turns import Turns
 from nebula.server.conversation.typed_commands import TypedCommands
 from nebula.server.gate import Gate, Rules
 from nebula.value import replace
@@ -46,7 +47,7 @@ def create_conversation(
     graph: Graph,
     settings: Settings,
     rules: Rules,
-    runner: Runner,
+    runner: AgentTurns,
     modes: tuple[str, ...],
     words: Callable[[], Collection[str]] = frozenset,
 ) -> App:

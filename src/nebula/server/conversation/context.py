@@ -13,7 +13,8 @@ from nebula.graph.undo import EditHistory
 from nebula.server.conversation.briefs import CompactFlows
 from nebula.server.conversation.graph_watch import GraphWatch
 from nebula.server.conversation.hub import Hub, Subscriber
-from nebula.server.conversation.turns.turns import Runner, Turns
+from nebula.server.conversation.turns.agent import AgentTurns
+from nebula.server.conversation.turns.turns import Turns
 from nebula.server.conversation.typed_commands import TypedCommands
 from nebula.value import field, record, value
 from nebula.workspace.local import LocalWorkspace
@@ -32,7 +33,7 @@ class ServerContext:
     hub: Hub
     watch: GraphWatch
     turns: Turns
-    runner: Runner
+    runner: AgentTurns
     settings: Settings
     commands: TypedCommands
     modes: tuple[str, ...]
@@ -41,7 +42,7 @@ class ServerContext:
 
     def files(self) -> LocalWorkspace:
         """Return the project's files; a server of a graph alone refuses."""
-        found = self.runner.files()
+        found = self.runner.files
         if not isinstance(found, LocalWorkspace):
             raise NoJournalHere("This server has no files: `nebula serve` has those of the project.")
         return found

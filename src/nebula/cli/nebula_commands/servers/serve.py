@@ -14,7 +14,6 @@ from nebula.graph.graph import Graph
 from nebula.language import explain, translate
 from nebula.server.conversation.protocol import MAX_RECEIVED
 from nebula.server.conversation.turns.agent import AgentTurns
-from nebula.server.conversation.turns.turns import Runner
 from nebula.workspace.state_folder import prepare_state_folder
 
 DEFAULT_PORT = 8080
@@ -64,7 +63,12 @@ def check_door(options: argparse.Namespace, token: str) -> None:
 
 
 def serve_conversation(
-    options: argparse.Namespace, settings: Settings, token: str, graph: Graph, runner: Runner, modes: tuple[str, ...]
+    options: argparse.Namespace,
+    settings: Settings,
+    token: str,
+    graph: Graph,
+    runner: AgentTurns,
+    modes: tuple[str, ...],
 ) -> int:
     from urllib.parse import quote
 

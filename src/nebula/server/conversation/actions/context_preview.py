@@ -11,7 +11,7 @@ from nebula.server.conversation.actions.attached import attachments_of
 from nebula.server.conversation.actions.declared import Objects, Texts
 from nebula.server.conversation.context import Client, ServerContext, in_thread
 from nebula.server.conversation.protocol import ActionResult
-from nebula.server.conversation.turns.turns import Job
+from nebula.server.conversation.turns.agent import Job
 
 
 async def get_history(server: ServerContext, _: Client, *, node_id: str, flow_id: str | None = None) -> ActionResult:

@@ -37,7 +37,7 @@ async def node_files(server: ServerContext, client: Client, *, node_id: str) -> 
 
 async def find_files(server: ServerContext, _: Client, *, text: str) -> ActionResult:
     """Return the `paths` of the project that come nearest to a part of a name; none where there are no files."""
-    names = server.runner.file_names()
+    names = server.runner.file_names
     found = await in_thread(names.matching, text.strip(), MOST_FOUND) if names is not None and text.strip() else []
     return ActionResult({"paths": found})
 

@@ -14,7 +14,7 @@ from nebula.server.conversation.actions.context_preview import place_of
 from nebula.server.conversation.actions.declared import Numbers, Objects, Texts
 from nebula.server.conversation.context import Client, ServerContext, in_thread
 from nebula.server.conversation.protocol import ActionError, ActionResult
-from nebula.server.conversation.turns.turns import Job
+from nebula.server.conversation.turns.agent import Job
 from nebula.tools.approval import Decision
 
 

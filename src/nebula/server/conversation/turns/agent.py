@@ -9,21 +9,22 @@ from __future__ import annotations
 
 import asyncio
 import time
+from functools import cached_property
 from typing import Final
 
 from nebula.agent.assembly import open_project_access, open_session, preview_context
 from nebula.agent.context.preview import preview_turn
 from nebula.agent.session import CHAT, Session
+from nebula.attachments import Attachment
 from nebula.config import Settings
-from nebula.events import Activity, Reader, Stamped
+from nebula.events import Activity, Reader, Stamped, new_trace_id
 from nebula.graph.graph import Graph
 from nebula.llm.choose import ChosenModel, choose_model
 from nebula.messages.redaction import Redactor
 from nebula.server.conversation.turns.model_sizes import ModelSizes, TurnPreview
 from nebula.server.conversation.turns.steering import SteeringQueue
-from nebula.server.conversation.turns.turns import Job
 from nebula.tools.approval import Approvals, Approver, allow_all
-from nebula.value import replace
+from nebula.value import field, replace, value
 from nebula.workspace.contract import Workspace
 from nebula.workspace.search.file_names import FileNames
 
@@ -32,7 +33,41 @@ MOST_IDLE: Final = 8
 ACTIVITY_EVERY_S: Final = 1.0
 
 
+@value
+class Job:
+    """What a client asked for, checked."""
+
+    prompt: str
+    parents: tuple[str, ...]
+    flow: str
+    """Id of the flow, or its name while there is none of that name yet."""
+    flow_name: str
+    mode: str = "agent"
+    lang: str = "en"
+    references: tuple[str, ...] = ()
+    """Nodes to show the model beside the path."""
+    without: tuple[str, ...] = ()
+    """Turns of the path that are not sent to the model."""
+    model: str = ""
+    """Who answers, as `provider/name`; empty: whoever is configured."""
+    attachments: tuple[Attachment, ...] = ()
+    beginning: str = ""
+    """The first try of a prompt that begins a conversation and is asked again."""
+    trace_id: str = field(default_factory=new_trace_id)
+
+    @property
+    def known_flow(self) -> str | None:
+        """Return the flow that the path runs in; a continuation of nothing has no path."""
+        return self.flow if self.parents else None
+
+    @property
+    def aliases(self) -> frozenset[str]:
+        return frozenset((self.flow, self.flow_name))
+
+
 class AgentTurns:
+    """Carries out jobs."""
+
     def __init__(self, settings: Settings, graph: Graph, only_mode: str | None = None) -> None:
         """`only_mode`: whatever a client asks for, this is what it gets."""
         self._only_mode = only_mode
@@ -42,10 +77,9 @@ class AgentTurns:
         self._sizes = ModelSizes(settings, self._choose_model)
         self._asked: dict[str, str] = {}
         """Models that prompts asked for, by session."""
-        self._files: Workspace | None = None
-        self._names: FileNames | None = None
 
     async def run(self, job: Job, hear: Reader, ask: Approver, steering: SteeringQueue) -> None:
+        """Carry out a job, telling `hear` every event from `Task` to `Final`. May raise before the first of them."""
         mode = self._only_mode or job.mode
         steering.redact = Redactor(self._settings.secrets).text  # until the session is there, which knows more
         session = self._session_of(job.parents) or await self._open_session(mode, ask)
@@ -118,18 +152,15 @@ class AgentTurns:
     def has_files(self) -> bool:
         return self._only_mode != CHAT
 
+    @cached_property
     def files(self) -> Workspace | None:
-        if not self.has_files:
-            return None
-        if self._files is None:
-            self._files = open_project_access(self._settings, Approvals(allow_all)).workspace
-        return self._files
+        """The project's files, where the turns can touch some."""
+        return open_project_access(self._settings, Approvals(allow_all)).workspace if self.has_files else None
 
+    @cached_property
     def file_names(self) -> FileNames | None:
-        files = self.files()
-        if self._names is None and files is not None:
-            self._names = FileNames(files)
-        return self._names
+        """Their names, to be found by a part of them."""
+        return FileNames(self.files) if self.files is not None else None
 
     def _session_of(self, parents: tuple[str, ...]) -> Session | None:
         """Return the session at rest whose conversation goes on here: best the one that ended here."""

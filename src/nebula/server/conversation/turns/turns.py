@@ -8,81 +8,23 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import Any, Protocol
+from typing import Any
 
 from nebula.agent.loop import end_before_session
-from nebula.attachments import Attachment
 from nebula.errors import NebulaError
-from nebula.events import Approval, EventStream, Final, Reader, Stamped, Task, new_trace_id
+from nebula.events import Approval, EventStream, Final, Reader, Stamped, Task
 from nebula.server.conversation.graph_watch import GraphWatch
 from nebula.server.conversation.hub import Hub
 from nebula.server.conversation.protocol import ActionError
-from nebula.server.conversation.turns.model_sizes import TurnPreview
+from nebula.server.conversation.turns.agent import AgentTurns, Job
 from nebula.server.conversation.turns.races import Races
 from nebula.server.conversation.turns.steering import SteeringQueue
 from nebula.server.refusals import internal_error
 from nebula.stage import Stage, StageOptions, staged_json
-from nebula.tools.approval import Approver, Decision, has_part, reaches_too_far
-from nebula.value import field, record, value
-from nebula.workspace.contract import Workspace
-from nebula.workspace.search.file_names import FileNames
+from nebula.tools.approval import Decision, has_part, reaches_too_far
+from nebula.value import field, record
 
 _log = logging.getLogger(__name__)
-
-
-@value
-class Job:
-    """What a client asked for, checked."""
-
-    prompt: str
-    parents: tuple[str, ...]
-    flow: str
-    """Id of the flow, or its name while there is none of that name yet."""
-    flow_name: str
-    mode: str = "agent"
-    lang: str = "en"
-    references: tuple[str, ...] = ()
-    """Nodes to show the model beside the path."""
-    without: tuple[str, ...] = ()
-    """Turns of the path that are not sent to the model."""
-    model: str = ""
-    """Who answers, as `provider/name`; empty: whoever is configured."""
-    attachments: tuple[Attachment, ...] = ()
-    beginning: str = ""
-    """The first try of a prompt that begins a conversation and is asked again."""
-    trace_id: str = field(default_factory=new_trace_id)
-
-    @property
-    def known_flow(self) -> str | None:
-        """Return the flow that the path runs in; a continuation of nothing has no path."""
-        return self.flow if self.parents else None
-
-    @property
-    def aliases(self) -> frozenset[str]:
-        return frozenset((self.flow, self.flow_name))
-
-
-class Runner(Protocol):
-    """Carries out a job, telling `hear` every event from `Task` to `Final`. May raise before the first of them."""
-
-    async def run(self, job: Job, hear: Reader, ask: Approver, steering: SteeringQueue) -> None: ...
-
-    async def preview(self, job: Job) -> TurnPreview:
-        """Return the context that `run` would send with this job."""
-        ...
-
-    @property
-    def has_files(self) -> bool: ...
-
-    def files(self) -> Workspace | None:
-        """Return the project's files, where the turns can touch some."""
-        ...
-
-    def file_names(self) -> FileNames | None:
-        """Their names, to be found by a part of them."""
-        ...
-
-    async def close(self) -> None: ...
 
 
 @record
@@ -100,7 +42,7 @@ class _Running:
 
 
 class Turns:
-    def __init__(self, runner: Runner, hub: Hub, watch: GraphWatch, curtain: str = "quiet") -> None:
+    def __init__(self, runner: AgentTurns, hub: Hub, watch: GraphWatch, curtain: str = "quiet") -> None:
         self._runner = runner
         self._hub = hub
         self._watch = watch
