@@ -21,6 +21,8 @@ from nebula.graph.undo import EditHistory
 from nebula.graph.values import Connection, Edge, Flow, FlowEntry
 from nebula.value import replace
 
+LONG_AGO = "2020-01-01T00:00:00.000000+00:00"
+
 
 @pytest.fixture
 def graph(tmp_path: Path) -> Graph:
@@ -53,13 +55,15 @@ def test_every_edit_is_undone_exactly_and_done_again(graph: Graph) -> None:
         lambda: graph.update_flow("main", nodes=[a, c, d], connections=[Connection(d, c), Connection(c, a, "back")]),
         lambda: graph.update_flow("main", name="first", description="said", nodes=[d, a, c]),
         lambda: graph.create_flow("second", "another"),
-        lambda: graph.delete_nodes([a, d]),
+        lambda: graph.update_flow("second", description="something else"),
+        lambda: graph.delete_nodes([a, c, d]),
     ]
     history = EditHistory(graph)
     states = [state(graph)]
     for edit in edits:
         history.do(edit)
         states.append(state(graph))
+    assert [node.prompt for node in graph.list_nodes()] == ["late"]
     for earlier in reversed(states[:-1]):
         assert history.undo()
         assert state(graph) == earlier
@@ -105,10 +109,12 @@ def test_a_summary_is_due_unless_it_was_built_from_just_these_texts(graph: Graph
     assert history.redo() and graph.get_node(node).updated
     graph.update_node(node, response="s")
     assert history.undo() and graph.get_node(node).updated
-    history.do(lambda: graph.update_node(node, prompt="q"))
-    graph.save_summary(node, "of q and s")
-    assert not graph.get_node(node).updated
-    assert history.undo() and graph.get_node(node).updated
+    for _ in range(2):  # the second time it was not due before
+        history.do(lambda: graph.update_node(node, prompt="q"))
+        graph.save_summary(node, "of q and s")
+        assert not graph.get_node(node).updated
+        assert history.undo() and graph.get_node(node).updated
+        graph.save_summary(node, "of p and s")
 
 
 def test_a_node_that_others_work_with_is_not_taken_back(graph: Graph) -> None:
@@ -312,6 +318,34 @@ def test_of_two_writers_neither_loses_a_field_to_the_others_undo(
                 assert fields() == before
     graph.close()
     other.close()
+
+
+def test_one_change_makes_edits_and_removes(graph: Graph) -> None:
+    a, b, c = chain(graph, 3)
+    new, flow = replace(graph.get_node(a), id="new"), graph.get_flow()
+    flow = replace(flow, entries=flow.entries[:1], edges=())
+    before = state(graph)
+    inverse = graph.apply(
+        GraphChange(
+            create=(new,),
+            edit=(NodeEdit(graph.get_node(a), replace(graph.get_node(a), note="said")),),
+            remove=(b, c),
+            create_flows=tuple(replace(flow, id=f"{name}-id", name=name) for name in ("one", "two")),
+        )
+    )
+    read_anew = Graph(graph.data_dir)
+    assert {node.id: node.note for node in read_anew.list_nodes()} == {"new": "", a: "said"}
+    assert {each.name: each.nodes for each in read_anew.list_flows()} == {"main": [a], "one": [a], "two": [a]}
+    graph.apply(inverse)
+    assert state(Graph(graph.data_dir)) == before
+
+
+def test_an_edit_of_a_flow_tells_when_it_was(graph: Graph) -> None:
+    chain(graph, 1)
+    graph.apply(GraphChange(create_flows=(replace(graph.get_flow(), id="x", name="x", updated=LONG_AGO),)))
+    assert graph.get_flow("x").updated == LONG_AGO
+    graph.update_flow("x", description="said")
+    assert graph.get_flow("x").updated > LONG_AGO
 
 
 def test_a_change_is_all_or_nothing(graph: Graph) -> None:

@@ -50,6 +50,8 @@ def test_each_command_is_taken_back_by_its_words_and_done_again_in_order(graph: 
         again.append((words, graph.get_node(node).note))
     assert again == [("note 日本", "日本"), ("note b", "b"), ("note c", "c")]
     assert KeptEdits(graph).undo() == "note c" and graph.get_node(node).note == "b", "and back once more"
+    names = [f"{number:08}-{os.getpid()}" for number in (1, 2, 3)]
+    assert kept(graph) == [f"{names[0]}.done", f"{names[1]}.done", f"{names[2]}.undone"]
 
 
 def test_all_that_a_command_did_is_one_step(graph: Graph) -> None:

@@ -102,6 +102,10 @@ def test_ingest_takes_files_and_folders(project: Project) -> None:
         assert index.ingest(["pkg"]).deleted == 1
         assert index.prune(["pkg"]).deleted == 1
         assert index.status().files == 1
+        assert index.ingest(["pkg"]).ingested == 1
+        (project.root / "pkg/b.py").unlink()
+        (project.root / "other.py").unlink()
+        assert index.ingest(["pkg", "other.py"]).deleted == 2, "one below a folder, and one by name"
 
 
 def test_bad_files_are_skipped_with_a_reason_and_not_tried_again(project: Project) -> None:

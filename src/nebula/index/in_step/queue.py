@@ -67,7 +67,7 @@ def parse_changes(data: bytes) -> list[Change]:
     changes = []
     at = 0
     while at + 1 < len(fields):
-        about = fields[at].lstrip(b":").split(b" ")
+        about = fields[at].split(b" ")
         if len(about) != 5 or not about[4]:
             break
         status = about[4][:1]
