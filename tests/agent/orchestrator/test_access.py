@@ -23,9 +23,10 @@ from scripted_model.planned import Call, Turn, hermes, plan, say, step, write
 async def offered(root: Path, home: Path, overrides: dict[str, Any] = {}, **request: Any) -> set[str]:  # noqa: B006
     """Return the tools that a task has."""
     settings = load_settings(str(root), {"NEBULA_HOME": str(home)}, overrides=overrides)
-    bench = open_bench(settings, TaskRequest("x", **request), prepare_state_folder(str(root)), Redactor())
+    redactor = Redactor()
+    bench = open_bench(settings, TaskRequest("x", **request), prepare_state_folder(str(root)), redactor)
     try:
-        assert bench.project.external is None
+        assert bench.redactor is redactor and bench.project.external is None
         assert bench.project.commands is None or bench.project.commands.env == request.get("env", ())
         return set(bench.tools("1").tools)
     finally:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from agent.orchestrator.asked_task import Asked
@@ -80,3 +82,10 @@ async def test_time_that_is_over_ends_a_task_before_it_begins(asked: Asked) -> N
     result = await asked([plan(step("1"))], limits=TaskLimits(timeout_s=0))
     assert (result.final.status, result.final.exit_code) == ("limit", EXIT_FAILED)
     assert str(result.final.remark) == "The task reached its limit of 0 seconds."
+
+
+async def test_a_repair_that_came_to_the_limit_and_did_it_all_the_same_is_done(carry_out: Any) -> None:
+    settings = {"checks": ["grep x a.py"], "trust": True}
+    turns = [say("Done."), write("a.py", "x = 1\n")]
+    done = await carry_out(turns, step("1"), settings=settings, limits=TaskLimits(max_rounds=2))
+    assert (done.code, done.final.status, done.final.verified) == (0, "ok", True)

@@ -77,11 +77,13 @@ async def test_a_secret_file_that_is_allowed_by_name_is_written(carry_out, root)
 
 async def test_what_a_secret_file_held_before_is_in_no_record(carry_out, root):
     (root / ".env").write_text("K=value-before\nSAID=the task\n")  # the prompt, too, comes before it is read
-    turns = [write("a.py", "key = 'value-before'\nlighthouse = 1\n"), say("I wrote value-before.")]
-    done = await carry_out(turns, step("1"), allow=(".env",))
+    wrote = write("a.py", "key = 'value-before'\nlighthouse = 1\n")
+    done = await carry_out([wrote, say("I wrote value-before.")], step("1"), allow=(".env",))
     assert (done.events[0].prompt, done.final.text) == ("[redacted]", "I write a.py.\n\nI wrote [redacted].")
     [written] = Graph(root / ".nebula/graph").get_node(done.final.node_id).files
     assert written.wrote == f"1:{UNTOLD}{hash_line(b'lighthouse = 1')}"
+    records = [path for path in (root / ".nebula").rglob("*") if path.is_file() and "journal" not in path.parts]
+    assert len(records) > 3 and not [path for path in records if b"value-before" in path.read_bytes()]
 
 
 async def test_what_a_plan_writes_into_a_secret_file_is_in_no_record(carry_out, root, tmp_path):

@@ -11,7 +11,7 @@ from nebula.agent.orchestrator.task import TaskRequest
 from nebula.agent.plan.kept_plans import find_plan
 from nebula.agent.plan.planner import SEED
 from nebula.config import load_settings
-from nebula.errors import EXIT_FAILED, EXIT_OK
+from nebula.errors import EXIT_FAILED, EXIT_FORMAT, EXIT_OK
 from nebula.events import Error, Event, Message, StepProgress, Task
 from nebula.graph.graph import Graph
 from nebula.language import Sentence
@@ -164,6 +164,9 @@ async def test_an_answer_in_a_schema_is_asked_for_last_and_fails_the_task_where_
     assert [each.task_id for each in asked.of(Message)] == ["1", "answer"]
     again = await asked([plan(step("1")), say("Done."), say("Three files."), say('{"files": 3}')], answer_schema=wanted)
     assert (again.final.exit_code, again.final.text) == (EXIT_OK, '{"files": 3}'), "it is told, and asked once more"
+    no_answer = [plan(step("1")), say("Done."), *[say("Three files.")] * 9]
+    result = await asked(no_answer, answer_schema=wanted)
+    assert (result.final.exit_code, result.final.status, states(result)) == (EXIT_FORMAT, "error", [("1", "done")])
     result = await asked([plan(step("1")), say("Done."), Turn("", fault=Fault.status_code(401))], answer_schema=wanted)
     assert (result.final.exit_code, states(result)) == (
         EXIT_FAILED,

@@ -33,7 +33,7 @@ class TaskModels:
         await asyncio.gather(*(connector.aclose() for connector in connectors.values()))
 
 
-async def choose_models(settings: Settings, *, plans: bool = True, executes: bool = True) -> TaskModels:
+async def choose_models(settings: Settings, *, plans: bool, executes: bool) -> TaskModels:
     """Return the models for a task; one that `plans` nothing needs the executor alone, one that `executes` nothing the
     planner. Raises ModelError where there is none."""
     if not plans:
