@@ -198,6 +198,30 @@ test("several turns are deleted in one step and brought back in one", async (con
   assert.deepEqual([store.state.notice, store.state.offer, asked.length], ["undone ", null, 2]);
 });
 
+test("a flow that was given another name keeps its turns in sight", async (context) => {
+  const { store, asking, last, answer } = scripted(context);
+  const loading = createLoading(store, asking);
+  loading.refresh();
+  assert.equal(last("get_flow").data.flow_id, "main");
+  await answer(last("get_flow"), FLOW);
+  await answer(last("first_nodes"), { nodes: [] });
+  loading.refresh();
+  assert.deepEqual([last("get_flow").data.flow_id, last("first_nodes").data.flow_id], ["f", "f"]);
+  await answer(last("get_flow"), { ...FLOW, name: "other" });
+  await answer(last("first_nodes"), { nodes: [] });
+  assert.deepEqual([store.state.flow.name, store.state.flow.nodes.length], ["other", 2]);
+  store.change("choose_flow", { flowId: "third" });
+  loading.refresh();
+  assert.equal(last("get_flow").data.flow_id, "third");
+});
+
+test("of a flow that was made it is told which, for another may have its name", async (context) => {
+  const { store, asking, last, answer } = scripted(context);
+  const made = createEdits(store, asking).createFlow("twice");
+  await answer(last("create_flow"), { flow_id: "second" });
+  assert.equal(await made, "second");
+});
+
 test("whatever is changed offers to take it back", async (context) => {
   const { store, asking, asked, answer } = scripted(context);
   const edits = createEdits(store, asking);

@@ -63,16 +63,32 @@ async def test_what_was_typed_about_a_turn_outlives_the_server(bench):
             await page.keyboard.press("N")
             await note.fill("ask Aoi")
             await page.locator("#dialog button.primary").click()
-            await expect(note).to_have_value("ask Aoi")
+            await expect(page.locator("#dialog .told")).to_contain_text("connection is lost")
+            await page.keyboard.press("Escape")
+            name = page.get_by_label("Name of the flow")
+            await page.keyboard.press("Control+k")
+            await page.keyboard.type("Rename the flow")
+            await page.keyboard.press("Enter")
+            await name.fill("by and by")
+            await name.press("Enter")
+            await expect(name).to_have_value("by and by")
             server = servers.enter_context(serving(bench, "vizprompt", *again))
             await expect(page.locator("#banner")).to_be_hidden()
-            await page.locator("#dialog button.primary").click()
+            await name.press("Enter")
             await expect(page.locator("#dialog")).to_be_hidden()
             await answer.press("Control+Enter")
+            await expect(answer).to_have_count(0)
+            await page.locator("#transcript").focus()
+            await page.keyboard.press("N")
+            await expect(note).to_have_value("ask Aoi")
+            await page.locator("#dialog button.primary").click()
+            await expect(page.locator("#dialog")).to_be_hidden()
             await expect(page.locator("#transcript .selected .response")).to_contain_text("a better answer")
             async with talk(server) as client:
                 kept = (await client.ask("get_node", node_id=node))["data"]
+                flows = (await client.ask("list_flows"))["data"]["flows"]
             assert (kept["response"], kept["note"]) == ("a better answer", "ask Aoi")
+            assert sorted(each["name"] for each in flows) == ["by and by"]
             page.complaints.clear()  # the browser's own remark that nobody answered
 
 

@@ -7,7 +7,7 @@ import { fileLines } from "../files/lines.js";
 import { figures } from "../figures/figures.js";
 import { linkFlow, linkTurn, mergeTurn, nestBranch, noteTurn, renameTag, turnsOutside } from "../graph/mark_sheets.js";
 import { deleteFlow, flowFigures, moveBranch, nameBranch } from "../graph/sheets.js";
-import { nothing, render } from "../lib/lit.js";
+import { html, nothing, render } from "../lib/lit.js";
 import { racing } from "../race/race.js";
 import { help, palette } from "./palette.js";
 import { building, deleting, naming } from "./questions.js";
@@ -41,7 +41,7 @@ import { building, deleting, naming } from "./questions.js";
  * @property {Command[]} commands
  * @property {() => void} write Goes to the prompt.
  */
-/** @typedef {{ text: string, active: number, what: "cost" | "tokens" | "tasks", compared: Compared | null, picked: string, entrants: string[] }} Kept `entrants`: the model of each try, empty for the configured one. */
+/** @typedef {{ text: string, active: number, what: "cost" | "tokens" | "tasks", compared: Compared | null, picked: string, entrants: string[], known: string }} Kept `entrants`: the model of each try, empty for the configured one; `known`: what was told before it was opened. */
 /**
  * @typedef {object} Sheet
  * @property {State} state
@@ -79,10 +79,25 @@ const SHEETS = {
   rename_tag: renameTag,
 };
 
+// What is told while it is open stands in it: the page below is dim, and silent.
+/** @param {State} state @param {Say} say @param {Kept} kept */
+function told({ status, notice }, say, { known }) {
+  const news = notice === known ? "" : notice;
+  return html`<p class="told" role="status">${status === "open" ? news : say(status)}</p>`;
+}
+
 /** @param {HTMLDialogElement} root @param {SheetActions} actions @param {{ readonly state: State }} store @param {() => void} drawNow */
 export function createDialogs(root, actions, store, drawNow) {
   /** @returns {Kept} */
-  const fresh = () => ({ text: "", active: 0, what: "cost", compared: null, picked: "", entrants: ["", "", ""] });
+  const fresh = () => ({
+    text: "",
+    active: 0,
+    what: "cost",
+    compared: null,
+    picked: "",
+    entrants: ["", "", ""],
+    known: store.state.notice,
+  });
   const view = { shown: "", kept: fresh() };
   // Drawn at once: the element tells of its "close" a little later, and the next key is the page's by then.
   const left = () => {
@@ -110,8 +125,10 @@ export function createDialogs(root, actions, store, drawNow) {
     if (dialog !== view.shown) Object.assign(view, { shown: dialog, kept: fresh() });
     root.dataset.sheet = dialog;
     const redraw = () => draw(store.state, say); // another sheet may be open by then
-    const sheet = { state, say, actions, close, redraw, run, kept: view.kept };
-    render(dialog ? SHEETS[dialog](sheet) : nothing, root);
+    const { kept } = view;
+    const closeIt = () => kept === view.kept && close(); // and no other, which the reader opened meanwhile
+    const sheet = { state, say, actions, close: closeIt, redraw, run, kept };
+    render(dialog ? html`${SHEETS[dialog](sheet)}${told(state, say, kept)}` : nothing, root);
     if (opens && !root.open) {
       root.showModal();
       // Not the way out, which comes first: the field to write into, else the sheet as a whole, which keys scroll.

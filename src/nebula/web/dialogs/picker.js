@@ -1,6 +1,6 @@
 // A field and a list below it: what is typed narrows the list, arrow keys go through it, Enter or a click takes one.
 
-import { valueOf } from "../lib/dom.js";
+import { isEnter, valueOf } from "../lib/dom.js";
 import { icon } from "../lib/icon.js";
 import { html, nothing, repeat } from "../lib/lit.js";
 
@@ -32,15 +32,21 @@ export function picker({ say, kept, redraw, actions }, name, hint, rows) {
     actions.files.find(wanted(kept.text));
   };
   const onkeydown = (/** @type {KeyboardEvent} */ event) => {
+    if (event.isComposing) return; // what an input method offers is chosen by the same keys
     const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
     if (step) kept.active = (kept.active + step + rows.length) % Math.max(1, rows.length);
-    else if (event.key === "Enter" && active) active.act();
+    else if (isEnter(event) && active) active.act();
     else return;
     event.preventDefault();
     redraw();
   };
+  const point = (/** @type {Choice} */ row) => {
+    if (row === active) return;
+    kept.active = rows.indexOf(row);
+    redraw();
+  };
   const line = (/** @type {Choice} */ row) =>
-    html`<li id=${row.id} role="option" aria-selected=${row === active ? "true" : "false"} @click=${row.act}>${icon(row.sign)}<span class="label">${row.label}</span><span class="kind">${row.kind}</span>${row.keys}</li>`;
+    html`<li id=${row.id} role="option" aria-selected=${row === active ? "true" : "false"} @pointermove=${() => point(row)} @click=${row.act}>${icon(row.sign)}<span class="label">${row.label}</span><span class="kind">${row.kind}</span>${row.keys}</li>`;
   return html`<input type="text" autocomplete="off" role="combobox" aria-expanded="true" aria-controls="palette-list" placeholder=${hint} aria-label=${hint}
       aria-activedescendant=${active ? active.id : nothing} @input=${oninput} @keydown=${onkeydown}>
     <ul id="palette-list" role="listbox" aria-label=${name}>${repeat(rows, (row) => row.id, line)}</ul>

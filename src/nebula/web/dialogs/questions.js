@@ -11,15 +11,32 @@ import { bar } from "./bar.js";
 /** @param {Sheet} sheet */
 export function naming({ state, say, actions: { edits, loading }, close }) {
   const renaming = state.view.dialog === "rename_flow";
-  const submit = async (/** @type {Event} */ event) => {
+  const make = async (/** @type {string} */ name) => {
+    const id = await edits.createFlow(name);
+    if (id) loading.chooseFlow(id);
+    return Boolean(id);
+  };
+  const submit = (/** @type {Event} */ event) => {
     const name = fieldOf(event, "name");
-    if (!name) return;
-    close();
-    if (renaming) edits.renameFlow(name);
-    else if (await edits.createFlow(name)) loading.chooseFlow(name);
+    if (name) carriedOut(event, close, () => (renaming ? edits.renameFlow(name) : make(name)));
   };
   const now = renaming ? state.flow.name : "";
   return named(say(`cmd_${state.view.dialog}`), say, close, submit, { label: say("flow_name"), now });
+}
+
+/**
+ * Does once what a sheet was submitted for: what was typed stays there until the server has it.
+ * @param {Event} event
+ * @param {() => void} close
+ * @param {() => Promise<boolean>} act
+ */
+export async function carriedOut({ target }, close, act) {
+  const form = /** @type {HTMLFormElement} */ (target);
+  if (form.ariaBusy) return;
+  form.ariaBusy = "true";
+  const done = await act();
+  form.ariaBusy = null;
+  if (done) close();
 }
 
 /**

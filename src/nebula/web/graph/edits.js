@@ -47,7 +47,11 @@ export function createEdits(store, asking) {
     /** @param {string} name */
     renameFlow: (name) => asking.carryOut(renaming(flowId(), name)),
     /** @param {string} name */
-    createFlow: (name) => asking.carryOut(makingFlow(name)),
+    async createFlow(name) {
+      let id = ""; // another may have the same name
+      const hear = (/** @type {{ flow_id: string }} */ made) => (id = made.flow_id);
+      return (await asking.carryOut(makingFlow(name), hear)) && id;
+    },
     /** @param {string} id Of the turn whose words become fields; empty for none. */
     edit: (id) => store.change("view", { to: { editing: id } }),
     /** @param {string} id @param {Record<string, any>} fields */

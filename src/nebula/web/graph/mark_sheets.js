@@ -2,8 +2,8 @@
 
 import { bar } from "../dialogs/bar.js";
 import { picker, turnChoices, wanted } from "../dialogs/picker.js";
-import { named } from "../dialogs/questions.js";
-import { fieldOf } from "../lib/dom.js";
+import { carriedOut, named } from "../dialogs/questions.js";
+import { fieldOf, valueOf } from "../lib/dom.js";
 import { iconButton } from "../lib/icon.js";
 import { html } from "../lib/lit.js";
 import { timeOf } from "../lib/time.js";
@@ -11,18 +11,25 @@ import { wouldCircle } from "../state/topology.js";
 
 /** @import { Sheet } from "../dialogs/dialogs.js" */
 
+// A note that was begun stays until it is saved, however its sheet was left.
+/** @type {Map<string, string>} */
+const begun = new Map();
+
 /** @param {Sheet} sheet */
 export function noteTurn({ state, say, actions: { edits }, close }) {
   const id = state.selected ?? "";
-  const submit = async (/** @type {Event} */ event) => {
-    event.preventDefault();
-    const form = /** @type {HTMLFormElement} */ (event.target);
-    const note = /** @type {HTMLTextAreaElement} */ (form.elements.namedItem("note")).value;
-    if (note === (state.bodies.get(id)?.note ?? "") || (await edits.note(id, note))) close();
+  const known = state.bodies.get(id)?.note ?? "";
+  const submit = (/** @type {Event} */ event) => {
+    const note = fieldOf(event, "note");
+    carriedOut(event, close, async () => {
+      const done = note === known.trim() || (await edits.note(id, note));
+      if (done) begun.delete(id);
+      return done;
+    });
   };
   return html`${bar(say("cmd_note_turn"), say, close)}
     <form class="fields" @submit=${submit}>
-      <label>${say("note_hint")}<textarea name="note" rows="5" .value=${state.bodies.get(id)?.note ?? ""}></textarea></label>
+      <label>${say("note_hint")}<textarea name="note" rows="5" .value=${begun.get(id) ?? known} @input=${(/** @type {Event} */ event) => begun.set(id, valueOf(event))}></textarea></label>
       <button type="submit" class="primary">${say("save")}</button>
     </form>`;
 }
@@ -31,9 +38,7 @@ export function noteTurn({ state, say, actions: { edits }, close }) {
 export function nestBranch({ state, say, actions: { edits }, close }) {
   const submit = (/** @type {Event} */ event) => {
     const name = fieldOf(event, "name");
-    if (!name) return;
-    close();
-    if (state.selected) edits.nestBranch(state.selected, name);
+    if (name) carriedOut(event, close, () => edits.nestBranch(state.selected ?? "", name));
   };
   const field = { label: say("flow_name"), about: say("ask_nest") };
   return named(say("cmd_nest_branch"), say, close, submit, field);
@@ -108,8 +113,7 @@ export function renameTag({ state, say, actions: { edits }, close }) {
   const tags = Object.entries(state.choices?.tags ?? {});
   const submit = (/** @type {Event} */ event) => {
     const [tag, name] = [fieldOf(event, "tag"), fieldOf(event, "name")];
-    close();
-    if (tag && tag !== name) edits.renameTag(tag, name);
+    carriedOut(event, close, async () => tag === name || edits.renameTag(tag, name));
   };
   return html`${bar(say("cmd_rename_tag"), say, close)}
     <form class="fields" @submit=${submit}>

@@ -1,7 +1,7 @@
 // What is asked before a turn, a branch or a flow is changed, and what a flow comes to.
 
 import { bar } from "../dialogs/bar.js";
-import { asked, named } from "../dialogs/questions.js";
+import { asked, carriedOut, named } from "../dialogs/questions.js";
 import { fieldOf } from "../lib/dom.js";
 import { html } from "../lib/lit.js";
 
@@ -14,8 +14,7 @@ export function moveBranch({ state, say, actions: { edits }, close }) {
     const form = /** @type {HTMLFormElement} */ (event.target);
     const copy = /** @type {HTMLInputElement} */ (form.elements.namedItem("copy")).checked;
     const to = fieldOf(event, "to");
-    close();
-    if (state.selected) edits.moveBranch(state.selected, to, copy);
+    carriedOut(event, close, () => edits.moveBranch(state.selected ?? "", to, copy));
   };
   return html`${bar(say("cmd_move_branch"), say, close)}
     <form class="fields" @submit=${submit}>
@@ -31,8 +30,7 @@ export function nameBranch({ state, say, actions: { edits, choosing }, close }) 
     const name = fieldOf(event, "name");
     const id = state.selected ?? "";
     const [parent] = choosing.parentsOf(id);
-    close();
-    if (parent) edits.nameBranch(parent, id, name);
+    carriedOut(event, close, () => edits.nameBranch(parent, id, name));
   };
   const now = state.flow.branches?.[state.selected ?? ""] ?? "";
   return named(say("cmd_name_branch"), say, close, submit, { label: say("branch_name"), now, may: "be empty" });

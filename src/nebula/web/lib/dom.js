@@ -52,6 +52,13 @@ export function isTyping(target) {
   );
 }
 
+// Enter that is meant for the page: while an input method is composing, it takes what is on offer there. Safari says so
+// only by the number of the key.
+/** @param {KeyboardEvent} event */
+export function isEnter({ key, isComposing, keyCode }) {
+  return key === "Enter" && !isComposing && keyCode !== 229;
+}
+
 // What stands in the field that an event is about.
 /** @param {Event} event */
 export function valueOf(event) {

@@ -69,10 +69,10 @@ export function createAsking(store, link, say) {
     // What is told at once is told together: a notice takes the place of the one before.
     /** @param {string[]} texts */
     tellAll: (texts) => texts.length > 0 && notice(texts.join(" ")),
-    /** @param {Edit} edit */
-    carryOut: ({ steps, done, undo }) =>
+    /** @param {Edit} edit @param {(answer: any) => void} hear */
+    carryOut: ({ steps, done, undo }, hear = () => {}) =>
       attempt(async () => {
-        for (const { action, data } of steps) await ask(action, data);
+        for (const { action, data } of steps) hear(await ask(action, data));
         notice(say()(done), undo);
       }),
     /** @param {Offer} offer */

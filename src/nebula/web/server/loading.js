@@ -22,7 +22,8 @@ export function createLoading(store, { ask, attempt }) {
     const wanted = store.state.flowId;
     const { flow: before } = store.state;
     store.change("asking");
-    const [flow, first, all] = questionsAt(wanted, node).map(({ action, data }) => ask(action, data));
+    // By its id once that is known: it may have another name by now.
+    const [flow, first, all] = questionsAt(before.id || wanted, node).map(({ action, data }) => ask(action, data));
     const titles = first.catch(() => ({ nodes: [] })); // those that are missing are asked for anyway
     attempt(() => takeFlows(all)); // for the choice of a flow: nothing waits for it
     const found = await flow.catch(unlessNotShown);
