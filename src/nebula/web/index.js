@@ -101,9 +101,8 @@ const composer = createComposer(
   store,
 );
 const commands = [
-  ...questionKeys(transcript.answer),
-  ...sheetKeys(looking),
   ...inGroup("conversation", [
+    ...questionKeys(transcript.answer),
     ...composerKeys(composing, focusPrompt, start),
     ...turnKeys(turns, () => shown("talk", transcript.focusTags)),
     ...fileKeys(files),
@@ -118,6 +117,7 @@ const commands = [
     }),
   ),
   ...inGroup("graph", pictureKeys(graph, looking, selectors)),
+  ...sheetKeys(looking),
   ...pageKeys(looking, figures),
 ];
 const asked = { looking, choosing, edits, files, figures, races, searching, summaries };
@@ -125,7 +125,7 @@ const sheets = { ...asked, loading, selectors, commands, write: focusPrompt };
 // In this order: the transcript comes after those below it, and keeps its place.
 const before = [
   createFrame(document, asking, selectors),
-  createHeader(find("header"), find("tabs"), looking, loading, figures, selectors),
+  createHeader(find("header"), find("tabs"), looking, loading, figures, selectors, operations),
   outline,
   graph,
   stage,

@@ -5,6 +5,7 @@ import { dollars, roughly, short } from "../figures/measures.js";
 import { valueOf } from "../lib/dom.js";
 import { icon, iconButton } from "../lib/icon.js";
 import { html, nothing, render, repeat } from "../lib/lit.js";
+import { menuOf } from "../lib/menu.js";
 import { spentOn } from "./spending.js";
 import { settingsMenu } from "./settings.js";
 
@@ -12,6 +13,7 @@ import { settingsMenu } from "./settings.js";
 /** @import { Part } from "../app/drawing.js" */
 /** @import { FigureActions } from "../figures/actions.js" */
 /** @import { IconName } from "../lib/icon.js" */
+/** @import { Operations } from "../lib/menu.js" */
 /** @import { Say } from "../lib/words.js" */
 /** @import { Loading } from "../server/loading.js" */
 /** @import { Selectors } from "../state/selectors.js" */
@@ -23,6 +25,24 @@ const TABS = [
   ["talk", "message-square"],
   ["graph", "network"],
 ];
+/** @type {[string, IconName][][]} What can be done with a flow, with all of them, and what puts one away. */
+const FLOW = [
+  [
+    ["new_flow", "plus"],
+    ["rename_flow", "pencil"],
+    ["count_flow", "chart-column"],
+  ],
+  [
+    ["rename_tag", "tag"],
+    ["outside", "circle-dot"],
+    ["show_archived", "eye"],
+  ],
+  [
+    ["archive_flow", "folder"],
+    ["unarchive_flow", "undo-2"],
+    ["delete_flow", "trash"],
+  ],
+];
 
 /**
  * @param {HTMLElement} root
@@ -31,9 +51,10 @@ const TABS = [
  * @param {Pick<Loading, "chooseFlow">} loading
  * @param {FigureActions} figures
  * @param {Pick<Selectors, "path">} selectors
+ * @param {Operations} operations
  * @returns {Part}
  */
-export function createHeader(root, tabs, looking, { chooseFlow }, { showFigures }, selectors) {
+export function createHeader(root, tabs, looking, { chooseFlow }, { showFigures }, selectors, operations) {
   const { look } = looking;
   const pressed = (/** @type {boolean} */ on) => (on ? "true" : "false");
   return {
@@ -43,7 +64,7 @@ export function createHeader(root, tabs, looking, { chooseFlow }, { showFigures 
         html`<button type="button" data-tab=${name} aria-pressed=${pressed(name === view.tab)} @click=${() => look({ tab: name })}>${icon(sign)}<span>${say(name)}</span></button>`;
       render(
         html`<h1>nebula</h1>
-          <div class="where">${where(state, say, chooseFlow)}</div>
+          <div class="where">${where(state, say, chooseFlow)}${state.flow.nodes.length || state.flows.length > 1 ? menuOf("flow-menu", say("flow_menu"), FLOW, say, operations) : nothing}</div>
           <div id="tools">
             ${cost(state, selectors.path(state), say, () => showFigures())}
             ${iconButton("network", say("graph"), () => look({ graph: !view.graph }), { id: "toggle-graph", pressed: view.graph })}

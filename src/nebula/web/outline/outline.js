@@ -1,6 +1,6 @@
 // The outline: search on top, below it the flow as a tree. Only the rows in sight are elements.
 
-import { afterFrame, valueOf } from "../lib/dom.js";
+import { afterFrame, isEnter, valueOf } from "../lib/dom.js";
 import { icon } from "../lib/icon.js";
 import { html, nothing, render, repeat } from "../lib/lit.js";
 import { filterButton, filters } from "./filters.js";
@@ -81,13 +81,14 @@ export function createOutline(root, actions, store) {
     if (first) choosing.open(first);
   };
   const onsearchkey = (/** @type {KeyboardEvent} */ event) => {
+    if (event.isComposing) return; // what an input method offers is chosen and left by the same keys
     if (event.key === "Escape") {
       clearSearch();
       tree().focus();
-    } else if ((event.key === "ArrowDown" || event.key === "Enter") && !event.isComposing) {
+    } else if (event.key === "ArrowDown" || isEnter(event)) {
       event.preventDefault();
       tree().focus();
-      if (event.key === "Enter") findFirst(valueOf(event));
+      if (isEnter(event)) findFirst(valueOf(event));
     }
   };
   const onclick = (/** @type {MouseEvent} */ event) => {
