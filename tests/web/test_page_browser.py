@@ -136,7 +136,7 @@ async def test_refusing_with_a_sentence(bench):
         async with browsing(server) as page:
             await page.fill("#prompt", "Write")
             await page.click("#composer button[type=submit]")
-            await page.fill(".refuse input", "not in this folder")
+            await page.fill(".refuse textarea", "not in this folder")
             await page.keyboard.press("Enter")
             await expect(page.locator("#transcript")).to_contain_text("I left it.")
         assert "not in this folder" in str(model.turns[1].json["messages"])

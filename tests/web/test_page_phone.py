@@ -12,7 +12,7 @@ from scripted_model import Call, ScriptedModel, Turn
 pytestmark = pytest.mark.slow
 
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
-CUT = """() => [...document.querySelectorAll("#transcript input[type=text], #prompt")].filter((field) => field.offsetParent)
+CUT = """() => [...document.querySelectorAll("#transcript :is(input[type=text], textarea), #prompt")].filter((field) => field.offsetParent)
     .filter((field) => { const pen = document.createElement("canvas").getContext("2d"), style = getComputedStyle(field);
         pen.font = style.font;
         const room = field.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
@@ -84,7 +84,7 @@ async def test_no_hint_is_cut_and_a_question_keeps_its_sign_beside_its_words(ben
             await expect(page.locator("#composer .stop")).to_be_visible()
             assert await page.evaluate(CUT) == [], "while a turn is at work"
             held.release()
-            await expect(page.locator(".question .refuse input")).to_be_visible()
+            await expect(page.locator(".question .refuse textarea")).to_be_visible()
             assert await page.evaluate(CUT) == [], "below a change"
             sign, words = page.locator("#question > .icon"), page.locator("#question > .icon + *")
             assert (await sign.bounding_box())["y"] + 4 >= (await words.bounding_box())["y"]

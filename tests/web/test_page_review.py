@@ -69,10 +69,13 @@ async def test_an_answer_that_was_begun_waits_for_who_looks_something_up(bench):
             await page.locator("#stage button").click()
             await expect(question.get_by_label("Tell it what to change")).to_have_value("keep the last")
             await expect(question.get_by_label("Change 2 of 2").first).not_to_be_checked()
+            await page.reload()
+            await expect(question.get_by_label("Tell it what to change")).to_have_value("keep the last")
             await expect(question.locator(".agree span")).to_have_text("Apply 1 of 2 changes")
             await agree(page)
             await answered(page, "One is in.")
             assert bench.read("src/limits.py") == OLD.replace("RATE = 5", "RATE = 10")
+            assert "keep the last" in str(model.turns[-1].json["messages"])  # words beside a yes are heard, too
 
 
 async def test_an_answer_that_was_not_heard_yet_is_seen_to_be_awaited_and_given_once(bench):
@@ -105,17 +108,23 @@ async def test_an_answer_that_was_not_heard_yet_is_seen_to_be_awaited_and_given_
 
 async def test_what_happens_to_each_file_is_said_in_japanese_too(bench):
     bench.write("old.txt", "x\n")
-    command = "echo '# New' > new.md; rm old.txt"
+    command = "echo '# New' > new.md; rm old.txt; echo x > x.txt; echo y > y.txt"
     script = [Turn("", [Call("runCommand", {"command": command})]), Turn("Done.")]
     with ScriptedModel(script) as model, serving(bench, "nebula", **model.env()) as server:
         async with browsing(server, viewport=WIDE, locale="ja-JP") as page:
             await send(page, "片付けて")
             question = page.locator(".question")
-            await expect(question.locator(".part .kind")).to_have_text(["新規", "削除"])
-            await expect(question.locator(".part .place")).to_have_text(["", ""])  # all of a file: no lines to name
+            await expect(question.locator(".part .kind")).to_have_text(["新規", "削除", "新規", "新規"])
+            await question.locator("summary").first.click()
+            await expect(question.locator(".part .place")).to_have_text([""] * 4)  # all of a file: no lines to name
+            await question.get_by_role("button", name="すべて外す").click()
+            await expect(question.locator("input:checked")).to_have_count(0)
+            await question.locator("[value='old.txt']").check()
+            await expect(question.locator(".agree span")).to_have_text("4 件中 1 件を適用")
             await agree(page)
             await answered(page, "Done.")
             assert not (bench.project / "old.txt").exists()
+            assert not (bench.project / "x.txt").exists()
 
 
 async def test_a_key_that_comes_with_the_question_answers_nothing(bench):
@@ -183,6 +192,8 @@ async def test_the_palette_finds_turns_and_has_few_rows(bench):
             await expect(rows.locator(".label")).to_have_text([*newest, *[re.compile(".")] * 7])
             await page.keyboard.type("graphs 33")
             await expect(rows.first).to_contain_text("about graphs 33")
+            await page.locator("#dialog input").dispatch_event("keydown", {"key": "Enter", "isComposing": True})
+            await expect(page.locator("#dialog")).to_be_visible()  # it chose what an input method offered
             await page.keyboard.press("Enter")
             await expect(page.locator("#transcript .selected")).to_contain_text("answer to 33")
 

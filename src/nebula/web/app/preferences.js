@@ -6,6 +6,8 @@ const LANGUAGE = "nebula.language";
 const THEME = "nebula.theme";
 const TOKEN = "nebula.token";
 const DRAFT = "nebula.draft";
+const ANSWER = "nebula.answer.";
+const LONGEST_DRAFT = 2_000_000; // a browser keeps some five million characters for a page, and refuses more
 const PLACE = "nebula.place.";
 const MODE = "nebula.mode";
 const MODEL = "nebula.model";
@@ -122,8 +124,21 @@ export function draft() {
 
 /** @param {string} text */
 export function keepDraft(text) {
-  if (text) sessionStorage.setItem(DRAFT, text);
+  if (text && text.length <= LONGEST_DRAFT) sessionStorage.setItem(DRAFT, text);
   else sessionStorage.removeItem(DRAFT);
+}
+
+// What was left out and typed below a question that is not answered yet.
+/** @param {string} id @returns {{ off: Set<string>, reason: string }} */
+export function begunAnswer(id) {
+  const { off = [], reason = "" } = JSON.parse(sessionStorage.getItem(ANSWER + id) ?? "{}");
+  return { off: new Set(off), reason };
+}
+
+/** @param {string} id @param {string[]} off @param {string} reason */
+export function keepAnswer(id, off, reason) {
+  if (off.length || reason) sessionStorage.setItem(ANSWER + id, JSON.stringify({ off, reason }));
+  else sessionStorage.removeItem(ANSWER + id);
 }
 
 // The state at first: empty, but as the reader had the page before them.

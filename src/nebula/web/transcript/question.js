@@ -1,8 +1,9 @@
 // An approval as a review: which file, which lines, what changes in them; then one answer for what is ticked.
 
+import { begunAnswer, keepAnswer } from "../app/preferences.js";
 import { counts } from "../files/file_list.js";
 import { diffOf, hunkOf, placeOf, quoted } from "../lib/diff.js";
-import { fieldOf } from "../lib/dom.js";
+import { fieldOf, isEnter } from "../lib/dom.js";
 import { countsOf, hunksOf } from "../lib/hunks.js";
 import { icon, iconButton } from "../lib/icon.js";
 import { guard, html, nothing } from "../lib/lit.js";
@@ -13,48 +14,61 @@ import { pathOf } from "../lib/path.js";
 /** @import { Say } from "../lib/words.js" */
 /** @import { Change, Cue } from "../state/turn.js" */
 /** @import { TurnActions } from "./actions.js" */
-/** @typedef {Pick<TurnActions, "approve" | "stop">} Answering */
+/** @typedef {Pick<TurnActions, "approve" | "steer" | "stop">} Answering */
 
 const MOST_KEYS = 9;
+const MANY = 4; // to be ticked one by one
 
-/** @typedef {{ off: Set<string>, reason: string }} Draft What is not ticked, and the words that were not sent yet. */
-// An answer that was begun stays until it is given, wherever the reader goes meanwhile.
-/** @type {Map<string, Draft>} */
-const drafts = new Map();
-
-/** @param {string} id @returns {Draft} */
-const draftOf = (id) => drafts.get(id) ?? { off: new Set(), reason: "" };
+/** @typedef {ReturnType<typeof begunAnswer>} Draft What is not ticked, and the words that were not sent yet. */
 
 /** @param {Cue} ask @param {string} traceId @param {Say} say @param {Answering} turns */
 export function question(ask, traceId, say, turns) {
   const id = ask.approval_id ?? "";
   const refuse = (/** @type {Event} */ event) => {
     const reason = fieldOf(event, "reason");
-    answer(event, turns.approve(id, reason || "no"));
+    answer(event, id, turns.approve(id, reason || "no"));
   };
   const count = ask.changes ? ask.changes.length : hunksOf(ask.diff ?? "").length;
-  const draft = draftOf(id);
+  const draft = begunAnswer(id); // it stays until it is given, wherever the reader goes meanwhile
   const keep = (/** @type {Event} */ event) => {
     const asked = /** @type {HTMLElement} */ (event.currentTarget);
-    const reason = /** @type {HTMLInputElement | null} */ (asked.querySelector(".refuse input"));
     const off = boxesIn(asked).filter((box) => !box.checked);
-    drafts.set(id, { off: new Set(off.map((box) => box.value)), reason: reason?.value ?? "" });
-    const label = asked.querySelector(".agree span");
-    if (label) label.textContent = agreement(ask, count - off.length, count, say);
+    const reason = wordsIn(asked);
+    keepAnswer(
+      id,
+      off.map((box) => box.value),
+      reason,
+    );
+    const tell = (/** @type {string} */ place, /** @type {string} */ words) =>
+      asked.querySelectorAll(place).forEach((each) => (each.textContent = words));
+    tell(".agree span", agreement(ask, count - off.length, count, say));
+    tell(".no span", say(reason.trim() ? "no_but" : "no"));
+    tell(".all-of-them", say(off.length < count ? "tick_none" : "tick_all"));
+  };
+  const tickAll = (/** @type {Event} */ event) => {
+    const boxes = boxesIn(questionOf(event));
+    const on = !boxes.some((box) => box.checked);
+    for (const box of boxes) box.checked = on;
+    questionOf(event).dispatchEvent(new Event("input"));
+  };
+  const onkeydown = (/** @type {KeyboardEvent} */ event) => {
+    if (!isEnter(event) || event.shiftKey) return;
+    event.preventDefault();
+    /** @type {HTMLTextAreaElement} */ (event.target).form?.requestSubmit();
   };
   return guard(
     [ask, say],
     () => html`<div class="question" role="group" aria-labelledby="question" @input=${keep}>
-    <div class="head"><h2 tabindex="-1" id="question">${heading(ask, say)}</h2>${iconButton("square", say("stop"), () => turns.stop(traceId), { kind: "stop" })}</div>
+    <div class="head"><h2 tabindex="-1" id="question">${heading(ask, say)}</h2>${count < MANY ? nothing : html`<button type="button" class="quiet small all-of-them" .textContent=${say(draft.off.size < count ? "tick_none" : "tick_all")} @click=${tickAll}></button>`}${iconButton("square", say("stop"), () => turns.stop(traceId), { kind: "stop" })}</div>
     <div class="subject">${subject(ask, draft, say)}</div>
     <div class="answers">
       <span class="split">
-        <button type="button" class="primary agree" aria-keyshortcuts="y" @click=${(/** @type {Event} */ event) => agree(event, ask, turns)}><span .textContent=${agreement(ask, count - draft.off.size, count, say)}></span><kbd aria-hidden="true">y</kbd></button>
-        ${ask.once ? nothing : always(say, (event) => answer(event, turns.approve(id, "all")))}
+        <button type="button" class="primary agree" aria-keyshortcuts="y" @click=${(/** @type {Event} */ event) => agree(event, ask, traceId, turns)}><span .textContent=${agreement(ask, count - draft.off.size, count, say)}></span><kbd aria-hidden="true">y</kbd></button>
+        ${ask.once ? nothing : always(say, (event) => answer(event, id, turns.approve(id, "all")))}
       </span>
       <form class="refuse" @submit=${refuse}>
-        <input type="text" name="reason" placeholder=${say("reason")} aria-label=${say("reason")} autocomplete="off" .value=${draft.reason}>
-        <button type="submit" class="no" aria-keyshortcuts="n">${say("no")}<kbd aria-hidden="true">n</kbd></button>
+        <textarea name="reason" rows="1" placeholder=${say("reason")} aria-label=${say("reason")} .value=${draft.reason} @keydown=${onkeydown}></textarea>
+        <button type="submit" class="no" aria-keyshortcuts="n"><span .textContent=${say(draft.reason.trim() ? "no_but" : "no")}></span><kbd aria-hidden="true">n</kbd></button>
       </form>
     </div>
   </div>`,
@@ -80,24 +94,40 @@ function boxesIn(asked) {
   return [...asked.querySelectorAll("input")].filter((box) => box.type === "checkbox");
 }
 
-// Yes to what is ticked: all of it, some files or hunks, or after all nothing.
-/** @param {Event} event @param {Cue} ask @param {Answering} turns */
-function agree(event, ask, turns) {
+/** @param {HTMLElement} asked */
+function wordsIn(asked) {
+  return /** @type {HTMLTextAreaElement} */ (asked.querySelector(".refuse textarea")).value;
+}
+
+/** @param {Event} event */
+function questionOf({ currentTarget }) {
+  return /** @type {HTMLElement} */ (/** @type {HTMLElement} */ (currentTarget).closest(".question"));
+}
+
+// Yes to what is ticked: all of it, some files or hunks, or after all nothing. Words beside a yes go into the turn.
+/** @param {Event} event @param {Cue} ask @param {string} traceId @param {Answering} turns */
+function agree(event, ask, traceId, turns) {
   const id = ask.approval_id ?? "";
-  const asked = /** @type {HTMLElement} */ (/** @type {HTMLElement} */ (event.currentTarget).closest(".question"));
+  const asked = questionOf(event);
+  const words = wordsIn(asked).trim();
   const boxes = boxesIn(asked);
   const chosen = boxes.filter((box) => box.checked).map((box) => box.value);
-  if (chosen.length === boxes.length) answer(event, turns.approve(id, "yes"));
-  else if (!chosen.length) answer(event, turns.approve(id, "no"));
-  else answer(event, turns.approve(id, "some", ask.changes ? { paths: chosen } : { hunks: chosen.map(Number) }));
+  const approve = () => {
+    if (chosen.length === boxes.length) return turns.approve(id, "yes");
+    return turns.approve(id, "some", ask.changes ? { paths: chosen } : { hunks: chosen.map(Number) });
+  };
+  const both = async () => (await turns.steer(traceId, words)) && approve();
+  if (boxes.length && !chosen.length) answer(event, id, turns.approve(id, words || "no"));
+  else answer(event, id, words ? both() : approve());
 }
 
 // Once is enough: until it was heard nothing more can be pressed.
-/** @param {Event} event @param {Promise<boolean>} heard */
-async function answer({ currentTarget }, heard) {
-  const asked = /** @type {HTMLElement} */ (/** @type {HTMLElement} */ (currentTarget).closest(".question"));
+/** @param {Event} event @param {string} id @param {Promise<boolean>} heard */
+async function answer(event, id, heard) {
+  const asked = questionOf(event);
   asked.ariaBusy = "true";
-  if (!(await heard)) asked.ariaBusy = null;
+  if (await heard) keepAnswer(id, [], "");
+  else asked.ariaBusy = null;
 }
 
 /** @param {Cue} ask @param {Say} say */
@@ -146,7 +176,7 @@ function file(change, place, count, ticked, say) {
   const { path, kind, renamed_from: before, diff } = change;
   const sign = kind === "created" ? "file-plus" : kind === "deleted" ? "file-minus" : "file-diff";
   return html`<div class="part">
-    <input type="checkbox" name="path" value=${path} .checked=${ticked} aria-label=${say("take", { path })}>
+    <label class="tick"><input type="checkbox" name="path" value=${path} .checked=${ticked} aria-label=${say("take", { path })}></label>
     <details ?open=${count < 4}>
       <summary>${key(place)}${icon(sign)}<span class="kind">${say(`kind_${kind}`)}</span> ${before ? html`${pathOf(before)} → ` : nothing}${pathOf(path)}${counts(change)}</summary>
       ${diff ? diffOf(diff, say, { path }) : nothing}
