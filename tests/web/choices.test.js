@@ -3,7 +3,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { base64, fits, LARGEST_IMAGE, MOST_IMAGES, MOST_TEXT } from "../../src/nebula/web/composer/attachments.js";
+import { draft, keepDraft } from "../../src/nebula/web/app/preferences.js";
+import {
+  base64,
+  fits,
+  LARGEST_IMAGE,
+  MOST_IMAGES,
+  MOST_TEXT,
+  read,
+} from "../../src/nebula/web/composer/attachments.js";
 import { editorLink, linkOfWord } from "../../src/nebula/web/lib/editor_link.js";
 import { changedLines, changedWords, countsOf, differing, hunksOf } from "../../src/nebula/web/lib/hunks.js";
 import { againWith, answering, FRESH, namedModels } from "../../src/nebula/web/composer/composing.js";
@@ -219,4 +227,26 @@ test("the model that answers anyway is shown by its name, where the one of the s
   assert.equal(answering("one", ""), "one", "before the server has said so");
   assert.equal(answering("one", "gemini/one"), "one");
   assert.equal(answering("one", "gemini/two"), "gemini/two");
+});
+
+test("a folder is no file: why it cannot go along is said in our words", async () => {
+  const folder = { name: "src", type: "", size: 4096, arrayBuffer: async () => Promise.reject(new Error("not found")) };
+  await assert.rejects(read(folder), { message: "attach_unreadable" });
+  await assert.rejects(read({ ...folder, type: "image/png" }), { message: "attach_unreadable" });
+});
+
+test("a draft that a browser has no room for is not kept, and nothing older in its place", () => {
+  const kept = new Map();
+  globalThis.sessionStorage = {
+    getItem: (name) => kept.get(name) ?? null,
+    setItem: (name, value) => {
+      if (value.length > 5_000_000) throw new Error("the quota is exceeded");
+      kept.set(name, value);
+    },
+    removeItem: (name) => kept.delete(name),
+  };
+  keepDraft("short");
+  assert.equal(draft(), "short");
+  keepDraft("x".repeat(6_000_000));
+  assert.equal(draft(), "");
 });

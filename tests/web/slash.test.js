@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { isTypedCommand, offeredFor } from "../../src/nebula/web/composer/typed.js";
+import { isTypedCommand, offeredFor, pathTyped } from "../../src/nebula/web/composer/typed.js";
 
 const named = (...names) => names.map((name) => ({ name, about: "", usage: "", owner: "user" }));
 const offered = (text, ...names) => offeredFor(named(...names), text).map(({ name }) => name);
@@ -22,4 +22,11 @@ test("nothing is offered once something follows, nor in the middle of a text", (
 
 test("a slash and a word may be a command, a slash alone or with a space in front is text", () => {
   assert.deepEqual(["/fix it", "/?", "/", "/ x", " /fix"].map(isTypedCommand), [true, true, false, false, false]);
+});
+
+test("a path is typed after an @ that begins a word, up to where one writes", () => {
+  const typed = (text) => pathTyped(text.replace("|", ""), text.indexOf("|"));
+  assert.equal(typed("read @src/li|"), "src/li");
+  assert.equal(typed("@a| and more"), "a");
+  assert.deepEqual(["@|", "me@home|", "@done |", "see @a b|"].map(typed), [null, null, null, null]);
 });

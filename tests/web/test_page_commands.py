@@ -53,6 +53,7 @@ async def test_a_name_that_nothing_has_is_told_and_kept(bench):
 
 async def test_escape_shuts_the_offer_and_leaves_what_was_typed(bench):
     bench.write(".nebula/commands/ship.md", "Ship it.")
+    bench.write("src/speed limits.py", "RATE = 5\n")
     with ScriptedModel([]) as model, serving(bench, "nebula", "--trust", **model.env()) as server:
         async with browsing(server, viewport=WIDE) as page:
             await page.focus("#prompt")
@@ -67,3 +68,8 @@ async def test_escape_shuts_the_offer_and_leaves_what_was_typed(bench):
             await page.keyboard.type("/")
             await page.locator("#slash-list li").click()
             await expect(page.locator("#prompt")).to_have_value("/ship ")
+            await page.keyboard.type("with @limi")  # a file of the project, in the middle of a text
+            await expect(page.get_by_role("listbox", name="Files").locator("li")).to_have_text(["speed limits.py src/"])
+            await page.keyboard.press("Enter")
+            await expect(page.locator("#prompt")).to_have_value('/ship with @"src/speed limits.py" ')
+            await expect(page.locator("#slash-list")).to_have_count(0)

@@ -9,9 +9,11 @@ export const LARGEST_IMAGE = 10_485_760;
 
 /** @param {File} file @returns {Promise<Attached>} Rejects with a word that says why. */
 export async function read(file) {
+  const bytes = await file.arrayBuffer().catch(() => {
+    throw new Error("attach_unreadable"); // a folder, or gone meanwhile
+  });
   if (IMAGES.has(file.type))
-    return { name: file.name, size: file.size, image: true, data: base64(new Uint8Array(await file.arrayBuffer())) };
-  const bytes = await file.arrayBuffer();
+    return { name: file.name, size: file.size, image: true, data: base64(new Uint8Array(bytes)) };
   try {
     return {
       name: file.name,

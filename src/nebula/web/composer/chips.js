@@ -1,25 +1,25 @@
 // What the prompt continues, what is shown beside it, and what is attached: each can be taken off again.
 
 import { icon } from "../lib/icon.js";
-import { html, nothing, repeat } from "../lib/lit.js";
+import { guard, html, nothing, repeat } from "../lib/lit.js";
 import { continuing, steerable } from "../state/here.js";
 
 /** @import { Choosing } from "../app/choosing.js" */
 /** @import { Looking } from "../app/looking.js" */
 /** @import { FileActions } from "../files/actions.js" */
-/** @import { IconName } from "../lib/icon.js" */
 /** @import { Say } from "../lib/words.js" */
 /** @import { RaceActions } from "../race/actions.js" */
 /** @import { Loading } from "../server/loading.js" */
 /** @import { State } from "../state/state.js" */
 /** @import { TurnActions } from "../transcript/actions.js" */
 /** @import { ComposingActions } from "./actions.js" */
+/** @import { Attached } from "./composing.js" */
 /**
  * @typedef {object} ChipActions
  * @property {ComposingActions} composing
  * @property {Choosing} choosing
  * @property {Looking} looking
- * @property {Pick<FileActions, "compare">} files
+ * @property {Pick<FileActions, "compare" | "find">} files
  * @property {Pick<RaceActions, "show">} races
  * @property {TurnActions} turns
  * @property {Loading} loading
@@ -29,23 +29,32 @@ import { continuing, steerable } from "../state/here.js";
 
 /** @param {State} state @param {Say} say @param {ChipActions} actions */
 export function chips(state, say, actions) {
-  const { references, attached } = state.composing;
-  const { unrefer, detach } = actions.composing;
+  const { references } = state.composing;
+  const { unrefer } = actions.composing;
   const title = (/** @type {string} */ id) => state.briefs.get(id)?.title || "…";
   actions.loading.briefs(references.filter((id) => !state.briefs.has(id)));
   const reference = (/** @type {string} */ id) =>
-    chip(title(id), say("remove", { title: title(id) }), () => unrefer(id), "reference", "at-sign");
-  const attachment = (/** @type {{ name: string, image: boolean }} */ { name, image }, /** @type {number} */ place) =>
-    chip(name, say("remove", { title: name }), () => detach(place), "attached", image ? "image" : "file");
+    chip(title(id), say("remove", { title: title(id) }), () => unrefer(id), "reference", icon("at-sign"));
   return html`${path(state, say, actions, title)}
     ${repeat(references, (id) => id, reference)}
-    ${attached.map(attachment)}
     ${several(state, say, actions)}`;
 }
 
-/** @param {string} name @param {string} label @param {() => void} drop @param {string} kind @param {IconName | ""} sign @param {any} more */
-function chip(name, label, drop, kind = "", sign = "", more = nothing) {
-  return html`<span class="chip ${kind}">${sign ? icon(sign) : nothing}<span class="name">${name}</span>${more}<button type="button" aria-label=${label} data-tip=${label} @click=${drop}>${icon("x")}</button></span>`;
+// What goes along stands in the box itself, an image as it looks.
+/** @param {State} state @param {Say} say @param {Pick<ComposingActions, "detach">} composing */
+export function attachments({ composing: { attached } }, say, { detach }) {
+  const small = (/** @type {Attached} */ { data }) =>
+    html`<img alt="" src=${`data:image/png;base64,${data}`}>`; /* whatever its kind: a browser looks */
+  const one = (/** @type {Attached} */ each, /** @type {number} */ place) => {
+    const sign = each.image ? guard([each], () => small(each)) : icon("file");
+    return chip(each.name, say("remove", { title: each.name }), () => detach(place), "attached", sign);
+  };
+  return attached.length ? html`<div class="files">${attached.map(one)}</div>` : nothing;
+}
+
+/** @param {string} name @param {string} label @param {() => void} drop @param {string} kind @param {any} sign @param {any} more */
+function chip(name, label, drop, kind = "", sign = nothing, more = nothing) {
+  return html`<span class="chip ${kind}">${sign}<span class="name">${name}</span>${more}<button type="button" aria-label=${label} data-tip=${label} @click=${drop}>${icon("x")}</button></span>`;
 }
 
 /** @param {State} state @param {Say} say @param {ChipActions} actions @param {(id: string) => string} title */
@@ -62,7 +71,7 @@ function path(state, say, { choosing, composing, turns, start }, title) {
     return html`<button type="button" data-tip=${label} aria-label=${label} @click=${() => composing.referInstead(id)}>${icon("at-sign")}</button>`;
   };
   const one = (/** @type {string} */ id, /** @type {number} */ place) =>
-    chip(title(id), say("remove", { title: title(id) }), drop(id), "", "", place ? beside(id) : nothing);
+    chip(title(id), say("remove", { title: title(id) }), drop(id), "", nothing, place ? beside(id) : nothing);
   return html`<span class="hint">${say(from.length > 1 ? "merging" : "continuing")}</span>
     ${repeat(from, (id) => id, one)}`;
 }

@@ -2,12 +2,12 @@
 // whatever happens.
 
 import { draft, keepDraft } from "../app/preferences.js";
-import { valueOf } from "../lib/dom.js";
+import { isEnter, valueOf } from "../lib/dom.js";
 import { icon, iconButton } from "../lib/icon.js";
 import { html, nothing, render } from "../lib/lit.js";
 import { canSend, continuing, isBusy, steerable, turnHere } from "../state/here.js";
 import { fits, read } from "./attachments.js";
-import { chips } from "./chips.js";
+import { attachments, chips } from "./chips.js";
 import { answering, namedModels } from "./composing.js";
 import { preview } from "./preview.js";
 import { createSlash } from "./slash.js";
@@ -27,8 +27,9 @@ export function createComposer(form, actions, store) {
   const box = () => /** @type {HTMLTextAreaElement} */ (form.querySelector("#prompt"));
   /** @type {Say} */
   let say;
-  const slash = createSlash(box, () => store.state.commands, {
+  const slash = createSlash(box, () => store.state, {
     load: composing.loadCommands,
+    find: actions.files.find,
     changed: () => draw(store.state, say),
   });
   const oninput = () => {
@@ -37,8 +38,7 @@ export function createComposer(form, actions, store) {
   };
   const onkeydown = (/** @type {KeyboardEvent} */ event) => {
     if (slash.pressed(event)) return;
-    // While an input method is composing, Enter belongs to it.
-    if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return;
+    if (!isEnter(event) || event.shiftKey) return;
     event.preventDefault();
     form.requestSubmit();
   };
@@ -76,12 +76,13 @@ export function createComposer(form, actions, store) {
   function draw(state, words) {
     say = words;
     const isThere = form.querySelector("#prompt") !== null;
-    const active = state.commands.length && isThere ? slash.active() : null; // those that come later are drawn, too
+    const { commands, found } = state; // those that come later are drawn, too
+    const active = (commands.length || found.text) && isThere ? slash.active() : null;
     render(
       html`${preview(state, words, composing, actions.loading)}
         <div class="chips ${isPlain(state) ? "plainly" : ""}">${chips(state, words, { ...actions, write })}</div>
         <div class="box">
-          ${isThere ? slash.draw(words) : nothing}
+          ${isThere ? slash.draw(words) : nothing} ${attachments(state, words, composing)}
           <textarea rows="1" id="prompt" placeholder=${words(steerable(state) ? "prompt_steer" : "prompt")} aria-label=${words("prompt")} aria-autocomplete="list" aria-controls=${active ? "slash-list" : nothing} aria-activedescendant=${active ?? nothing} @input=${oninput} @keydown=${onkeydown}></textarea>
           ${controls(state, words, actions, attach, () => box().value, race)}
         </div>`,
@@ -120,8 +121,7 @@ async function attachAll(files, composing, say) {
 // Whether the next prompt just continues the conversation, or begins one.
 /** @param {State} state */
 function isPlain(state) {
-  const { references, attached } = state.composing;
-  return continuing(state).length < 2 && !references.length && !attached.length && !state.merging.length;
+  return continuing(state).length < 2 && !state.composing.references.length && !state.merging.length;
 }
 
 /** @param {State} state @param {Say} say @param {ChipActions} actions @param {(files: Iterable<File>) => void} attach @param {() => string} prompt @param {() => void} race */

@@ -18,9 +18,9 @@ export function preview({ preview: found, briefs, composing: { without } }, say,
   const gone = (/** @type {string} */ id) =>
     html`<p class="part gone"><s>${title(id)}</s>${iconButton("plus", say("take_in_title", { title: title(id) }), () => composing.takeIn(id))}</p>`;
   const attached = (/** @type {Preview["attached"][number]} */ { name, kind, tokens }) =>
-    html`<p class="part">${name} · ${say(kind === "image" ? "form_image" : "form_attached")} · ${short(tokens)}</p>`;
+    html`<p class="part"><span>${name}</span><small>${say(kind === "image" ? "form_image" : "form_attached")} · ${short(tokens)}</small></p>`;
   return html`<section class="preview" aria-label=${say("preview")}>
-    <p class="hint">${total(found, say)}${left}${iconButton("x", say("close"), composing.closePreview)}</p>
+    <p class="hint"><span>${total(found, say)}${left}</span>${iconButton("x", say("close"), composing.closePreview)}</p>
     ${found.parts.map((part) => shown(part, part.node_id ? title(part.node_id) : "", say, composing))}
     ${found.attached.map(attached)}
     ${without.map(gone)}

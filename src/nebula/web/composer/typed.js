@@ -1,12 +1,18 @@
-// What is typed after a slash, and which commands it may become.
+// What is typed after a slash or an `@`, and which commands it may become.
 
 /** @import { SlashCommand } from "../state/state.js" */
 
-const MOST_ROWS = 8;
+export const MOST_ROWS = 8;
 
 /** @param {string} text Whether it may name a command; only the server knows. */
 export function isTypedCommand(text) {
   return /^\/[\w?]/.test(text);
+}
+
+// The part of a path that is being typed after an `@`; null where none is.
+/** @param {string} text @param {number} caret */
+export function pathTyped(text, caret) {
+  return /(?<![0-9A-Za-z_@.])@([^\s"@]+)$/.exec(text.slice(0, caret))?.[1] ?? null;
 }
 
 // Those that begin so before those that have it somewhere; none once something follows the name.
