@@ -113,6 +113,7 @@ HELP = {
     "Parser": (1, "about"),
     "add_argument": (9, "help"),
     "add_flag": (1, ""),
+    "add_output_format": (0, ""),
     "add_repeatable": (2, ""),
     "add_references": (0, ""),
     "add_command": (1, ""),

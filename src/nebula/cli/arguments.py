@@ -92,6 +92,10 @@ class Parser(argparse.ArgumentParser):
     def add_flag(self, name: str, about: str) -> None:
         self.add_argument(name, action="store_true", help=about)
 
+    def add_output_format(self, about: str, *formats: str) -> None:
+        """Add the option that says what is printed: text, or one of these formats."""
+        self.add_argument("--output-format", choices=("text", *formats), default="text", help=about)
+
     def add_repeatable(self, name: str, metavar: str, about: str, *, dest: str | None = None) -> None:
         self.add_argument(name, dest=dest, metavar=metavar, action="append", default=[], help=about)
 

@@ -121,12 +121,7 @@ def make_parser() -> Parser:
         metavar="TASK",
         help="do one task and end; standard input is appended to it, '-' takes it from there",
     )
-    parser.add_argument(
-        "--output-format",
-        choices=("text", "json", "stream-json"),
-        default="text",
-        help="what -p prints (default: text)",
-    )
+    parser.add_output_format("what -p prints (default: text)", "json", "stream-json")
     parser.add_answer()
     parser.add_flag("--partial", "with stream-json: also what goes on (activity) and text while it is written (delta)")
     parser.add_model()

@@ -14,8 +14,7 @@ from nebula.llm.http.client import Headers, HttpResponse
 from nebula.llm.http.http_errors import Service, message_in, refusal_error
 from nebula.llm.http.sse import Parser, SseParser, WholeParser
 from nebula.llm.http.url import percent_encode
-from nebula.llm.known_models import KnownModel
-from nebula.llm.wire import MOST_PAGES, RawCall, counted, entries_of, to_bytes, told_id, told_name
+from nebula.llm.wire import MOST_PAGES, RawCall, counted, entries_of, remember, to_bytes, told_id, told_name
 from nebula.messages import Message, ToolResultStatus, ToolUseResult, UserMessage
 
 VERSION = "2023-06-01"
@@ -98,7 +97,7 @@ class AnthropicModel(Connector):
 
     def _options(self, request: ModelRequest) -> dict[str, Any]:
         refused = self._refused.get(request.model, set())
-        known = known_model(request.model) or KnownModel("", max_output=LEAST_OUTPUT)
+        known = known_model(request.model)
         output = {
             "effort": self._effort if self._effort and known.effort else None,
             "format": None if request.json_schema is None else {"type": "json_schema", "schema": request.json_schema},
@@ -137,9 +136,7 @@ class AnthropicModel(Connector):
     def _heard(self, reader: ReplyReader, reply: ModelReply) -> None:
         if not isinstance(reader, MessagesReader) or not reply.message.tool_uses or not reader.thoughts:
             return
-        self._thoughts[reply.message.message_id or ""] = reader.thoughts
-        while len(self._thoughts) > MAX_THOUGHTS:
-            del self._thoughts[next(iter(self._thoughts))]
+        remember(self._thoughts, reply.message.message_id or "", reader.thoughts, MAX_THOUGHTS)
 
     def _render(self, message: Message, _: Message | None) -> Iterable[object]:
         if isinstance(message, UserMessage):

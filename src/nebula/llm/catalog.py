@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from nebula.language import Sentence
 from nebula.llm.contract import Model, Usage
 from nebula.llm.errors import NotFoundError
-from nebula.llm.known_models import DEFAULT_CONTEXT, KNOWN_MODELS, KnownModel, Price
+from nebula.llm.known_models import KNOWN_MODELS, UNKNOWN, KnownModel, Price
 from nebula.providers import PROVIDERS, Provider
 
 RECORDING = "replay"
@@ -130,17 +130,16 @@ def known_provider(model: str) -> str:
 
 
 @lru_cache(maxsize=64)
-def known_model(model: str) -> KnownModel | None:
-    """Return what is known of a model: the row with the longest name that its own begins with."""
+def known_model(model: str) -> KnownModel:
+    """Return what is known of a model: the row with the longest name that its own begins with, `UNKNOWN` without."""
     name = model.rsplit("/", 1)[-1]
     known = (each for each in KNOWN_MODELS if name.startswith(each.name))
-    return max(known, key=lambda each: len(each.name), default=None)
+    return max(known, key=lambda each: len(each.name), default=UNKNOWN)
 
 
 def context_length(model: str) -> int:
     """Return what a model is known to take, where nobody asked its server."""
-    known = known_model(model)
-    return known.context if known else DEFAULT_CONTEXT
+    return known_model(model).context
 
 
 def cost(provider: str, model: str, usage: Usage, *, is_sum: bool = False) -> float | None:
@@ -150,7 +149,7 @@ def cost(provider: str, model: str, usage: Usage, *, is_sum: bool = False) -> fl
     is that of several requests, none of which was long enough for a price of its own. One request takes tokens: where
     its server told of none that went in, what it costs is not known.
     """
-    is_long = not is_sum and (known := known_model(model)) is not None and 0 < known.long_from < usage.input_tokens
+    is_long = not is_sum and 0 < known_model(model).long_from < usage.input_tokens
     price = price_of(provider, model, is_long=is_long)
     is_untold = not is_sum and not usage.input_tokens
     if price is None or (is_untold and (price.input or price.output)):
@@ -165,7 +164,7 @@ def price_of(provider: str, model: str, *, is_long: bool = False) -> Price | Non
     if provider == RECORDING or (row is not None and row.is_free):
         return Price(0.0, 0.0)
     known = known_model(model)
-    if known is None or row is None or not _is_version(model, known):
+    if row is None or not _is_version(model, known):
         return None
     return known.long_price if is_long else known.price
 

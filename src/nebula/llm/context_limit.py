@@ -10,8 +10,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
 from nebula.language import Sentence
-from nebula.llm.contract import Model, ModelNotice, ModelRequest, StreamItem
-from nebula.llm.dialect.wrapped_model import WrappedModel
+from nebula.llm.contract import Model, ModelNotice, ModelRequest, StreamItem, WrappedModel
 from nebula.llm.errors import ContextExceededError
 from nebula.llm.wire import to_bytes
 from nebula.messages import Message, Text, ToolUseResult, UserMessage, truncate_safe_tool_use_results

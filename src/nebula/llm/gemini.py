@@ -21,6 +21,7 @@ from nebula.llm.wire import (
     RawCall,
     counted,
     entries_of,
+    remember,
     to_bytes,
     to_text,
     told_id,
@@ -104,8 +105,7 @@ class GeminiModel(Connector):
 
     def _thinking(self, model: str) -> dict[str, Any]:
         """Return how much to think, where that was set: a level since Gemini 3, a number of tokens before."""
-        known = known_model(model)
-        if not self._effort or known is None or not known.effort:
+        if not self._effort or not known_model(model).effort:
             return {}
         budget: dict[str, Any] = {"thinkingBudget": THINKING_BUDGETS[self._effort]}
         return {"thinkingConfig": {"thinkingLevel": self._effort} if wants_signatures(model) else budget}
@@ -120,9 +120,7 @@ class GeminiModel(Connector):
         if not uses or not isinstance(reader, GenerateReader):
             return
         for position, signature in reader.signatures.items():
-            self._signatures[_signature_key(reply.message, uses[position])] = signature
-        while len(self._signatures) > MAX_SIGNATURES:
-            del self._signatures[next(iter(self._signatures))]
+            remember(self._signatures, _signature_key(reply.message, uses[position]), signature, MAX_SIGNATURES)
 
     def _render(self, message: Message, before: Message | None, *, signed: bool = False) -> Iterable[object]:
         if isinstance(message, UserMessage):

@@ -47,6 +47,8 @@ class KnownModel:
     """It is asked through the Responses API and no other (OpenAI)."""
 
 
+UNKNOWN = KnownModel("")
+"""A model of which nothing is known."""
 _MILLION = 1_000_000
 _LONG = 1_050_000
 _G5 = 400_000

@@ -11,6 +11,7 @@ from nebula.llm.contract import ModelInfo, ModelReply, ModelRequest, Usage
 from nebula.llm.errors import ModelError, UnavailableError
 from nebula.llm.http.client import HttpResponse
 from nebula.llm.http.sse import EitherParser, SseParser
+from nebula.llm.http.url import percent_encode
 from nebula.llm.wire import RawCall, counted, entries_of, function_tool, to_bytes, to_text, told_id, told_name
 from nebula.messages import Message, UserMessage
 from nebula.value import replace
@@ -67,9 +68,8 @@ class OpenAIModel(Connector):
         if self._is_default or known_provider(model):
             return ModelInfo(model, self.provider)
         if model not in self._described:
-            from urllib.parse import quote
-
-            properties = await self._answer(f"/props?model={quote(model)}", self._service.url.removesuffix("/v1"))
+            base = self._service.url.removesuffix("/v1")
+            properties = await self._answer(f"/props?model={percent_encode(model)}", base)
             listing = {} if properties else self._listing or await self._answer("/models")
             self._described[model] = _described(ModelInfo(model, self.provider), properties, listing)
         return self._described[model]
@@ -98,8 +98,7 @@ class OpenAIModel(Connector):
 
     def _is_for_responses(self, model: str) -> bool:
         """Tell whether a model is asked through the Responses API: by its name at OpenAI, elsewhere once it said so."""
-        known = known_model(model) if self._is_default else None
-        return model in self._only_responses or (known is not None and known.responses_only)
+        return model in self._only_responses or (self._is_default and known_model(model).responses_only)
 
     def _heard(self, reader: ReplyReader, reply: ModelReply) -> None:
         thoughts = getattr(reader, "thoughts", None)
@@ -114,7 +113,7 @@ class OpenAIModel(Connector):
             "temperature": request.temperature,
             "seed": request.seed,
             longest: request.max_output_tokens,
-            "reasoning_effort": self._effort if self._effort and _has_effort(request.model) else None,
+            "reasoning_effort": self._effort if self._effort and known_model(request.model).effort else None,
         }
         if request.json_schema is not None:
             schema = {"name": "reply", "schema": request.json_schema}
@@ -237,11 +236,6 @@ def _described(info: ModelInfo, properties: Mapping[str, Any], listing: Mapping[
             sizes += [entry.get("max_model_len"), entry.get("context_length")]
     size = next((each for each in sizes if isinstance(each, int) and each > 0), None)
     return replace(info, context_length=size)
-
-
-def _has_effort(model: str) -> bool:
-    known = known_model(model)
-    return known is not None and known.effort
 
 
 def _refused_parameter(body: str) -> str | None:

@@ -10,7 +10,7 @@ from nebula.llm.contract import ModelRequest
 from nebula.llm.http.http_errors import Service
 from nebula.llm.http.sse import Parser
 from nebula.llm.openai import usage_of
-from nebula.llm.wire import FragmentCache, RawCall, to_bytes, to_text, told_id, told_name
+from nebula.llm.wire import FragmentCache, RawCall, remember, to_bytes, to_text, told_id, told_name
 from nebula.messages import Message, UserMessage
 
 PATH = "/responses"
@@ -45,9 +45,7 @@ class ResponsesWriter:
         return b"".join(parts)
 
     def remember(self, message_id: str, thoughts: list[dict[str, Any]]) -> None:
-        self._thoughts[message_id] = thoughts
-        while len(self._thoughts) > MAX_THOUGHTS:
-            del self._thoughts[next(iter(self._thoughts))]
+        remember(self._thoughts, message_id, thoughts, MAX_THOUGHTS)
 
     def _render(self, message: Message, _: Message | None) -> Iterable[object]:
         if isinstance(message, UserMessage):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence, Set
 from operator import is_
-from typing import Any
+from typing import Any, TypeVar
 
 from nebula.llm.contract import NO_USAGE, ModelReply
 from nebula.llm.errors import BadReplyError
@@ -27,6 +27,9 @@ CUT_REPLY = (
 )
 HOW_CUT = {"length": "was cut off at the output limit", "filter": "was held back by the provider"}
 """How a reply stopped of which a part may be missing."""
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 Render = Callable[[Message, Message | None], Iterable[object]]
 """The JSON values that a message becomes, given the one before it."""
@@ -64,20 +67,17 @@ def entries_of(told: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
     return [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
 
 
-def from_text(text: str) -> Any:
+def from_text(text: str, decode: Callable[[str], Any] = _decode) -> Any:
     """Return JSON from a stranger. ValueError for all that is wrong with it, bottomless nesting and NaN included."""
     try:
-        return _decode(text)
+        return decode(text)
     except RecursionError:
         raise ValueError("nested too deep") from None
 
 
 def from_event(text: str) -> Any:
     """Read an event of a stream, in which NaN and its like count as nothing. Raises ValueError."""
-    try:
-        return _decode_event(text)
-    except RecursionError:
-        raise ValueError("nested too deep") from None
+    return from_text(text, _decode_event)
 
 
 class FragmentCache:
@@ -119,6 +119,13 @@ class FragmentCache:
             while self._bytes > MAX_REMEMBERED_BYTES and len(self._known) > 1:
                 self._bytes -= len(self._known.pop(next(iter(self._known)))[2])
         return known[2]
+
+
+def remember(known: dict[K, V], key: K, value: V, most: int) -> None:
+    """Keep a value beside the newest ones, no more than `most` in all."""
+    known[key] = value
+    while len(known) > most:
+        del known[next(iter(known))]
 
 
 def function_tool(spec: ToolSpec) -> dict[str, Any]:

@@ -24,7 +24,6 @@ from nebula.testing.http import (
     write_chunk,
     write_whole,
 )
-from nebula.testing.model_lists import describe_for_ollama, list_models
 from nebula.testing.script import RecordedRequest, ScriptedAnswer, ScriptedFault, ScriptedReply, ScriptStep
 
 DEFAULT_MODELS = {
@@ -260,9 +259,9 @@ class ScriptedModel:
         names = self.models.get(wire, ())
         path = request.path
         if request.method == "GET" and path.endswith("/models"):
-            return 200, list_models(wire, names)
+            return 200, wires.list_models(wire, names)
         if path == "/api/tags":
-            return 200, json.dumps({"models": [describe_for_ollama(name) for name in names]}).encode()
+            return 200, json.dumps({"models": [wires.describe_for_ollama(name) for name in names]}).encode()
         if path == "/props" and self.properties is not None:
             return 200, json.dumps(self.properties).encode()
         if path == "/api/version":
@@ -281,7 +280,7 @@ class ScriptedModel:
         facts = {
             "modelfile": "",
             "parameters": "",
-            "details": describe_for_ollama(model)["details"],
+            "details": wires.describe_for_ollama(model)["details"],
             "model_info": {"general.architecture": "llama", "llama.context_length": self.context_length},
         }
         if (listed := self.capabilities.get(model, ("completion", "tools"))) is not None:

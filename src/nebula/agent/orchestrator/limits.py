@@ -9,8 +9,7 @@ from nebula.agent.orchestrator.models import TaskModels
 from nebula.agent.turn_result import TurnLimit, TurnResult
 from nebula.language import Sentence, sentence_of
 from nebula.llm.choose import ChosenModel
-from nebula.llm.contract import Model, ModelRequest, StreamItem
-from nebula.llm.dialect.wrapped_model import WrappedModel
+from nebula.llm.contract import Model, ModelRequest, StreamItem, WrappedModel
 from nebula.value import record, replace, value
 
 

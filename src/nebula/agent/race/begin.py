@@ -21,6 +21,7 @@ from nebula.language import Sentence, sentence_of
 from nebula.llm.catalog import known_model
 from nebula.llm.choose import choose_model
 from nebula.llm.errors import ModelError
+from nebula.llm.known_models import UNKNOWN
 from nebula.value import value
 from nebula.workspace import open_workspace
 from nebula.workspace.state_folder import prepare_state_folder
@@ -54,7 +55,7 @@ async def check_model(settings: Settings, name: str) -> None:
         raise BadRace(said.sentence, **said.values) from problem
     async with aclosing(chosen.connector):
         listed = []
-        if name and known_model(chosen.name) is None:
+        if name and known_model(chosen.name) is UNKNOWN:
             with suppress(ModelError):  # a server that lists nothing may have it all the same
                 listed = [each.name for each in await chosen.connector.list_models()]
         if listed and not {chosen.name, f"{chosen.name}:latest"} & set(listed):

@@ -16,7 +16,14 @@ DEFAULT_PORT = 8787
 
 
 def main(argv: Sequence[str]) -> int:
-    options = _parser().parse_args(argv)
+    parser = Parser(
+        "evercontext gateway",
+        "The files below one directory over REST: POST /list_files, /read_file, /write_file; /docs tells all.\n"
+        "Allowed file kinds, size and audit log are set by EC_ALLOW_EXT, EC_MAX_BYTES and EC_AUDIT_LOG.",
+    )
+    parser.add_app_root()
+    parser.add_server(DEFAULT_PORT)
+    options = parser.parse_args(argv)
     settings = open_project("evercontext", options, token=options.token)
 
     from nebula.server.gateway.app import QUICK_LIMIT, create_gateway
@@ -30,16 +37,3 @@ def main(argv: Sequence[str]) -> int:
     rules = rules_for(listener, *options.allow_host, token=settings.token, max_body=body_limit(settings.max_bytes))
     app = create_gateway(workspace, rules, audit, quick_reads=settings.max_bytes <= QUICK_LIMIT)
     return serve(app, listener)
-
-
-def _parser() -> Parser:
-    parser = Parser(
-        "evercontext gateway",
-        (
-            "The files below one directory over REST: POST /list_files, /read_file, /write_file; /docs tells all.\n"
-            "Allowed file kinds, size and audit log are set by EC_ALLOW_EXT, EC_MAX_BYTES and EC_AUDIT_LOG."
-        ),
-    )
-    parser.add_app_root()
-    parser.add_server(DEFAULT_PORT)
-    return parser

@@ -14,7 +14,14 @@ DEFAULT_PORT = 8788
 
 
 def main(argv: Sequence[str]) -> int:
-    options = _parser().parse_args(argv)
+    parser = Parser(
+        "evercontext rag",
+        "The code index over REST: POST /search, /ingest, /prune; GET /status; /docs tells all.\n"
+        "It is built on the first start, follows commits, and lies in ~/.nebula, or in the database EC_INDEX_URL.",
+    )
+    parser.add_app_root()
+    parser.add_server(DEFAULT_PORT)
+    options = parser.parse_args(argv)
     settings = open_project("evercontext", options, token=options.token)
 
     from nebula.server.rag.app import create_rag
@@ -25,16 +32,3 @@ def main(argv: Sequence[str]) -> int:
     listener = listen(options.host, options.port)
     rules = rules_for(listener, *options.allow_host, token=settings.token)
     return serve(create_rag(partial(open_index, settings), rules, audit), listener)
-
-
-def _parser() -> Parser:
-    parser = Parser(
-        "evercontext rag",
-        (
-            "The code index over REST: POST /search, /ingest, /prune; GET /status; /docs tells all.\n"
-            "It is built on the first start, follows commits, and lies in ~/.nebula, or in the database EC_INDEX_URL."
-        ),
-    )
-    parser.add_app_root()
-    parser.add_server(DEFAULT_PORT)
-    return parser

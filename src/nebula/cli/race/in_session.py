@@ -10,8 +10,7 @@ from nebula.agent.race.begin import RaceWish, command_line, prepare_race
 from nebula.agent.race.race import Race
 from nebula.agent.race.take import take_tries
 from nebula.cli.race.comparison import show_comparison
-from nebula.cli.race.keys import stop_named
-from nebula.cli.race.progress import RaceLines
+from nebula.cli.race.progress import RaceLines, stop_named
 from nebula.cli.race.taking import describe_taken, read_wanted
 from nebula.cli.race.view import reasons, result_table
 from nebula.cli.terminal.input.contract import Watch

@@ -1,12 +1,19 @@
-"""The tries of a race as they go: one line each, and those that are at work redrawn."""
+"""The tries of a race as they go: one line each, those at work redrawn, and the keys that end them."""
 
 from __future__ import annotations
 
+import asyncio
+import os
+import re
+import sys
+import termios
 import time
+import tty
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from math import ceil
 
+from nebula.agent.race.race import Race
 from nebula.cli.race.view import short_name
 from nebula.cli.terminal.output.live_line import LiveLine
 from nebula.cli.terminal.output.screen import Screen
@@ -16,6 +23,9 @@ from nebula.language import explain, translate, translate_count
 from nebula.llm.catalog import cost
 from nebula.stage import one_line
 from nebula.value import record
+
+ESCAPE = b"\x1b"
+_DELETE = (b"\x7f", b"\x08")
 
 
 @record
@@ -100,3 +110,45 @@ class RaceLines:
 
     def _lines_at_work(self) -> list[str]:
         return [line.shown for _, line in sorted(self._tries.items()) if not line.ended]
+
+
+class RaceKeys:
+    """Reads single keys from the terminal for the length of a block: Esc ends all tries, `stop 2` and Enter one."""
+
+    def __init__(self) -> None:
+        self.typed = ""
+
+    @contextmanager
+    def reading(self, race: Race) -> Iterator[None]:
+        loop, handle = asyncio.get_running_loop(), sys.stdin.fileno()
+        before = termios.tcgetattr(handle)
+        tty.setcbreak(handle)
+        loop.add_reader(handle, lambda: self._take(os.read(handle, 1024), race))
+        try:
+            yield
+        finally:
+            loop.remove_reader(handle)
+            termios.tcsetattr(handle, termios.TCSADRAIN, before)
+
+    def _take(self, keys: bytes, race: Race) -> None:
+        if keys in (b"", ESCAPE):
+            race.stop()
+            return
+        if keys.startswith(ESCAPE):
+            return  # an arrow, or the like
+        for each in keys.decode("utf-8", "replace"):
+            if each in "\r\n":
+                stop_named(race, self.typed)
+                self.typed = ""
+            elif each.encode() in _DELETE:
+                self.typed = self.typed[:-1]
+            elif each.isprintable():
+                self.typed += each
+
+
+def stop_named(race: Race, line: str) -> bool:
+    """Carry out `stop N`; return whether the line was that."""
+    named = re.fullmatch(r"\s*stop\s+(\d+)\s*", line)
+    if named is not None:
+        race.stop(int(named[1]))
+    return named is not None

@@ -21,8 +21,7 @@ from nebula.cli.busy import busy
 from nebula.cli.headless.run import interruptible
 from nebula.cli.printing import columns_of, make_room, print_json, print_lines, print_remark, print_words, tell_remark
 from nebula.cli.race.comparison import show_comparison
-from nebula.cli.race.keys import RaceKeys
-from nebula.cli.race.progress import RaceLines
+from nebula.cli.race.progress import RaceKeys, RaceLines
 from nebula.cli.race.taking import ask_at_terminal, offer_at_terminal, report_taken, take_exit_code
 from nebula.cli.race.view import reasons, result_table
 from nebula.cli.settings import remark_on_trust, session_overrides

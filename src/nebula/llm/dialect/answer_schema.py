@@ -10,8 +10,7 @@ from typing import Any, Final
 from nebula.errors import EXIT_USAGE, NebulaError
 from nebula.files.untrusted_json import parse_json
 from nebula.language import Sentence
-from nebula.llm.contract import Model, ModelReply, ModelRequest, Retrying, StreamItem, Usage
-from nebula.llm.dialect.wrapped_model import WrappedModel
+from nebula.llm.contract import Model, ModelReply, ModelRequest, Retrying, StreamItem, Usage, WrappedModel
 from nebula.llm.errors import BadReplyError, FormatError
 from nebula.messages import AssistantMessage, UserMessage
 from nebula.value import replace

@@ -12,11 +12,20 @@ from contextlib import aclosing
 from typing import Any
 
 from nebula.language import Sentence
-from nebula.llm.contract import Model, ModelReply, ModelRequest, Retrying, StreamItem, TextDelta, Usage, Working
+from nebula.llm.contract import (
+    Model,
+    ModelReply,
+    ModelRequest,
+    Retrying,
+    StreamItem,
+    TextDelta,
+    Usage,
+    Working,
+    WrappedModel,
+)
 from nebula.llm.dialect.reader import DialectReply, read_reply
 from nebula.llm.dialect.spoken import FormatFailure, KnownTools, SpokenCall
 from nebula.llm.dialect.tools import Offer, make_offer
-from nebula.llm.dialect.wrapped_model import WrappedModel
 from nebula.llm.errors import BadReplyError, FormatError
 from nebula.llm.wire import CallIds, RawCall, call_ids, calls_of_cut_reply, read_arguments, tool_names
 from nebula.messages import (

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 from nebula.language import Sentence
 from nebula.llm.catalog import known_provider
-from nebula.llm.contract import Model, ModelInfo, ModelNotice, ModelReply, ModelRequest, StreamItem
-from nebula.llm.dialect.wrapped_model import WrappedModel
+from nebula.llm.contract import Model, ModelInfo, ModelNotice, ModelReply, ModelRequest, StreamItem, WrappedModel
 from nebula.llm.errors import BadReplyError, ModelError
 from nebula.messages import DeclaredSpec, ToolSpec
 

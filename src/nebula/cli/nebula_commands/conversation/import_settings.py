@@ -18,7 +18,14 @@ from nebula.language import translate
 
 
 def main(argv: Sequence[str]) -> int:
-    options = _parser().parse_args(argv)
+    parser = Parser(
+        "nebula import settings",
+        "MCP servers, allowed hosts and instructions of another agent: shown, and taken over if you agree.",
+    )
+    parser.add_argument("agent", choices=AGENTS, metavar="claude|codex")
+    parser.add_flag("--yes", "take it over without a question")
+    parser.add_root()
+    options = parser.parse_args(argv)
     settings = open_project("nebula", options)
     found = read_settings_of(options.agent, settings.root)
     instructions = os.path.join(settings.home, "AGENTS.md")
@@ -62,14 +69,3 @@ def _show(choices: dict[str, Any], words: str, instructions: str, found: Foreign
     if found.variables:
         names = ", ".join(found.variables)
         tell_remark("Keys are not taken along; set these in the environment: {names}", names=names)
-
-
-def _parser() -> Parser:
-    parser = Parser(
-        "nebula import settings",
-        "MCP servers, allowed hosts and instructions of another agent: shown, and taken over if you agree.",
-    )
-    parser.add_argument("agent", choices=AGENTS, metavar="claude|codex")
-    parser.add_flag("--yes", "take it over without a question")
-    parser.add_root()
-    return parser

@@ -63,9 +63,7 @@ def _parser() -> Parser:
     parser.add_argument("--judge", metavar="MODEL", help="ask this model for its opinion of the tries")
     parser.add_argument("--take", metavar="N", help="take this try at the end, or first-passing")
     parser.add_flag("--yes", "take without a question")
-    parser.add_argument(
-        "--output-format", choices=("text", "json", "stream-json"), default="text", help="how to print it"
-    )
+    parser.add_output_format("how to print it", "json", "stream-json")
     parser.add_root()
     parser.add_model()
     parser.add_trust()

@@ -29,7 +29,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_root()
     parser.add_allow()
     parser.add_flag("--yes", "take without a question")
-    parser.add_argument("--output-format", choices=("text", "json"), default="text", help="how to print it")
+    parser.add_output_format("how to print it", "json")
     options = parser.parse_args(argv)
     check_allowed(options.allow)
     settings = open_project("nebula", options)

@@ -40,7 +40,6 @@ def main(argv: Sequence[str]) -> None:
 
 
 def _facts(provider: str, name: str, told_context: int | None) -> dict[str, Any]:
-    known = known_model(name)
     price = price_of(provider, name)
     return {
         "provider": provider,
@@ -49,7 +48,7 @@ def _facts(provider: str, name: str, told_context: int | None) -> dict[str, Any]
         "input": None if price is None else price.input,
         "cached_input": None if price is None else price.input if price.cached is None else price.cached,
         "output": None if price is None else price.output,
-        "effort": known is not None and known.effort,
+        "effort": known_model(name).effort,
         "prices_of": None if price is None else PRICES_OF,
     }
 
