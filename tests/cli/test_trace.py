@@ -207,7 +207,7 @@ def test_mistakes_are_one_line(bench: Bench) -> None:
     for words, said in (
         (("show",), "there is no task in the trace yet"),
         (("replay", "x"), "no task 'x'"),
-        (("list", "-n", "0"), "1 or more"),
+        (("list", "-n", "0"), "from 1 to"),
     ):
         ran = run_here(bench, "nebula", "trace", *words)
         assert (ran.code, ran.out) == (64, "") and said in ran.err and ran.err.count("\n") == 1

@@ -28,15 +28,6 @@ def _extract_stack(frame: object = None, limit: int | None = None) -> object:
     return _load("traceback").extract_stack(frame or sys._getframe(1), limit)
 
 
-def _gettext(message: str) -> object:
-    """Stand in for what argparse imports, as the next one does."""
-    return _load("gettext").gettext(message)
-
-
-def _ngettext(one: str, many: str, count: int) -> object:
-    return _load("gettext").ngettext(one, many, count)
-
-
 LATE: dict[str, dict[str, object]] = {
     "inspect": {},
     "traceback": {"extract_stack": _extract_stack},
@@ -45,7 +36,10 @@ LATE: dict[str, dict[str, object]] = {
     "asyncio.sslproto": {},
     "subprocess": {"PIPE": -1, "STDOUT": -2, "DEVNULL": -3},
     "locale": {},
-    "gettext": {"gettext": _gettext, "ngettext": _ngettext},
+    "gettext": {
+        "gettext": lambda message: _load("gettext").gettext(message),
+        "ngettext": lambda one, many, count: _load("gettext").ngettext(one, many, count),
+    },
 }
 """Each with what is known of it beforehand."""
 _loading = RLock()

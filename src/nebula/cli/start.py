@@ -13,54 +13,32 @@ import sys
 
 from nebula.cli.late_modules import put_off
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 INTERRUPTED = 130
 """As `nebula.errors` says it, which is not loaded yet."""
 
 
 def nebula() -> int:
-    return _start(_nebula, is_task="-p" in sys.argv)
+    return _start("nebula.cli.nebula", is_task="-p" in sys.argv)
 
 
 def evercontext() -> int:
-    return _start(_evercontext, is_task=sys.argv[1:2] == ["run"])
+    return _start("nebula.cli.evercontext_start", is_task=sys.argv[1:2] == ["run"])
 
 
 def vizprompt() -> int:
-    return _start(_vizprompt)
+    return _start("nebula.cli.vizprompt")
 
 
-def _nebula() -> int:
-    put_off()
-    from nebula.cli.nebula import main
-
-    return main()
-
-
-def _evercontext() -> int:
-    put_off()
-    from nebula.cli.evercontext_start import main
-
-    return main()
-
-
-def _vizprompt() -> int:
-    from nebula.cli.vizprompt import main
-
-    return main()
-
-
-def _start(command: Callable[[], int], *, is_task: bool = False) -> int:
+def _start(program: str, *, is_task: bool = False) -> int:
     if not _is_possible_here():
         return 1
     try:
         if is_task:
             _take_every_end_for_ctrl_c()
         _collect_rarely()
-        return command()
+        put_off()
+        code: int = __import__(program, fromlist=["main"]).main()
+        return code
     except KeyboardInterrupt:  # before anything is loaded that would say so
         return INTERRUPTED
 

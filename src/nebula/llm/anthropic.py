@@ -65,7 +65,11 @@ class AnthropicModel(Connector):
         for _ in range(MOST_PAGES):
             answer = await self._json("GET", f"/v1/models?limit=1000{page}")
             entries = [each for each in entries_of(answer, "data") if isinstance(each.get("id"), str)]
-            found += [_info(each) for each in entries if each.get("lifecycle") != "retired"]
+            for each in entries:
+                if each.get("lifecycle") != "retired":
+                    size = each.get("max_input_tokens")
+                    context = size if isinstance(size, int) else None
+                    found.append(ModelInfo(each["id"], self.provider, context, tools=True, images=True))
             last = answer.get("last_id")
             if not answer.get("has_more") or not isinstance(last, str) or not entries:
                 break
@@ -238,11 +242,6 @@ class MessagesReader(ReplyReader):
         kind = error.get("type") if isinstance(error, Mapping) else None
         status = STATUSES.get(str(kind), 500)
         return refusal_error(self._service, self._model, status, message_in(error), str(error))
-
-
-def _info(entry: Mapping[str, Any]) -> ModelInfo:
-    size = entry.get("max_input_tokens")
-    return ModelInfo(str(entry["id"]), "anthropic", size if isinstance(size, int) else None, tools=True, images=True)
 
 
 def _user_blocks(message: UserMessage) -> list[dict[str, Any]]:

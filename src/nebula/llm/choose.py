@@ -233,7 +233,8 @@ async def _resolved(asking: _Asking, wanted: _Wanted, *, said_now: bool = False)
         if wanted.model:
             return row, wanted.model
         return await _default_model(asking, row, configured[1:], named=bool(wanted.provider))
-    if _names_vendor(wanted.model):
+    vendor, _, rest = wanted.model.partition("/")
+    if vendor and rest:  # one that begins with a provider of ours was split before
         return await _server_of_vendor(asking, wanted.model, configured), wanted.model
     likely = PROVIDERS.get(wanted.likely_provider)
     if likely in configured:
@@ -259,12 +260,6 @@ async def _server_for_many(asking: _Asking, whole: str, configured: Sequence[Pro
             if not isinstance(answer, ModelError) and _lists(answer, whole):
                 return row
     return None
-
-
-def _names_vendor(model: str) -> bool:
-    """Tell whether a name is `vendor/model`; one that begins with a provider of ours was split before."""
-    vendor, slash, rest = model.partition("/")
-    return bool(vendor and slash and rest)
 
 
 async def _server_of_vendor(asking: _Asking, model: str, configured: Sequence[Provider]) -> Provider:
@@ -301,8 +296,10 @@ async def _default_model(
     """
     if row.default_model:
         is_own_server = has_own_address(row, asking.settings) and len(getattr(asking.settings, row.key)) < SHORTEST_KEY
-        alone = await _only_model(asking, row) if is_own_server else ""
-        return row, alone or row.default_model
+        answer = await asking.listed(row) if is_own_server else []
+        if isinstance(answer, ModelError) or len(answer) != 1:
+            return row, row.default_model
+        return row, answer[0].name
     try:
         return row, await _first_listed(asking, row, named=named)
     except ModelError:
@@ -310,11 +307,6 @@ async def _default_model(
             if other.in_home and not isinstance(await asking.listed(other), ModelError):
                 return other, await _first_listed(asking, other)
         raise
-
-
-async def _only_model(asking: _Asking, row: Provider) -> str:
-    answer = await asking.listed(row)
-    return answer[0].name if not isinstance(answer, ModelError) and len(answer) == 1 else ""
 
 
 async def _first_listed(asking: _Asking, row: Provider, *, named: bool = False) -> str:

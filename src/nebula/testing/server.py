@@ -194,17 +194,14 @@ class ScriptedModel:
             return watching.result() if watching.done() else b""
         except ConnectionError:  # also from writing, or from a reset that the watcher met
             if request.answered is None:
-                self._note_disconnect(request)
+                with self._changed:
+                    request.disconnected = True
+                    self._changed.notify_all()
             return None
         finally:
             answering.cancel()
             watching.cancel()
             await asyncio.wait({answering, watching})
-
-    def _note_disconnect(self, request: RecordedRequest) -> None:
-        with self._changed:
-            request.disconnected = True
-            self._changed.notify_all()
 
     async def _respond(self, request: RecordedRequest, writer: asyncio.StreamWriter) -> bool:
         step, wire = self._plan(request)

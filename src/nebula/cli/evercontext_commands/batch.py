@@ -162,7 +162,8 @@ def _parser() -> Parser:
     parser.add_argument(
         "--models", metavar="A,B", help="do every task with each of these models, and print how each did"
     )
-    _report_options(parser)
+    parser.add_argument("--predictions", metavar="FILE", help="write the patches as predictions in SWE-bench's form")
+    parser.add_argument("--junit", metavar="FILE", help="write the results as JUnit XML")
     parser.add_limits()
     parser.add_argument("--max-total-cost", type=positive_number, metavar="USD", help="dollars that all tasks may cost")
     parser.add_network()
@@ -172,8 +173,3 @@ def _parser() -> Parser:
     parser.add_flag("--trust", "let the projects' own checks run")
     parser.add_flag("--json", "print JSON")
     return parser
-
-
-def _report_options(parser: Parser) -> None:
-    parser.add_argument("--predictions", metavar="FILE", help="write the patches as predictions in SWE-bench's form")
-    parser.add_argument("--junit", metavar="FILE", help="write the results as JUnit XML")

@@ -110,16 +110,12 @@ def _request(options: argparse.Namespace, settings: Settings) -> TaskRequest:
         answer_schema=read_schema(options.output_schema) if options.output_schema else None,
     )
     if options.resume_plan is not None:
-        return _resumed(request, options.resume_plan, settings)
+        kept = find_plan(derived_folder(settings.root, settings.home), options.resume_plan)
+        return replace(request, prompt=kept.task, plan=kept.plan, done=kept.done, resumes=kept.trace_id)
     if options.plan is not None:
         plan, task = read_plan_file(options.plan)
         return replace(request, plan=plan, prompt=request.prompt or task)
     return request
-
-
-def _resumed(request: TaskRequest, trace_id: str, settings: Settings) -> TaskRequest:
-    kept = find_plan(derived_folder(settings.root, settings.home), trace_id)
-    return replace(request, prompt=kept.task, plan=kept.plan, done=kept.done, resumes=kept.trace_id)
 
 
 def _parser() -> Parser:

@@ -15,7 +15,6 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from importlib.resources import as_file, files
-from typing import Any
 
 from nebula.cli.arguments import Parser
 from nebula.cli.interactive import new_terminal
@@ -51,7 +50,7 @@ async def _play(folder: str, auto: bool) -> int:
     with as_file(files("nebula.demo") / "sample") as sample:
         shutil.copytree(sample, project, ignore=shutil.ignore_patterns("__pycache__"))
     lang = open_settings("nebula", project).lang
-    script = _recording(lang)
+    script = json.loads((files("nebula.demo") / f"recording.{lang}.json").read_text(encoding="utf-8"))
     home = os.path.join(folder, "home")
     settings = replace(load_settings(project, {"NEBULA_HOME": home, "NEBULA_LANG": lang}), model="recording")
     chosen = ChosenModel(ReplayModel(script["replies"], pace_s=0 if auto else 0.01), "recording")
@@ -89,8 +88,3 @@ def _show_graph(terminal: TerminalSession) -> None:
         terminal.screen.tell("the conversation graph:")
         for line in graph.draw_map("main").splitlines():
             terminal.screen.line(f"  {line}")
-
-
-def _recording(lang: str) -> Any:
-    text = (files("nebula.demo") / f"recording.{lang}.json").read_text(encoding="utf-8")
-    return json.loads(text)

@@ -150,7 +150,8 @@ def _conclude(terminal: TerminalSession, outcome: Outcome, report: Mapping[str, 
             screen.line(one_line(str(report["error"])), "yellow")
         return
     code, changed = report["exit_code"], len(report.get("changed", ()))
-    parts = [translate("exit {code}", code=code) if code is not None else _stopped(report)]
+    limit = one_line(str(report.get("stopped", "")))
+    parts = [translate("exit {code}", code=code) if code is not None else translate("stopped: {limit}", limit=limit)]
     if terminal.session.mode == "plan":
         parts.append(translate("plan mode: what it changed was thrown away"))
     if changed:
@@ -159,10 +160,6 @@ def _conclude(terminal: TerminalSession, outcome: Outcome, report: Mapping[str, 
     parts.append(translate("its output goes with your next prompt; ! alone leaves it out"))
     screen.parts(parts, "dim" if code == 0 else "red")
     screen.line()
-
-
-def _stopped(report: Mapping[str, Any]) -> str:
-    return translate("stopped: {limit}", limit=one_line(str(report.get("stopped", ""))))
 
 
 def _keep(terminal: TerminalSession, line: str, report: Mapping[str, Any], *, secret: bool) -> None:

@@ -143,14 +143,14 @@ class AnswersInSchema(WrappedModel):
                 yield replace(reply, message=AssistantMessage.new_response(reply.message.message_id, bare))
                 return
             if attempt == ATTEMPTS:
-                said = "{model} did not answer with JSON of the schema, even when asked once more: {problem}."
-                raise FormatError(said, model=request.model, problem=problem, usage=used)
+                raise FormatError(
+                    "{model} did not answer with JSON of the schema, even when asked once more: {problem}.",
+                    model=request.model,
+                    problem=problem,
+                    usage=used,
+                )
             reason = Sentence("The answer is not JSON of the schema: {problem}.", problem=problem)
             yield Retrying(reason, attempt + 1, 0.0, ATTEMPTS, "bad_reply")
             complaint = UserMessage.new_prompt(_COMPLAINT.format(problem=problem))
-            asked = replace(asked, messages=(*asked.messages, *_said(reply), complaint))
-
-
-def _said(reply: ModelReply) -> tuple[AssistantMessage, ...]:
-    """Return the message that was wrong; none where nothing was said, which no server takes."""
-    return (reply.message,) if reply.message.content.strip() else ()
+            said = (reply.message,) if reply.message.content.strip() else ()  # no server takes one without a word
+            asked = replace(asked, messages=(*asked.messages, *said, complaint))

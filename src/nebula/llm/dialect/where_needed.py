@@ -65,9 +65,6 @@ class DialectWhereNeeded(WrappedModel):
                     self._printing.discard(request.model)  # it answered in prose: native again
                 yield item
 
-    def _may_print(self, model: str) -> bool:
-        return self._reads_printed_calls and not known_provider(model)
-
     async def _info(self, model: str) -> ModelInfo:
         try:
             return await self._model.describe(model)
@@ -83,9 +80,10 @@ class DialectWhereNeeded(WrappedModel):
         return self._dialects[tool_role]
 
     async def _native(self, request: ModelRequest) -> AsyncGenerator[StreamItem]:
+        reads_printed = self._reads_printed_calls and not known_provider(request.model)
         async with aclosing(self._model.stream(request)) as items:
             async for item in items:
-                if isinstance(item, ModelReply) and self._may_print(request.model) and may_print_calls(item, request):
+                if isinstance(item, ModelReply) and reads_printed and may_print_calls(item, request):
                     from nebula.llm.dialect.json_dialect import with_printed_calls
 
                     understood = with_printed_calls(item, request)

@@ -13,7 +13,8 @@ def proxy_for(url: Url, environ: Mapping[str, str]) -> Url | None:
     """Return the proxy to use for `url`. Lower-case names win, as everywhere."""
     name = f"{url.scheme}_proxy"
     value = _either(environ, name) or _either(environ, "all_proxy")
-    if not value or _is_excepted(url, _either(environ, "no_proxy")):
+    exceptions = filter(None, map(str.strip, _either(environ, "no_proxy").lower().split(",")))
+    if not value or any(_matches(url, entry) for entry in exceptions):
         return None
     if "://" not in value:
         value = "http://" + value
@@ -43,10 +44,6 @@ def basic_auth(userinfo: str) -> str:
 
 def _either(environ: Mapping[str, str], name: str) -> str:
     return environ.get(name, "").strip() or environ.get(name.upper(), "").strip()
-
-
-def _is_excepted(url: Url, no_proxy: str) -> bool:
-    return any(_matches(url, entry.strip().lower()) for entry in no_proxy.split(",") if entry.strip())
 
 
 def _matches(url: Url, entry: str) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 
@@ -17,62 +16,43 @@ async def with_waiting_notices(
 ) -> AsyncGenerator[StreamItem]:
     """Yield the items as they come, and a notice whenever none has come for `every_s`, then at twice that, and so on.
 
-    `notice` is given the seconds since the last item. The pause before a retry was announced, and is no silence.
+    `notice` is given the seconds since the last item. The pause before a retry was announced, and is no silence. The
+    items are read in a task of their own, so that waiting for one can be interrupted without losing it.
     """
-    source = _Source(items)
-    loop, reading = source.loop, source.task
+    arrived: asyncio.Queue[StreamItem | None] = asyncio.Queue()
+    loop = asyncio.get_running_loop()
+    reading = loop.create_task(_read(items, arrived))
     since, pause = loop.time(), every_s
     try:
         while True:
-            while source.arrived:
-                item = source.arrived.popleft()
-                yield item
-                since, pause = loop.time() + (item.delay_s if isinstance(item, Retrying) else 0.0), every_s
-            if reading.done():
-                reading.result()  # raises what ended it
-                return
-            due = since + pause
-            await source.wait_until(due)
-            if not source.arrived and not reading.done() and loop.time() >= due:
+            try:
+                if arrived.empty():
+                    async with asyncio.timeout_at(since + pause):
+                        item = await arrived.get()
+                else:
+                    item = arrived.get_nowait()
+            except TimeoutError:
                 yield notice(loop.time() - since)
                 pause += min(pause, LONGEST_PAUSE_S)
+                continue
+            if item is None:
+                await reading  # raises what ended it
+                return
+            yield item
+            since, pause = loop.time() + (item.delay_s if isinstance(item, Retrying) else 0.0), every_s
     finally:
-        await source.close()
+        if not reading.done():
+            reading.cancel()
+            await asyncio.wait((reading,))
+        if not reading.cancelled():
+            reading.exception()  # seen, or of no interest any more
 
 
-class _Source:
-    """Reads the items in a task of its own, so that waiting for one can be interrupted without losing it."""
-
-    def __init__(self, items: AsyncGenerator[StreamItem]) -> None:
-        self.loop = asyncio.get_running_loop()
-        self.arrived: deque[StreamItem] = deque()
-        self._wake: asyncio.Future[None] | None = None
-        self.task = self.loop.create_task(self._read(items))
-        self.task.add_done_callback(self._stir)
-
-    async def wait_until(self, moment: float) -> None:
-        """Wait for the next item, the end, or that moment."""
-        self._wake = self.loop.create_future()
-        timer = self.loop.call_at(moment, self._stir)
-        try:
-            await self._wake
-        finally:
-            timer.cancel()
-            self._wake = None
-
-    async def close(self) -> None:
-        if not self.task.done():
-            self.task.cancel()
-            await asyncio.wait((self.task,))
-        if not self.task.cancelled():
-            self.task.exception()  # seen, or of no interest any more
-
-    async def _read(self, items: AsyncGenerator[StreamItem]) -> None:
+async def _read(items: AsyncGenerator[StreamItem], arrived: asyncio.Queue[StreamItem | None]) -> None:
+    """Put the items into the queue as they come, and None behind the last."""
+    try:
         async with aclosing(items):
             async for item in items:
-                self.arrived.append(item)
-                self._stir()
-
-    def _stir(self, _: object = None) -> None:
-        if self._wake is not None and not self._wake.done():
-            self._wake.set_result(None)
+                arrived.put_nowait(item)
+    finally:
+        arrived.put_nowait(None)

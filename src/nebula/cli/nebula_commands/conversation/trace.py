@@ -19,7 +19,7 @@ from nebula.agent.traces.replay import replay, settings_of_copy
 from nebula.agent.traces.story import StoryEntry, tell
 from nebula.blame.exchange.agent_trace import trace_turn
 from nebula.blame.project import ProjectBlame
-from nebula.cli.arguments import Parser, UsageError
+from nebula.cli.arguments import Parser, UsageError, number_up_to
 from nebula.cli.figures.kpi import read_moment
 from nebula.cli.nebula_commands.conversation.trace_lesson import print_lesson_json, show_lesson
 from nebula.cli.printing import print_json, print_line, tell_line, tell_remark
@@ -177,7 +177,9 @@ def _parser() -> Parser:
         ),
     )
     listing = parser.add_command("list", "the tasks, the newest first", _list)
-    listing.add_argument("-n", "--count", type=_count, default=SHOWN, metavar="N", help="how many at most")
+    listing.add_argument(
+        "-n", "--count", type=number_up_to(1_000_000), default=SHOWN, metavar="N", help="how many at most"
+    )
     showing = parser.add_command("show", "what happened in one task, in order, with times", _show)
     playing = parser.add_command(
         "replay",
@@ -205,9 +207,3 @@ def _parser() -> Parser:
         command.add_root()
         command.add_flag("--json", "print JSON")
     return parser
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(translate("expected a number of 1 or more"))
-    return int(text)

@@ -19,7 +19,8 @@ async def checks(terminal: TerminalSession, _: str) -> None:
     settings = with_found_checks(terminal.settings)
     if not settings.checks:
         terminal.screen.tell(
-            'No checks are configured or found here. Add "checks": ["…"] to {path}.', path=_config(terminal)
+            'No checks are configured or found here. Add "checks": ["…"] to {path}.',
+            path=one_line(terminal.settings.project_config_path),
         )
         return
     await _tell_lacking(terminal, settings.checks)
@@ -59,10 +60,6 @@ def offer(terminal: TerminalSession) -> None:
             return  # what cannot be started is no offer; /checks says what it lacks
         hint = translate("This project seems to be checked by: {checks}", checks=found)
         terminal.screen.line(f"{hint} · {translate('/checks lets the agent run it')}", "dim")
-
-
-def _config(terminal: TerminalSession) -> str:
-    return one_line(terminal.settings.project_config_path)
 
 
 CHECKS = SessionCommand("checks", "what the agent may run to check its work", checks, alone=True)

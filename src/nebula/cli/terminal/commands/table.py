@@ -6,7 +6,6 @@ Whatever begins with a slash never reaches the model unless it is plainly not a 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 
 from nebula.cli.terminal.commands import checks, files, modes, permissions, plans, races, reports, sessions
 from nebula.cli.terminal.commands.command import SessionCommand
@@ -86,12 +85,8 @@ KEYS = (
 BARE = {"quit", "?", *(command.name for command in TABLE if command.bare)}
 
 
-def _by_name() -> Mapping[str, SessionCommand]:
-    names = {command.name: command for command in TABLE}
-    return names | {alias: command for command in TABLE for alias in command.aliases}
-
-
-_COMMANDS = _by_name()
+_COMMANDS = {command.name: command for command in TABLE}
+_COMMANDS |= {alias: command for command in TABLE for alias in command.aliases}
 
 
 def find(text: str) -> tuple[SessionCommand, str] | None:

@@ -10,7 +10,6 @@ from contextlib import AbstractContextManager
 
 from prompt_toolkit.application import get_app
 from prompt_toolkit.filters import Condition
-from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.output import ColorDepth
 from prompt_toolkit.shortcuts.prompt import PromptSession
 from prompt_toolkit.styles import Style
@@ -119,13 +118,15 @@ class EditorInput:
 
     def _main_session(self) -> PromptSession[str]:
         session: PromptSession[str] = PromptSession(
-            message=self._message,
+            message=lambda: [("class:prompt", self._terminal.label())],
             multiline=True,
             prompt_continuation="… ",
             key_bindings=prompt_bindings(self._terminal, lambda: self._editing, self._counts_as_empty),
             completer=self._completer,
             complete_in_thread=True,
-            complete_while_typing=Condition(lambda: offers_at_once(_typed_so_far())),
+            complete_while_typing=Condition(
+                lambda: offers_at_once(get_app().current_buffer.document.text_before_cursor)
+            ),
             history=self._history,
             bottom_toolbar=self._status,
             enable_suspend=True,
@@ -150,13 +151,6 @@ class EditorInput:
         attached = self._attached(app.current_buffer.text)
         parts = [*filter(None, [attached]), *self._terminal.status().split(BETWEEN)]
         return first_parts(parts, app.output.get_size().columns)
-
-    def _message(self) -> StyleAndTextTuples:
-        return [("class:prompt", self._terminal.label())]
-
-
-def _typed_so_far() -> str:
-    return get_app().current_buffer.document.text_before_cursor
 
 
 def _be_calm(session: PromptSession[str]) -> None:

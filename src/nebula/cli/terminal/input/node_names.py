@@ -52,12 +52,9 @@ class NodeNames:
             if graph is not None:
                 nodes = graph.list_nodes(MOST_NODES)
                 short = graph.shortest_unique_ids(node.id for node in nodes)
-                self._nodes = tuple(_named(node.id, short[node.id], node.prompt) for node in nodes)
+                lengths = {node_id: max(len(short[node_id]), SHORTEST_ID) for node_id in short}
+                self._nodes = tuple(NodeName(node.id[: lengths[node.id]], node.prompt) for node in nodes)
                 self._tags = tuple(sorted(graph.list_tags().items(), key=lambda tag: (-tag[1], tag[0])))
         except GraphError:
             pass  # completion is a convenience; the turn will say what is wrong
         self._looked = time.monotonic()
-
-
-def _named(node_id: str, short: str, prompt: str) -> NodeName:
-    return NodeName(node_id[: max(len(short), SHORTEST_ID)], prompt)
