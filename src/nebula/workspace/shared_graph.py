@@ -16,7 +16,7 @@ from nebula.files.folder import Folder
 from nebula.files.home import derived_folder
 from nebula.files.reading import UnreadableFile, read_below
 from nebula.files.syscalls import REAL, Syscalls
-from nebula.git import GitFailed, find_repository, place_in_repository, safe_git
+from nebula.git import GitFailed, ask_git, find_repository, place_in_repository, safe_git
 
 LOCAL_RULES = """\
 # Kept by nebula. Only what people write here is for git; `nebula graph share` adds the conversation.
@@ -104,12 +104,7 @@ def _keep_private(root: str) -> None:
 
 
 def _is_tracked(root: str) -> bool:
-    if find_repository(root) is None:
-        return False
-    try:
-        return bool(safe_git(root, "ls-files", "-z", "--", *_GRAPH).stdout)
-    except GitFailed:
-        return False
+    return find_repository(root) is not None and bool(ask_git(root, "ls-files", "-z", "--", *_GRAPH))
 
 
 def _read_rules(state_fd: int) -> str | None:

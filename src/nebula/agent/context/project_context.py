@@ -6,7 +6,7 @@ import sys
 from datetime import date
 
 from nebula.agent.instructions.standing import Instructions, gather_instructions
-from nebula.git import GitFailed, find_repository, safe_git
+from nebula.git import ask_git, find_repository
 from nebula.value import value
 from nebula.workspace.contract import Workspace
 from nebula.workspace.errors import WorkspaceError
@@ -82,15 +82,9 @@ def _top_of_tree(workspace: Workspace) -> tuple[tuple[str, ...], int]:
 
 
 def read_git_state(root: str) -> GitState:
-    if find_repository(root) is None:
-        return GitState()
-    try:
-        status = safe_git(
-            root, "status", "--porcelain=v1", "--branch", "--untracked-files=normal", timeout=GIT_TIMEOUT_S
-        )
-    except GitFailed:
-        return GitState()
-    lines = status.stdout.decode("utf-8", "replace").splitlines()
+    how = ("--porcelain=v1", "--branch", "--untracked-files=normal")
+    told = ask_git(root, "status", *how, timeout=GIT_TIMEOUT_S) if find_repository(root) is not None else None
+    lines = (told or b"").decode("utf-8", "replace").splitlines()
     branch = lines[0].removeprefix("## ") if lines else ""
     changes = lines[1:]
     shown = tuple(changes[:MAX_STATUS_LINES])

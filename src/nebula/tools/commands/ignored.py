@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable
 from typing import Final
 
-from nebula.git import GitFailed, innermost_repository, safe_git
+from nebula.git import ask_git, innermost_repository
 from nebula.sandbox.contract import LayerChange
 from nebula.sandbox.home.tool_settings import GRADLE
 from nebula.sandbox.layer import Layer
@@ -83,7 +83,7 @@ def _ignored_paths(root: str, changes: list[LayerChange]) -> set[str]:
     return {
         repository + name
         for repository, names in _by_repository(root, changes).items()
-        for name in _ask_git(root, repository, ("check-ignore", "--stdin", "-z"), sorted(names))
+        for name in _list_names(root, repository, ("check-ignore", "--stdin", "-z"), sorted(names))
     }
 
 
@@ -92,7 +92,7 @@ def _tracked_paths(root: str, changes: list[LayerChange]) -> set[str]:
     return {
         repository + name
         for repository, names in _by_repository(root, changes).items()
-        for name in set(_ask_git(root, repository, ("ls-files", "-z"))).intersection(names)
+        for name in set(_list_names(root, repository, ("ls-files", "-z"))).intersection(names)
     }
 
 
@@ -117,13 +117,11 @@ def _is_behind_link(root: str, folder: str) -> bool:
     return any(os.path.islink(os.path.join(root, each)) for each in (folder, *folders_above(folder)) if each)
 
 
-def _ask_git(root: str, repository: str, question: tuple[str, ...], names: Iterable[str] = ()) -> list[str]:
+def _list_names(root: str, repository: str, question: tuple[str, ...], names: Iterable[str] = ()) -> list[str]:
     feed = b"".join(os.fsencode(name) + b"\0" for name in names)
-    try:
-        found = safe_git(os.path.join(root, repository), *question, feed=feed or None)
-    except GitFailed:
-        return []  # without git nothing is ignored, and nothing is tracked
-    return [os.fsdecode(name) for name in found.stdout.split(b"\0") if name]
+    # Without git nothing is ignored, and nothing is tracked.
+    told = ask_git(os.path.join(root, repository), *question, feed=feed or None) or b""
+    return [os.fsdecode(name) for name in told.split(b"\0") if name]
 
 
 def _self_ignored(changes: list[LayerChange], layer: Layer) -> set[str]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from nebula.errors import NebulaError
 from nebula.events import Approval, Notice, new_trace_id
-from nebula.git import GitFailed, safe_git
+from nebula.git import ask_git
 from nebula.language import Sentence
 from nebula.tools.commands.program_name import program_of
 from nebula.tools.contract import Call
@@ -106,9 +106,6 @@ def _named(paths: Sequence[str]) -> str:
 
 
 def _tracked(root: str, paths: Sequence[str]) -> list[str]:
-    try:
-        listed = safe_git(root, "ls-files", "-z", "--", *(f":(literal){path}" for path in paths))
-    except GitFailed:
-        return []
-    known = {name.decode("utf-8", "surrogateescape") for name in listed.stdout.split(b"\0")}
+    listed = ask_git(root, "ls-files", "-z", "--", *(f":(literal){path}" for path in paths)) or b""
+    known = {name.decode("utf-8", "surrogateescape") for name in listed.split(b"\0")}
     return [path for path in paths if path in known]
