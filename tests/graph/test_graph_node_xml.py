@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import xml.etree.ElementTree as ElementTree
 
@@ -14,8 +13,7 @@ from graph.graph_seed import NODE_XML, block
 from nebula.attachments import Attachment
 from nebula.graph.derived.bodies import decode, encode
 from nebula.graph.errors import BadFile, BadText
-from nebula.graph.formats import node_xml
-from nebula.graph.formats.node_edit import edit_node, reidentified
+from nebula.graph.formats.node_edit import edit_node
 from nebula.graph.formats.node_xml import dump_node, load_head, load_node
 from nebula.graph.values import FileState, Node, NodeUsage, Utterance
 from nebula.value import replace
@@ -80,9 +78,6 @@ def test_tags_sessions_and_paths_come_back_exactly(tags: list[str], path: str) -
     )
     assert load_node(dump_node(node), "x") == node
     assert decode(encode(node)) == node
-    older = json.loads(encode(node))[: Node.__match_args__.index("references")]
-    bare = replace(node, references=(), agent="", beginning="", pinned=False, note="")
-    assert Node.from_row(older) == bare, "of before there were these fields"
 
 
 def test_the_states_of_a_file_are_content_hashes_with_the_mode_beside_them() -> None:
@@ -129,11 +124,6 @@ def test_tool_texts_stand_in_order_between_the_others() -> None:
     assert again.response == "r"
 
 
-def test_a_lone_surrogate_is_refused_with_a_clear_error() -> None:
-    with pytest.raises(BadText, match=r"the prompt holds a lone surrogate \(U\+D800 at position 2\)"):
-        dump_node(node_with("ab\ud800"))
-
-
 @pytest.mark.parametrize("name", ["text", "contents"])
 def test_content_is_accepted_for_text_and_for_what_holds_it(name: str) -> None:
     data = re.sub(f"(</?){name}(?=[ >])", r"\1content", NODE_XML)
@@ -158,13 +148,8 @@ lines
 @pytest.mark.parametrize(
     "data",
     [
-        b"",
         b"<node>",
-        b"<node/>",
-        b"<other id='x'/>",
         b"<!DOCTYPE node [<!ENTITY a 'b'>]><node id='x'>&a;</node>",
-        b"<!DOCTYPE node SYSTEM 'file:///etc/passwd'><node id='x'/>",
-        b"<node id='x'>" + b"<a>" * 30 + b"</a>" * 30 + b"</node>",
         b"\xff\xfe\x00",
         b"<node id='x'>\x1b</node>",
         b"<?xml version='1.0' encoding='no-such-thing'?><node id='x'/>",
@@ -175,12 +160,6 @@ lines
 def test_what_is_no_node_file_is_reported_not_crashed_on(data: bytes) -> None:
     with pytest.raises(BadFile, match=r"nodes/000/000\.xml: "):
         load_node(data, "nodes/000/000.xml")
-
-
-def test_a_file_over_the_limit_is_not_even_parsed() -> None:
-    data = b"<node id='x'>" + b" " * node_xml.MAX_NODE_BYTES + b"</node>"
-    with pytest.raises(BadFile, match="larger than"):
-        load_node(data, "x")
 
 
 FOREIGN = NODE_XML.replace("<metadata>", '<!-- mine -->\n<metadata>\n<rating by="me">5</rating>').replace(
@@ -199,26 +178,12 @@ def test_an_edit_touches_only_what_it_must(prompt: str, tags: list[str]) -> None
         assert kept in edited.decode()
 
 
-def test_an_edit_adds_elements_that_were_not_there() -> None:
-    data = b"<node id='a' timestamp='t'><contents><text role='user'>q</text></contents></node>"
-    node = Node("a", "t", (Utterance("user", "q"), Utterance("assistant", "new")), "s", ["t"], "m")
-    edited = edit_node(data, node, "x")
-    assert load_node(edited, "x") == node
-    assert b"<text role='user'>q</text>" in edited
-
-
 def test_a_file_in_another_encoding_can_be_edited() -> None:
     data = NODE_XML.replace("utf-8", "utf-16").encode("utf-16")
     old = load_node(data, "x")
     assert old.tags == ["タグ1", "タグ2", "タグ3"]
     node = Node(old.id, old.timestamp, old.texts, "要約", ["x"], old.model, False, old.last_built)
     assert load_node(edit_node(data, node, "x"), "x") == node
-
-
-def test_an_id_can_be_changed_alone() -> None:
-    assert reidentified(NODE_XML.encode(), "new-id", "x").decode() == NODE_XML.replace(
-        "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", "new-id"
-    )
 
 
 ODD = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)

@@ -85,6 +85,6 @@ def _read(folder: Folder, name: str) -> tuple[str, list[GraphChange]]:
     try:
         words, _, changes = (folder.read(name, _MAX_BYTES) or b"").decode("utf-8").partition("\n")
         return str(json.loads(words)), load_changes(changes)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, IndexError):
         path = f"{folder.path}/{name}"
         raise BadFile(path, Sentence("no edit that this version can take back")) from None

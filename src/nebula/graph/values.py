@@ -125,8 +125,7 @@ class Node:
     def from_row(cls, row: list[Any]) -> Node:
         """Return the node of its fields in their order: a search makes hundreds of nodes from what a cache holds."""
         for place, part in _PARTS.items():
-            if place < len(row):  # a row of before there was that field ends sooner
-                row[place] = part(row[place])
+            row[place] = part(row[place])
         return cls(*row)
 
 
