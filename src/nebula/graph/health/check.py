@@ -50,8 +50,8 @@ class Check:
         # it is written anew once changes have stopped.
         old = [] if self._store.metadata.is_old() else self._store.metadata.stale()
         self._strays()
-        self._node_conflicts()
-        self._flow_conflicts()
+        self._conflicts(NODES, MAX_NODE_BYTES, load_node, self._part_nodes)
+        self._conflicts(FLOWS, MAX_FLOW_BYTES, load_flow, self._part_flows)
         self._look()
         self._index(NODES, self._store.node_index.all_files())
         self._clashes()
@@ -143,19 +143,22 @@ class Check:
 
     # Conflicts of a merge
 
-    def _node_conflicts(self) -> None:
-        for path, data in list(self._files(NODES, MAX_NODE_BYTES)):
-            where = f"{NODES}/{path}"
+    def _conflicts(
+        self, kind: str, limit: int, load: Callable[[bytes, str], T], part: Callable[[str, bytes, T, T], None]
+    ) -> None:
+        """Part the versions in every file of a kind that holds two. One with our markers in a text can be read all the
+        same."""
+        for path, data in list(self._files(kind, limit)):
+            where, problem = f"{kind}/{path}", None
             try:
-                load_node(data, where)
+                load(data, where)
                 if not git_conflicts.has_own_markers(data):
                     continue
-                problem = None
             except BadFile as error:
                 problem = error.reason
-            versions = _versions(data, where, load_node)
+            versions = _versions(data, where, load)
             if versions:
-                self._part_nodes(path, data, *versions)
+                part(path, data, *versions)
             elif problem:
                 self._note("unreadable", where, problem)
 
@@ -171,18 +174,6 @@ class Check:
         target = self._part(NODES, where, what, data, dump_node(ours), dump_node(theirs))
         if self._repair:
             self._store.nodes.index_file.append(target, theirs.id, theirs.timestamp)
-
-    def _flow_conflicts(self) -> None:
-        for path, data in list(self._files(FLOWS, MAX_FLOW_BYTES)):
-            where = f"{FLOWS}/{path}"
-            try:
-                load_flow(data, where)
-            except BadFile as error:
-                versions = _versions(data, where, load_flow)
-                if versions:
-                    self._part_flows(path, data, *versions)
-                else:
-                    self._note("unreadable", where, error.reason)
 
     def _part_flows(self, path: str, data: bytes, ours: FlowFile, theirs: FlowFile) -> None:
         where = f"{FLOWS}/{path}"
