@@ -10,6 +10,7 @@ import json
 import os
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 
 from nebula.files.home import derived_folder
 from nebula.graph.values import Node, clean_tags
@@ -41,19 +42,10 @@ class BuiltTags:
     def _read(self) -> dict[str, list[str]]:
         if self._known is None:
             self._known = {}
-            try:
-                with open(self._path, encoding="utf-8") as file:
-                    for line in file:
-                        self._read_line(line)
-            except FileNotFoundError:
-                pass
+            with suppress(FileNotFoundError), open(self._path, encoding="utf-8") as file:
+                for line in file:
+                    # Of one that a crash cut short the node's tags count as set by hand.
+                    with suppress(ValueError, KeyError, TypeError, RecursionError):
+                        entry = json.loads(line)
+                        self._known[str(entry["id"])] = [str(tag) for tag in entry["tags"]]
         return self._known
-
-    def _read_line(self, line: str) -> None:
-        try:
-            entry = json.loads(line)
-            node_id, tags = entry["id"], entry["tags"]
-        except (ValueError, KeyError, TypeError, RecursionError):
-            return  # a line that a crash cut short: the tags of that node count as set by hand
-        if self._known is not None and isinstance(node_id, str) and isinstance(tags, list):
-            self._known[node_id] = [str(tag) for tag in tags]
