@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 
 from nebula.graph.commit import Commit
-from nebula.graph.errors import BadFile, BadRequest, NotFound, require_texts
+from nebula.graph.errors import BadRequest, NotFound, require_texts
 from nebula.graph.flows.change import FlowChange, GraphChange, difference
 from nebula.graph.flows.statistics import FlowStatistics, count_flow
 from nebula.graph.flows.topology import branch_of, new_flow, rebuilt, rewired
 from nebula.graph.reader import GraphReader
-from nebula.graph.values import DEFAULT_FLOW, Connection, Flow, Node, several
+from nebula.graph.values import DEFAULT_FLOW, Connection, Flow, several
 from nebula.value import replace
 
 
@@ -120,11 +119,6 @@ class FlowEditor(GraphReader):
         """Return what a flow comes to: turns, conversations, tokens, cost, models and tags. Raises NotFound."""
         found = self.get_flow(flow)
         return count_flow(found, self._readable(found.nodes))
-
-    def _readable(self, node_ids: Iterable[str]) -> Iterator[Node]:
-        for node_id in node_ids:
-            with suppress(BadFile, NotFound):
-                yield self.get_node(node_id)
 
     def add_node_to_flow(self, flow: str, node_id: str) -> Flow:
         """Puts a node into a flow, unconnected; one that is in it already stays as it is."""

@@ -207,10 +207,14 @@ class GraphReader(ClosedByBlock):
     def get_history(self, node_id: str, flow: str | None = None) -> list[Node]:
         """Return the path to a node, oldest first, the node itself last; nodes that cannot be read are left out."""
         self.get_node(node_id)
+        return self._readable(self.history_ids(node_id, flow))
+
+    def _readable(self, node_ids: Iterable[str]) -> list[Node]:
+        """Return those of the nodes that can be read; whoever else asks for one need not wait for all."""
         found = []
-        for ancestor in self.history_ids(node_id, flow):
+        for node_id in node_ids:
             with contextlib.suppress(NotFound, BadFile):
-                found.append(self.get_node(ancestor))
+                found.append(self.get_node(node_id))
         return found
 
     def draw_map(self, flow: str = DEFAULT_FLOW) -> str:

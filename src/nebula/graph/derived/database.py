@@ -14,7 +14,7 @@ from nebula.files.database import connect
 from nebula.graph.derived.bodies import holds_all
 
 APPLICATION = 0x4E476E6F  # "NGno"
-VERSION = 7
+VERSION = 8
 _SCHEMA = """
 CREATE TABLE state (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE folders (name TEXT PRIMARY KEY, changed_ns INTEGER) WITHOUT ROWID;

@@ -103,7 +103,7 @@ class Discovery:
             self._db.execute("DELETE FROM folders WHERE name = ?", (folder,))
         for folder, changed_ns in times.items():
             if known.get(folder) != changed_ns:
-                new += self._take_folder(folder, self._names(folder))
+                new += self._take_folder(folder, self._disk.names(f"{FOLDER}/{folder}"))
                 settled = changed_ns if files.is_settled(changed_ns) else -1
                 self._db.execute("INSERT OR REPLACE INTO folders VALUES (?, ?)", (folder, settled))
                 if should_stop():
@@ -111,16 +111,13 @@ class Discovery:
         self._insert(new)
         return True
 
-    def _names(self, folder: str) -> list[str]:
-        return list(filter(_NAME.fullmatch, self._disk.names(f"{FOLDER}/{folder}")))
-
     def _take_folder(self, folder: str, names: list[str]) -> set[str]:
         """Forgets the files that are gone or changed; returns those to be taken in."""
         rows = self._db.execute(
             "SELECT path, changed_ns, size, inode, state FROM files WHERE path >= ? AND path < ?",
             (f"{folder}/", f"{folder}0"),
         ).fetchall()
-        there = {f"{folder}/{name}" for name in names}
+        there = {f"{folder}/{name}" for name in names if _NAME.fullmatch(name)}
         known = set()
         for path, *signature, state in rows:
             if path not in there or (state != UNREAD and self._differs(path, tuple(signature))):

@@ -29,7 +29,6 @@ _PATIENCE = 20
 """Longer looks take at most one part in this many of the time."""
 FEW = 2000
 """Files a single question may wait for."""
-_LARGE_INDEX = 1 << 20
 _SLOW_TO_FILL = 256 << 10
 """Bytes of an index: the cache of its 3,000 nodes is filled in 50 milliseconds."""
 _STAT_COST = 5e-6
@@ -70,14 +69,10 @@ class NodeCache:
     def is_built(self) -> bool:
         """False for a large folder whose cache does not exist yet: filling it takes longer than one node is worth."""
         if not self._built:
-            self._built = not self.has_large_index(_SLOW_TO_FILL) or (
-                self._database.is_there and bool(self.ask("SELECT 1 FROM files LIMIT 1"))
-            )
+            found = self._nodes.index_file.signature()
+            is_filled_soon = found is None or found.size <= _SLOW_TO_FILL
+            self._built = is_filled_soon or (self._database.is_there and bool(self.ask("SELECT 1 FROM files LIMIT 1")))
         return self._built
-
-    def has_large_index(self, size: int = _LARGE_INDEX) -> bool:
-        found = self._nodes.index_file.signature()
-        return found is not None and found.size > size
 
     def want(self) -> None:
         if not self._is_wanted:
