@@ -1,8 +1,9 @@
-"""One path on its way: its states with the authors of their lines, and the lines that went."""
+"""One path on its way: its states with the authors of their lines, the lines that went, and the names it had."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping
 
 from nebula.blame import text
 from nebula.blame.authors import Author
@@ -94,6 +95,16 @@ def file_of(state: str | None) -> str | None:
         return None
     entry = parse_state(state)
     return entry.content if entry.kind == "file" else None
+
+
+def find_renames(ends: Mapping[str, tuple[str | None, str | None]]) -> dict[str, str]:
+    """Return the old path of each new one, from the states that a turn found and left at its paths. Where several
+    files have the same content nobody can tell which became which."""
+    gone = [(name, path) for path, (before, after) in ends.items() if not after and (name := file_of(before or None))]
+    came = [(name, path) for path, (before, after) in ends.items() if not before and (name := file_of(after or None))]
+    times = Counter(name for name, _ in gone), Counter(name for name, _ in came)
+    old = dict(gone)
+    return {path: old[name] for name, path in came if times[0][name] == times[1][name] == 1}
 
 
 def enter(course: Course, state: FileAuthors, name: str | None, ts: str) -> None:

@@ -15,9 +15,8 @@ from typing import Protocol
 
 from nebula.blame import text
 from nebula.blame.authors import BEFORE, YOU, Author
-from nebula.blame.course import NOTHING, Course, FileAuthors, GoneLine, enter, file_of, settle, take_back
+from nebula.blame.course import NOTHING, Course, FileAuthors, GoneLine, enter, file_of, find_renames, settle, take_back
 from nebula.blame.inherit import Inheritance, Lost, inherit
-from nebula.blame.renames import find_renames
 from nebula.files.digest import digest
 from nebula.workspace.journal.changes import RecordedChange
 

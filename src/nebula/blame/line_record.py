@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, Literal
 
 from nebula.blame import text
+from nebula.blame.course import find_renames
 from nebula.blame.inherit import Inheritance, Lost, inherit
-from nebula.blame.renames import find_renames
 from nebula.graph.values import FileState
 from nebula.value import replace, value
 

@@ -12,9 +12,8 @@ from itertools import groupby
 from typing import Final
 
 from nebula.blame import text
-from nebula.blame.course import file_of
+from nebula.blame.course import file_of, find_renames
 from nebula.blame.line_record import UNTOLD, WrittenLine, hash_line, read_removed, read_wrote
-from nebula.blame.renames import find_renames
 from nebula.files.digest import digest
 from nebula.value import field, record, value
 

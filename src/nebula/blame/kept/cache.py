@@ -103,18 +103,14 @@ class BlameCache:
                 return False
         return basis.holds(self._journal.end())
 
-    def _touched(self, db: sqlite3.Connection, name: str) -> int:
-        """Return the place of the newest record about a path or a turn; -1 where there is none."""
-        row = db.execute("SELECT place FROM touched WHERE name = ?", (_encode(name),)).fetchone()
-        return int(row[0]) if row is not None else -1
-
     def _key(self, db: sqlite3.Connection, path: str, content: str) -> str | None:
         """Return what an answer is for: a content, after the newest record of the journal that is about its path.
 
         None where another process has seen newer ones by now, which this one may not know."""
         if self._place < 0:
             self._place = self._catch_up(db)
-        touched = self._touched(db, path)
+        row = db.execute("SELECT place FROM touched WHERE name = ?", (_encode(path),)).fetchone()
+        touched = int(row[0]) if row is not None else -1
         if touched >= self._place:
             return None
         self._keys[path] = f"{content} {touched}"
