@@ -20,9 +20,6 @@ class Span:
     symbol: str = ""
     """The definitions that begin in it, qualified and separated by a space; "" where none does."""
 
-    def __str__(self) -> str:
-        return f"L{self.start}-L{self.end}"
-
 
 @value
 class Hit:

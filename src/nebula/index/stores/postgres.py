@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from nebula.index.constants import FORMAT
 from nebula.index.errors import IndexFailed
+from nebula.index.stores.database import TABLES
 from nebula.index.stores.lookups import CANDIDATE_COLUMNS, IN_FEW_PATHS, IN_SCOPE
 from nebula.index.stores.rows import Candidate, Scope
 from nebula.index.stores.store import Store
-from nebula.index.stores.tables import TABLES
 from nebula.index.vectors import Packed
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import Any
 from nebula.files.database import ForeignDatabase, connect, remove_database, transaction
 from nebula.index.constants import APPLICATION_ID, FORMAT
 from nebula.index.errors import IndexFailed
+from nebula.index.stores.database import TABLES
 from nebula.index.stores.store import Store
-from nebula.index.stores.tables import TABLES
 
 
 class SqliteDatabase:
