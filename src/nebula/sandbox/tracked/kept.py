@@ -9,6 +9,7 @@ which it is a copy then.
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Final
 
@@ -18,11 +19,10 @@ from nebula.sandbox.changes.git_index import NotUnderstood, read_entries
 from nebula.sandbox.contract import LayerChange
 from nebula.sandbox.layer import Layer
 from nebula.sandbox.tracked.made_objects import MadeObjects, changed_in_commits, find_made
-from nebula.sandbox.tracked.views import RepositoryView
+from nebula.sandbox.tracked.views import PLAIN_VERSIONS, RepositoryView
 from nebula.value import record
 
 _MOST_BYTES: Final = 64 << 20
-_PLAIN_VERSIONS: Final = (b"DIRC\0\0\0\2", b"DIRC\0\0\0\3")
 _DIGEST_BYTES: Final = (20, 32)
 
 
@@ -69,10 +69,10 @@ class _Look:
         if not view.known:
             return masked
         data = self.layer.read(path, _MOST_BYTES) if masked else b""
-        if not data or (data.startswith(_PLAIN_VERSIONS) and not self._may_name(data, masked, view)):
+        if not data or (data.startswith(PLAIN_VERSIONS) and not self._may_name(data, masked, view)):
             return set()
         try:
-            return self._replaced(view, ((_text(entry.name), entry.digest.hex()) for entry in read_entries(data)))
+            return self._replaced(view, ((os.fsdecode(entry.name), entry.digest.hex()) for entry in read_entries(data)))
         except NotUnderstood:
             return masked
 
@@ -112,7 +112,3 @@ def _is_of(blob: str, content: bytes) -> bool:
 def _digest(content: bytes, length: int) -> bytes:
     digest = hashlib.sha1 if length == _DIGEST_BYTES[0] else hashlib.sha256
     return digest(b"blob %d\0" % len(content) + content).digest()
-
-
-def _text(name: bytes) -> str:
-    return name.decode("utf-8", "surrogateescape")

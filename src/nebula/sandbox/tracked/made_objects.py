@@ -82,10 +82,11 @@ def _without_known(layer: Layer, git_dir: str, names: set[str]) -> set[str]:
 def _over(side: int, made: MadeObjects) -> Iterator[Callable[[tuple[str, ...], Iterable[str]], bytes]]:
     """Yield what asks git about objects of a repository in one side of a layer. Raises GitFailed."""
     is_long = any(len(name) == _SHA256_LENGTH for name in made.names)
+    settings = _SETTINGS.format("sha256" if is_long else "sha1")
     with TemporaryDirectory(prefix="nebula-objects-") as place:
         os.makedirs(f"{place}/.git/refs")
         os.symlink(f"/proc/{os.getpid()}/fd/{side}/{made.git_dir}/objects", f"{place}/.git/objects")
-        for name, text in {"HEAD": "ref: refs/heads/none\n", "config": _SETTINGS.format(_format(is_long))}.items():
+        for name, text in {"HEAD": "ref: refs/heads/none\n", "config": settings}.items():
             with open(f"{place}/.git/{name}", "w", encoding="ascii") as file:
                 file.write(text)
 
@@ -96,10 +97,6 @@ def _over(side: int, made: MadeObjects) -> Iterator[Callable[[tuple[str, ...], I
             return found.stdout
 
         yield ask
-
-
-def _format(is_long: bool) -> str:
-    return "sha256" if is_long else "sha1"
 
 
 def _names_in(index: bytes, name: str) -> Iterator[str]:

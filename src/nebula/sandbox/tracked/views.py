@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _INDEX_LIMIT: Final = 64 * 2**20
 _SMALL_LIMIT: Final = 2**20
-_PLAIN_VERSIONS: Final = (b"DIRC\0\0\0\2", b"DIRC\0\0\0\3")
+PLAIN_VERSIONS: Final = (b"DIRC\0\0\0\2", b"DIRC\0\0\0\3")
 _SPECIAL: Final = frozenset(" \\*?[]!#")
 """What stands for more than itself in a rule."""
 
@@ -169,7 +169,7 @@ def _list(place: str, index: bytes) -> Iterator[Listed]:
 
 def _may_name(index: bytes, masked: Collection[str]) -> bool:
     """Return whether an index may name one of the files: most name none, and git need not be asked."""
-    if not index.startswith(_PLAIN_VERSIONS) or b"link" in index:
+    if not index.startswith(PLAIN_VERSIONS) or b"link" in index:
         return bool(index)  # names are shortened, or stand in another file
     return any(os.fsencode(name) in index for name in masked)
 

@@ -42,19 +42,16 @@ class KeptTurns:
     def __init__(self, root: str) -> None:
         self._folder = os.path.join(root, ".nebula", "graph")
 
-    def _open(self) -> Graph:
-        return Graph(self._folder)
-
     def list_newest(self) -> list[types.Resource]:
         """Return the newest turns, the newest first."""
         if not os.path.isdir(self._folder):
             return []
-        with self._open() as graph:
+        with Graph(self._folder) as graph:
             return [_describe(node) for node in graph.list_nodes(MAX_TURNS)]
 
     def read(self, node_id: str) -> str:
         """Return one turn as Markdown. Raises GraphError."""
-        with self._open() as graph:
+        with Graph(self._folder) as graph:
             node = graph.get_node(node_id)
         return f"# {node.timestamp}\n\n## Prompt\n\n{node.prompt}\n\n## Answer\n\n{node.response}\n"
 
