@@ -145,8 +145,8 @@ class AcpAgent:
 
     async def _prompt(self, params: Mapping[str, Any]) -> dict[str, Any]:
         found = self._find(params)
-        prompt = read_prompt(params.get("prompt"), found.session.settings.root)
-        return {"stopReason": await found.prompt(prompt)}
+        text, attachments = read_prompt(params.get("prompt"), found.session.settings.root)
+        return {"stopReason": await found.prompt(text, attachments)}
 
     async def _cancel(self, params: Mapping[str, Any]) -> None:
         self._find(params).cancel()

@@ -18,7 +18,6 @@ from nebula.server.acp.peer import Peer, RequestRefused, RpcError
 from nebula.server.acp.permission import agreement, chosen_option, in_fence
 from nebula.server.acp.plan_view import PlanView
 from nebula.server.acp.progress import Progress
-from nebula.server.acp.prompts import EditorPrompt
 from nebula.server.acp.questions import Question
 from nebula.server.acp.tool_calls import ToolCalls
 from nebula.server.acp.view import EditorView, message
@@ -77,11 +76,11 @@ class EditorSession:
 
     # What the editor asks for
 
-    async def prompt(self, prompt: EditorPrompt) -> str:
+    async def prompt(self, text: str, attachments: Sequence[Attachment]) -> str:
         """Run a command or a turn and return why it stopped, in the protocol's words. Raises TurnFailed."""
         self.refuse_during_turn()
         self._cancelled, self._final = False, None
-        work = self._work = asyncio.create_task(self.commands.prompt(prompt.text, prompt.attachments))
+        work = self._work = asyncio.create_task(self.commands.prompt(text, attachments))
         try:
             async with self._progress.ticking():
                 self._progress.show(Curtain())

@@ -10,18 +10,11 @@ from urllib.parse import unquote, urlsplit
 from nebula.agent.attached.images import BadImage, image_from_base64
 from nebula.attachments import Attachment
 from nebula.server.acp.peer import RpcError
-from nebula.value import value
 
 
-@value
-class EditorPrompt:
-    text: str
-    attachments: tuple[Attachment, ...] = ()
-
-
-def read_prompt(blocks: Any, root: str) -> EditorPrompt:
-    """Return the prompt in what an editor sent. Raises RpcError for what is none. A file of the project is named as
-    `@path`, and attached by that."""
+def read_prompt(blocks: Any, root: str) -> tuple[str, tuple[Attachment, ...]]:
+    """Return the prompt in what an editor sent, and what comes with it. Raises RpcError for what is none. A file of
+    the project is named as `@path`, and attached by that."""
     if not isinstance(blocks, Sequence) or not all(isinstance(each, Mapping) for each in blocks):
         raise RpcError("'prompt' must be a list of content blocks")
     words: list[tuple[str, bool]] = []
@@ -41,7 +34,7 @@ def read_prompt(blocks: Any, root: str) -> EditorPrompt:
     text = _join(words)
     if not text.strip():
         raise RpcError("the prompt is empty")
-    return EditorPrompt(text, tuple(attached))
+    return text, tuple(attached)
 
 
 def _join(parts: Sequence[tuple[str, bool]]) -> str:
