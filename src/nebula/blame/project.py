@@ -231,7 +231,8 @@ class ProjectBlame:
 
     def nodes(self) -> list[Node]:
         """Return all nodes of the project's graph, oldest first."""
-        found = sorted(self._graph.list_nodes(), key=_time_of) if self._graph is not None else []
+        listed = self._graph.list_nodes() if self._graph is not None else []
+        found = sorted(listed, key=lambda node: (_seconds(node.timestamp), node.id))  # ids begin with a finer moment
         self._nodes |= {node.id: node for node in found}
         return found
 
@@ -332,11 +333,6 @@ class ProjectBlame:
     def _is_older(self, commit: LineCommit) -> bool:
         """Return True for a commit of somebody else, and for one from before the first turn."""
         return self._own_email not in (None, commit.email) or commit.made + 1 < self._history.began
-
-
-def _time_of(node: Node) -> tuple[float, str]:
-    """Return what orders nodes by time; those of one moment by their ids, which begin with a finer one."""
-    return _seconds(node.timestamp), node.id
 
 
 def _seconds(moment: str) -> float:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import threading
 from collections.abc import Callable, Sequence
-from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from functools import cached_property, partial, wraps
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from nebula.files.descriptors import ClosedByBlock
 from nebula.files.home import derived_folder, project_id
@@ -20,9 +21,8 @@ from nebula.index.ranking.meaning import Meaning
 from nebula.index.ranking.outline import OutlinedFile, outline
 from nebula.index.ranking.search import measure, rank
 from nebula.index.reading import Root
-from nebula.index.repair import repairing
 from nebula.index.stores.rows import Candidate, Scope, Segment
-from nebula.index.stores.sqlite import open_sqlite, renewed_sqlite
+from nebula.index.stores.sqlite import is_damage, open_sqlite, renewed_sqlite, unusable
 from nebula.index.stores.store import Store
 from nebula.index.values import Hit, Progress, Report, Skipped, Status, joined
 from nebula.llm.errors import ModelError
@@ -38,6 +38,29 @@ Hides = Callable[[str], bool]
 
 def hides_nothing(_: str) -> bool:
     return False
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def repairing(method: Callable[Concatenate[Index, P], R]) -> Callable[Concatenate[Index, P], R]:
+    """Make an index file anew that turns out to be damaged, and ask again what was asked; one that cannot be used for
+    another reason is a sentence to the user."""
+
+    @wraps(method)
+    def repaired(index: Index, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return method(index, *args, **kwargs)
+        except sqlite3.DatabaseError as error:
+            if isinstance(error, sqlite3.OperationalError):
+                raise unusable(error) from None
+            if not is_damage(error):
+                raise
+        index.make_anew()
+        return method(index, *args, **kwargs)
+
+    return repaired
 
 
 class Index(ClosedByBlock):

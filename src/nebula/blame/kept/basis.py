@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable
 from typing import Any, Final
 
 from nebula.blame.reflog import changed_files
@@ -79,7 +78,8 @@ class Basis:
     @property
     def is_settled(self) -> bool:
         """True when nothing of it changed within the last moment."""
-        return _are_settled(self.files.values())
+        now = time.time_ns()
+        return all(each is None or abs(now - each[0]) > _TICK_NS for each in self.files.values())
 
     def to_json(self) -> list[Any]:
         return [self.files, self.touched, self.journal_end, self.email, self.changed]
@@ -96,8 +96,3 @@ def own_email(root: str) -> str | None:
         return own_address() or git_setting(root, "user.email")
     except GitFailed:
         return None
-
-
-def _are_settled(signatures: Iterable[Signature]) -> bool:
-    now = time.time_ns()
-    return all(each is None or abs(now - each[0]) > _TICK_NS for each in signatures)

@@ -10,7 +10,9 @@ What is derived from them (the node index, marks) lies in the user's home: see `
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -18,7 +20,6 @@ from nebula.files.flushing import flush_together
 from nebula.files.home import derived_folder
 from nebula.files.syscalls import REAL
 from nebula.graph.disk.files import STATE, Files
-from nebula.graph.disk.lock import StoreLock
 from nebula.graph.disk.numbered_paths import KINDS
 from nebula.graph.disk.step import Move, Operation, Put, Remove, StepFile, checksum
 from nebula.graph.errors import BadFile
@@ -34,6 +35,40 @@ _GIT_ATTRIBUTES = """\
 """
 _MAX_RULES = 1 << 20
 _MAX_FILE = 512 * 1024 * 1024
+
+
+class StoreLock:
+    """Lets one write at a time, among the threads of a process and the processes of a machine. Re-entrant. The lock
+    file stays where it is: removing it would split the lock."""
+
+    def __init__(self, open_file: Callable[[], int]) -> None:
+        self._open_file = open_file
+        self.threads = threading.RLock()
+        """The part of the lock that concerns this process: enough for reading what only we keep in memory."""
+        self.depth = 0
+        """How often the thread that holds it has taken it."""
+        self._handle = -1
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        with self.threads:
+            if self.depth == 0:
+                if self._handle < 0:
+                    self._handle = self._open_file()
+                fcntl.flock(self._handle, fcntl.LOCK_EX)
+            self.depth += 1
+            try:
+                yield
+            finally:
+                self.depth -= 1
+                if self.depth == 0:
+                    fcntl.flock(self._handle, fcntl.LOCK_UN)
+
+    def close(self) -> None:
+        with self.threads:
+            if self._handle >= 0 and self.depth == 0:
+                os.close(self._handle)
+                self._handle = -1
 
 
 class DataFolder(Files):

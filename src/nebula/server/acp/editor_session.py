@@ -16,11 +16,10 @@ from nebula.server.acp.commands import CommandsOf, EditorCommands
 from nebula.server.acp.options import SessionOptions
 from nebula.server.acp.peer import Peer, RequestRefused, RpcError
 from nebula.server.acp.permission import agreement, chosen_option, in_fence
-from nebula.server.acp.plan_view import PlanView
 from nebula.server.acp.progress import Progress
 from nebula.server.acp.questions import Question
 from nebula.server.acp.tool_calls import ToolCalls
-from nebula.server.acp.view import EditorView, message
+from nebula.server.acp.view import EditorView, PlanView, message
 from nebula.stage import Curtain, StageOptions
 from nebula.tools.approval import Decision, allow_all
 from nebula.workspace.wrapped.buffered import with_buffers

@@ -79,10 +79,6 @@ class GuardedTools:
         folders = folders_below(self.root, offered)
         return self.workspace if folders == ((),) else NarrowedWorkspace(self.workspace, self.root, folders)
 
-    def record_refusal(self, name: str, args: Any, trace_id: str) -> None:
-        """Record a call that no tool ever saw."""
-        self.record(trace_id, name, str(args.get("path") or args.get("directory") or ""), None, 400)
-
     def record(self, trace_id: str, name: str, subject: str, size: int | None, status: int) -> None:
         if self.audit is not None:
             self.audit.record(trace_id, name, subject, size, status)
@@ -115,7 +111,8 @@ class _Handlers:
         try:
             offered = await _roots(context, params)
         except MCPError:
-            self._tools.record_refusal(params.name, arguments, trace_id)
+            subject = str(arguments.get("path") or arguments.get("directory") or "")
+            self._tools.record(trace_id, params.name, subject, None, 400)  # no tool ever saw it
             return _failure("Your client offers roots but does not say which; nothing was done.")
         if self._agent is not None and params.name == self._agent.spec.name:
             if self._tools.within(offered) is not self._tools.workspace:
