@@ -30,7 +30,7 @@ def _load_grammar(language: str) -> Language | None:
     """Return the grammar of a language; None where its wheel is missing or does not fit."""
     from tree_sitter import Language
 
-    module, _, function = LANGUAGES[language].grammar.partition(":")
+    module, _, function = (LANGUAGES[language].grammar or f"tree_sitter_{language}:language").partition(":")
     try:
         return Language(getattr(importlib.import_module(module), function)())
     except (ImportError, AttributeError, ValueError):
