@@ -20,8 +20,8 @@ from nebula.sandbox.contract import ChangeSet, Entry, LayerChange, Refused
 from nebula.sandbox.errors import LeftTooMuch
 from nebula.sandbox.layer import Layer, stamp_of
 from nebula.sandbox.tracked.kept import find_replaced
-from nebula.sandbox.tracked.views import RepositoryView
-from nebula.value import replace, value
+from nebula.sandbox.tracked.views import RepositoryView, is_masked
+from nebula.value import field, record, replace, value
 
 DEEPEST: Final = 100
 """Folders in folders; what is made below is never proposed."""
@@ -44,7 +44,7 @@ def read_changes(
     saw otherwise than they are. `is_secret` judges paths. `whole`: the upper side is a
     copy of the lower one, so what it does not have is deleted. Raises LeftTooMuch when the files are larger than
     `limit` together."""
-    reader = _Reader(masks, names, hidden, started_ns, limit)
+    reader = _Reader(masks, names, frozenset(hidden), started_ns, limit)
     os.fchmod(layer.upper, 0o700)  # it may be closed even to us
     repositories = [each.taken_back(layer) for each in repositories]
     reader.walk(_Folder(layer.upper, layer.lower, opaque=whole))
@@ -92,30 +92,23 @@ class _Folder:
     """What stands in the lower folder and not in the upper one is gone."""
 
 
+@record
 class _Reader:
-    def __init__(
-        self,
-        masks: Mapping[str, bytes],
-        names: Mapping[str, Collection[str]],
-        hidden: Collection[str],
-        started_ns: int,
-        limit: int,
-    ) -> None:
-        self._masks = masks
-        self._names = names
-        self._below_masks = tuple(f"{path}/" for path in masks)
-        self._hidden = frozenset(hidden)
-        self._started_ns = started_ns
-        self._room = limit
-        self.changes: list[LayerChange] = []
-        self.git_files: list[LayerChange] = []
-        self.refused: list[Refused] = []
+    masks: Mapping[str, bytes]
+    names: Mapping[str, Collection[str]]
+    hidden: frozenset[str]
+    started_ns: int
+    room: int
+    """Bytes that the files may have together."""
+    changes: list[LayerChange] = field(default_factory=list)
+    git_files: list[LayerChange] = field(default_factory=list)
+    refused: list[Refused] = field(default_factory=list)
 
     def walk(self, folder: _Folder) -> None:
         with os.scandir(folder.upper) as entries:
             found = {entry.name: entry.stat(follow_symlinks=False) for entry in entries}
         for name, after in found.items():
-            if folder.prefix + name not in self._hidden:
+            if folder.prefix + name not in self.hidden:
                 self._look_at(folder, name, after)
             elif not content.is_whiteout(after) and _holds_files(folder.upper, name):
                 self.refused.append(Refused(folder.prefix + name, "hidden"))
@@ -158,15 +151,15 @@ class _Reader:
         lower_parent = folder.lower if before is not None else None
         with _opened(folder.upper, name, after) as upper, _opened(lower_parent, name) as lower:
             if upper is not None:
-                opaque = not self._is_masked(path) and (folder.opaque or _is_opaque(upper))
+                opaque = not is_masked(path, self.masks) and (folder.opaque or _is_opaque(upper))
                 self.walk(_Folder(upper, lower, f"{path}/", folder.depth + 1, opaque))
 
     def _compare(self, folder: _Folder, name: str, before: os.stat_result | None, after: os.stat_result) -> None:
         path = folder.prefix + name
-        self._room -= after.st_size
-        if self._room < 0:
+        self.room -= after.st_size
+        if self.room < 0:
             raise LeftTooMuch
-        if path in self._masks and self._is_untouched_mask(folder, name, before, after):
+        if path in self.masks and self._is_untouched_mask(folder, name, before, after):
             return
         new = content.describe(folder.upper, name, after, with_digest=True, repair=True)
         mode = content.ordinary_mode(new.mode, before and before.st_mode)
@@ -178,7 +171,7 @@ class _Reader:
             if content.odd_kind(before):
                 self.refused.append(Refused(path, "was a " + str(content.odd_kind(before))))
                 return
-            old = content.describe(folder.lower, name, before, with_digest=not self._is_masked(path))
+            old = content.describe(folder.lower, name, before, with_digest=not is_masked(path, self.masks))
         kind = _kind(old, new)
         if kind is not None:
             self._add(self._change(path, kind, old, new, before))
@@ -186,7 +179,7 @@ class _Reader:
     def _is_untouched_mask(
         self, folder: _Folder, name: str, before: os.stat_result | None, after: os.stat_result
     ) -> bool:
-        mask = self._masks[folder.prefix + name]
+        mask = self.masks[folder.prefix + name]
         if before is None or not stat.S_ISREG(after.st_mode) or after.st_size != len(mask):
             return False
         if stat.S_ISREG(before.st_mode) and stat.S_IMODE(before.st_mode) != stat.S_IMODE(after.st_mode):
@@ -197,7 +190,7 @@ class _Reader:
         """Add the deletion of everything that stood there in the project."""
         before = _lstat(folder.lower, name)
         path = folder.prefix + name
-        if before is None or folder.lower is None or path in self._hidden:
+        if before is None or folder.lower is None or path in self.hidden:
             return
         if content.odd_kind(before):
             self.refused.append(Refused(path, "was a " + str(content.odd_kind(before))))
@@ -220,15 +213,15 @@ class _Reader:
     ) -> LayerChange:
         if before is None:
             was_removed = self._was_there(path) and not self._is_replaced(path)
-            return LayerChange(path, kind, old, new, secret=self._is_masked(path), conflict=was_removed)
-        conflict = not stat.S_ISDIR(before.st_mode) and before.st_ctime_ns >= self._started_ns
+            return LayerChange(path, kind, old, new, secret=is_masked(path, self.masks), conflict=was_removed)
+        conflict = not stat.S_ISDIR(before.st_mode) and before.st_ctime_ns >= self.started_ns
         return LayerChange(
-            path, kind, old, new, secret=self._is_masked(path), conflict=conflict, stamp=stamp_of(before)
+            path, kind, old, new, secret=is_masked(path, self.masks), conflict=conflict, stamp=stamp_of(before)
         )
 
     def _was_there(self, path: str) -> bool:
         folder, _, name = path.rpartition("/")
-        return name in self._names.get(f"{folder}/" if folder else "", ())
+        return name in self.names.get(f"{folder}/" if folder else "", ())
 
     def _is_replaced(self, path: str) -> bool:
         """Return whether something of another kind stands there still: its deletion has been added just before."""
@@ -236,9 +229,6 @@ class _Reader:
 
     def _add(self, change: LayerChange) -> None:
         (self.git_files if git.is_git_path(change.path) else self.changes).append(change)
-
-    def _is_masked(self, path: str) -> bool:
-        return path in self._masks or path.startswith(self._below_masks)
 
 
 def _kind(old: Entry | None, new: Entry) -> str | None:

@@ -19,7 +19,7 @@ from nebula.sandbox.changes.git_index import NotUnderstood, read_entries
 from nebula.sandbox.contract import LayerChange
 from nebula.sandbox.layer import Layer
 from nebula.sandbox.tracked.made_objects import MadeObjects, changed_in_commits, find_made
-from nebula.sandbox.tracked.views import PLAIN_VERSIONS, RepositoryView
+from nebula.sandbox.tracked.views import PLAIN_VERSIONS, RepositoryView, is_masked
 from nebula.value import record
 
 _MOST_BYTES: Final = 64 << 20
@@ -100,7 +100,7 @@ class _Look:
             return False
         if path in self.masks:
             return blob in self.made or _is_of(blob, self.masks[path])
-        if any(path[:at] in self.masks for at, char in enumerate(path) if char == "/"):
+        if is_masked(path, self.masks):
             return blob in self.made
         return any(_is_of(blob, shown) for shown in set(self.masks.values())) and self.is_secret(path)
 

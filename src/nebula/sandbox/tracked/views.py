@@ -128,7 +128,7 @@ def _make_view(root: str, folder: str, index: str, rules: str, masked: frozenset
     data = read_below(root, index, _INDEX_LIMIT) or b""
     _refuse_odd(f"{root}/{os.path.dirname(index)}")
     place = os.path.join(root, folder)
-    listed = [each for each in _list(place, data) if _is_in(each.name, masked)] if _may_name(data, masked) else []
+    listed = [each for each in _list(place, data) if is_masked(each.name, masked)] if _may_name(data, masked) else []
     kept: dict[str, frozenset[str]] = {}
     for each in listed:
         kept[each.name] = kept.get(each.name, frozenset()) | {each.blob}
@@ -174,7 +174,7 @@ def _may_name(index: bytes, masked: Collection[str]) -> bool:
     return any(os.fsencode(name) in index for name in masked)
 
 
-def _is_in(name: str, masked: Collection[str]) -> bool:
+def is_masked(name: str, masked: Collection[str]) -> bool:
     """Return whether a file is masked, or lies in a masked folder."""
     return name in masked or any(name[:at] in masked for at, char in enumerate(name) if char == "/")
 
