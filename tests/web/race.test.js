@@ -3,10 +3,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { liveTurns } from "../../src/nebula/web/graph/live.js";
+import { liveTurns, placeLive } from "../../src/nebula/web/graph/live.js";
+import { layoutOf } from "../../src/nebula/web/graph/layout/layout.js";
+import { deedOf, told } from "../../src/nebula/web/lib/deeds.js";
+import { speaker } from "../../src/nebula/web/lib/words.js";
 import { withLive } from "../../src/nebula/web/outline/live_rows.js";
 import { reduce } from "../../src/nebula/web/state/reduce.js";
 import { EMPTY } from "../../src/nebula/web/state/state.js";
+import { topologyOf } from "../../src/nebula/web/state/topology.js";
 
 const BEGUN = { trace_id: "r", trace_ids: ["a", "b"], models: ["m", "n"], prompt: "p" };
 const started = reduce(EMPTY, { kind: "race_begun", begun: BEGUN });
@@ -28,10 +32,23 @@ test("each try has its line, and none becomes a turn of the conversation", () =>
   );
   const lines = state.race.tries.map(({ model, did, said, rounds, tokens }) => [model, did, said, rounds, tokens]);
   assert.deepEqual(lines, [
-    ["other", ["readFile x", "runCommand ls"], "", 0, 0],
+    [
+      "other",
+      [
+        { name: "readFile", about: "x" },
+        { name: "runCommand", about: "ls" },
+      ],
+      "",
+      0,
+      0,
+    ],
     ["n", [], "hm", 2, 7],
   ]);
-  assert.equal(state.race.tries[0].doing, "runCommand ls");
+  const say = speaker("en");
+  const words = state.race.tries[0].did.map((each) => told(each, say));
+  assert.deepEqual(words, ["Read x", "Run ls"], "in plain words");
+  assert.equal(told(deedOf({ name: "issues__find", args: { query: "a\n b" } }), say), "issues__find a b");
+  assert.equal(told(deedOf({ name: "todo" }), say), "Plan the steps");
   assert.equal(state.turns.size, 0);
   assert.equal(hear(EMPTY, { type: "task", try: 1, trace_id: "z", seq: 1, prompt: "p" }).turns.size, 0);
 });
@@ -53,7 +70,7 @@ test("what a try said and did stays where its end says nothing of it, and else i
     ...Array.from({ length: 40 }, (_, seq) => ({ type: "step", try: 1, trace_id: "a", seq, name: `step${seq}` })),
     { type: "message", try: 1, trace_id: "a", seq: 41, text: "so far", usage: {} },
   );
-  assert.deepEqual([at.race.tries[0].did.length, at.race.tries[0].did.at(-1)], [30, "step39"], "the newest");
+  assert.deepEqual([at.race.tries[0].did.length, at.race.tries[0].did.at(-1)?.name], [30, "step39"], "the newest");
   const end = { type: "final", try: 1, trace_id: "a", seq: 42, status: "ok" };
   const [silent] = hear(at, end).race.tries;
   assert.deepEqual([silent.said, silent.model, silent.rounds], ["so far", "m", 1]);
@@ -130,4 +147,19 @@ test("the tries at work stand side by side below what they continue, in their fl
   assert.deepEqual(liveTurns({ ...state, flowId: "other", flow: { ...state.flow, id: "o", name: "other" } }), []);
   assert.deepEqual(liveTurns(hear(one, { type: "final", trace_id: "r", seq: 1, tries: [] })), []);
   assert.equal(reduce(state, { kind: "watch", traceId: "b" }).view.dialog, "race");
+});
+
+test("tries that follow the same turn stand beside each other, none below another as if it followed that", () => {
+  const topology = topologyOf({ nodes: ["p"], connections: [] });
+  const live = Array.from({ length: 8 }, (_, at) => ({
+    id: `t${at}`,
+    kind: "working",
+    prompt: "",
+    doing: "",
+    parents: ["p"],
+  }));
+  const placed = placeLive(live, layoutOf(topology), topology);
+  for (const one of placed)
+    assert.ok(!placed.some((each) => each.x === one.x && each.row === one.row + 1), `${one.id} has one below it`);
+  assert.equal(new Set(placed.map(({ x, row }) => `${x} ${row}`)).size, 8);
 });

@@ -17,7 +17,7 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Final
 
-from nebula.agent.places.wire import HeldStill, PlaceFailed, PlaceOrder, receive_now, send
+from nebula.agent.places.wire import HeldStill, PlaceFailed, PlaceOrder, hang_up, receive_now, send
 from nebula.files.beneath import FOLDER_FLAGS
 from nebula.files.descriptors import closed_after
 from nebula.files.home import derived_folder, make_private
@@ -63,7 +63,7 @@ def main() -> None:
 def _refuse(control: socket.socket, problem: str) -> None:
     while line := _next_line(control):
         send(line, PlaceFailed(problem))
-        line.close()
+        hang_up(line)
 
 
 def _make_places(root: str, order: PlaceOrder) -> Places:
@@ -161,5 +161,5 @@ def _work(places: Places, number: int, line: socket.socket) -> None:
         with suppress(OSError):  # they have gone
             send(line, PlaceFailed(f"{type(problem).__name__}: {problem}"))
     finally:
-        line.close()
+        hang_up(line)
         os._exit(0)

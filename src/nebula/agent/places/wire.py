@@ -7,7 +7,7 @@ import copyreg
 import pickle
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -76,6 +76,14 @@ async def receive(reader: asyncio.StreamReader) -> object | None:
         return pickle.loads(await reader.readexactly(length))  # type: ignore[no-any-return]  # noqa: S301 - from our own process
     except (asyncio.IncompleteReadError, ConnectionError):
         return None
+
+
+def hang_up(line: socket.socket) -> None:
+    """Close it with nothing unread: else the other side hears of a broken line before it has read what was sent."""
+    with suppress(OSError):  # there is nothing more
+        while line.recv(1 << 10, socket.MSG_DONTWAIT):
+            pass
+    line.close()
 
 
 @contextmanager

@@ -3,9 +3,11 @@
 
 import { concerns } from "../state/events.js";
 import { turnsOfFlow } from "../state/here.js";
+import { told } from "../lib/deeds.js";
 import { isOver } from "../state/turn.js";
 import { shownFor, slotFor } from "./layout/placing.js";
 
+/** @import { Deed } from "../lib/deeds.js" */
 /** @import { Say } from "../lib/words.js" */
 /** @import { State } from "../state/state.js" */
 /** @import { Topology } from "../state/topology.js" */
@@ -18,6 +20,7 @@ import { shownFor, slotFor } from "./layout/placing.js";
  * @property {LiveKind} kind
  * @property {string} prompt
  * @property {string} doing
+ * @property {Deed} [deed] Of a try: what its tools do.
  * @property {string[]} parents
  * @property {number} [number] Of a try in a race.
  */
@@ -42,7 +45,7 @@ function triesAtWork(state) {
   if (!race || race.isOver || !concerns(state, { flow_id: race.flowId })) return [];
   const { prompt, parents } = race;
   const working = race.tries.filter((each) => !each.status && !state.briefs.has(each.traceId));
-  return working.map(({ traceId: id, doing, number }) => ({ id, kind: "working", prompt, doing, parents, number }));
+  return working.map(({ traceId: id, did, number }) => ({ id, kind: "working", prompt, doing: "", deed: did.at(-1), parents, number }));
 }
 
 // A failure is shown until the same is tried again.
@@ -58,6 +61,13 @@ function kindOf(turn, turns, state) {
 /** @param {Live} live @param {Say} say */
 export function titleOf({ prompt, number }, say) {
   return number ? `${say("race_try")} ${number} · ${prompt}` : prompt;
+}
+
+// What it does now, or what it waits for.
+/** @param {Live} live @param {Say} say */
+export function stateOf({ kind, doing, deed }, say) {
+  if (kind !== "working") return say(`live_${kind}`);
+  return deed ? told(deed, say) : doing || say("working");
 }
 
 /** @param {Live[]} live @param {Layout} layout @param {Topology} topology @returns {Placed[]} */

@@ -3,7 +3,7 @@
 import { icon, iconButton } from "../lib/icon.js";
 import { html, nothing, repeat } from "../lib/lit.js";
 import { CARD, detailAt, ROW } from "./layout/geometry.js";
-import { titleOf } from "./live.js";
+import { stateOf, titleOf } from "./live.js";
 
 /** @import { IconName } from "../lib/icon.js" */
 /** @import { Say } from "../lib/words.js" */
@@ -33,7 +33,7 @@ export function drawLive(live, viewport, say, watch) {
     const [width, height] = far ? [22, 22] : [CARD.width * scale, CARD.height * scale];
     const left = (turn.x - x) * scale - width / 2;
     const top = (turn.row * ROW - y) * scale - height / 2;
-    const state = turn.kind === "working" ? turn.doing || say("working") : say(`live_${turn.kind}`);
+    const state = stateOf(turn, say);
     const label = `${state}: ${titleOf(turn, say)}`;
     const words = html`<span class="words"><span class="title">${titleOf(turn, say)}</span>${height > 40 ? html`<span class="state">${state}</span>` : nothing}</span>`;
     return html`<button type="button" class="live ${turn.kind}${far ? " dot" : height < 48 ? " small" : ""}" data-trace=${turn.id} aria-label=${far ? label : nothing} data-tip=${far ? label : nothing} @click=${() => watch(turn.id)}

@@ -1,7 +1,7 @@
 // One line of the outline, and what keys do in the list.
 
 import { NODE } from "../composer/composer.js";
-import { titleOf } from "../graph/live.js";
+import { stateOf, titleOf } from "../graph/live.js";
 import { SIGNS } from "../graph/overlay.js";
 import { icon } from "../lib/icon.js";
 import { html, nothing } from "../lib/lit.js";
@@ -57,7 +57,7 @@ export function drawRow(state, say, row, top, active) {
 
 /** @param {State} state @param {Say} say @param {Row} row @param {Live} live @param {number} top */
 function liveRow(state, say, row, live, top) {
-  const doing = live.kind === "working" ? live.doing || say("working") : say(`live_${live.kind}`);
+  const doing = stateOf(live, say);
   const here = state.turn === row.id ? " here" : "";
   return html`<div id=${rowId(row.id)} class="row live ${live.kind}${here}" role="treeitem" data-id=${row.id} aria-level=${row.level} aria-selected="false" title=${doing}
     .style=${`top:${top}px;--level:${Math.min(row.level, DEEPEST) - 1}`}><span class="fold">${icon(SIGNS[live.kind])}</span><span class="hidden">${doing}: </span><span class="title">${titleOf(live, say)}</span></div>`;

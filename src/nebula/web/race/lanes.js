@@ -3,6 +3,7 @@
 
 import { dollars } from "../figures/measures.js";
 import { counts } from "../files/file_list.js";
+import { told } from "../lib/deeds.js";
 import { icon, iconButton } from "../lib/icon.js";
 import { html, nothing } from "../lib/lit.js";
 import { answerOf } from "../transcript/turn_parts.js";
@@ -11,7 +12,7 @@ import { answerOf } from "../transcript/turn_parts.js";
 /** @import { IconName } from "../lib/icon.js" */
 /** @import { Say } from "../lib/words.js" */
 /** @import { Try } from "../state/race.js" */
-/** @typedef {Pick<Try, "number" | "model" | "status" | "doing" | "did" | "said" | "nodeId" | "rounds" | "tokens" | "stopping" | "traceId" | "verified" | "cost" | "seconds" | "files"> & { changed?: number }} Lane `changed`: how many files, where they are not named. */
+/** @typedef {Pick<Try, "number" | "model" | "status" | "did" | "said" | "nodeId" | "rounds" | "tokens" | "stopping" | "traceId" | "verified" | "cost" | "seconds" | "files"> & { changed?: number }} Lane `changed`: how many files, where they are not named. */
 
 const MOST_SHOWN = 6;
 /** @type {Record<string, IconName>} */
@@ -25,17 +26,17 @@ export function lanes(tries, sheet) {
 /** @param {Lane} each @param {Sheet} sheet */
 function lane(each, sheet) {
   const { state, say, actions } = sheet;
-  const { number, status, doing, stopping, traceId } = each;
+  const { number, status, did, stopping, traceId } = each;
   const isOver = !state.race || state.race.isOver;
   const works = !isOver && !status;
   const stop = () => actions.races.stop(traceId);
   const ticks = { done: say("task_done"), todo: say("task_todo") };
   const labels = { copy: say("copy"), copied: say("copied"), ...ticks };
-  const now = html`<p class="doing">${icon("loader-circle")}<span>${stopping ? say("stopping") : doing || say("race_asking")}</span></p>`;
+  const now = html`<p class="doing">${icon("loader-circle")}<span>${stopping ? say("stopping") : did.length ? told(did[did.length - 1], say) : say("race_asking")}</span></p>`;
   return html`<li class=${works ? "at-work" : "over"}>
     <div class="head"><b>${say("race_try")} ${number}</b><span class="model">${each.model}</span>${status ? ending(status, say) : nothing}${works ? iconButton("square", say("race_stop_one", { number }), stop, { kind: "stop", disabled: stopping }) : nothing}</div>
     ${works ? now : nothing}
-    ${each.did.length > 1 ? steps(each, say) : nothing}
+    ${steps(number, works ? did.slice(0, -1) : did, say)}
     ${each.said ? html`<div class="said">${answerOf(each, each.said, labels)}</div>` : nothing}
     <div class="foot">${facts(each, say)}${choices(each, isOver, sheet)}</div>
   </li>`;
@@ -73,9 +74,10 @@ function choices({ nodeId, number, files, changed }, isOver, { say, actions, kep
   return html`<p>${isOver && (changed ?? files.length) ? take : nothing}${comparer(nodeId, kept, say, actions.files.compare, redraw)}</p>`;
 }
 
-/** @param {Lane} lane @param {Say} say */
-function steps({ did, number }, say) {
-  return html`<ol class="did" aria-label=${say("lane_did", { number })}>${did.slice(-MOST_SHOWN).map((step) => html`<li>${step}</li>`)}</ol>`;
+/** @param {number} number @param {Lane["did"]} did @param {Say} say */
+function steps(number, did, say) {
+  if (!did.length) return nothing;
+  return html`<ol class="did" aria-label=${say("lane_did", { number })}>${did.slice(-MOST_SHOWN).map((each) => html`<li>${told(each, say)}</li>`)}</ol>`;
 }
 
 // The first press chooses one, the second, on another, opens the two of them.
@@ -104,7 +106,7 @@ export function triesOfNodes({ state, actions }) {
     const said = state.bodies.get(each.node_id)?.response ?? "";
     const known = made.get(each);
     if (known?.said === said) return known;
-    const none = { status: "", doing: "", did: [], rounds: 0, tokens: 0, stopping: false, traceId: "", seconds: null };
+    const none = { status: "", did: [], rounds: 0, tokens: 0, stopping: false, traceId: "", seconds: null };
     const { try: number, model, node_id: nodeId, verified, cost, files_changed: changed } = each;
     const found = { ...none, number, model, nodeId, said, verified, cost, changed, files: [] };
     made.set(each, found);

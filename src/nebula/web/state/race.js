@@ -1,12 +1,14 @@
 // A race as the page follows it: one line for each try while they work, and what became of them at the end.
 
+import { deedOf } from "../lib/deeds.js";
+
+/** @import { Deed } from "../lib/deeds.js" */
 /**
  * @typedef {object} Try
  * @property {number} number
  * @property {string} traceId
  * @property {string} model
- * @property {string} doing The tool at work and what it works on.
- * @property {string[]} did The last of those, oldest first.
+ * @property {Deed[]} did What its tools did, oldest first; the last of these is at work.
  * @property {string} said Its last words.
  * @property {number} rounds
  * @property {number} tokens
@@ -41,7 +43,6 @@ export function beginRace(begun) {
     number: place + 1,
     traceId: each,
     model: models[place] ?? "",
-    doing: "",
     did: [],
     said: "",
     rounds: 0,
@@ -87,10 +88,8 @@ function followTry(each, data) {
   switch (data.type) {
     case "task":
       return { ...each, model: data.model || each.model };
-    case "step": {
-      const doing = [data.name, data.args?.path ?? data.args?.command ?? ""].join(" ").trim();
-      return { ...each, doing, did: [...each.did, doing].slice(-MOST_STEPS) };
-    }
+    case "step":
+      return { ...each, did: [...each.did, deedOf(data)].slice(-MOST_STEPS) };
     case "message": {
       const { input_tokens: read = 0, output_tokens: written = 0 } = data.usage ?? {};
       const said = data.text || each.said;

@@ -143,7 +143,7 @@ function blocked(layout, above, row, taken) {
   for (const place of byRow[row] ?? []) block(x[place], x[place]);
   for (const place of byRow[row - 1] ?? [])
     if (place !== above && region[place] === region[above]) block(x[place], x[place]);
-  for (const each of taken) if (each.row === row) block(each.x, each.x);
+  for (const each of taken) if (each.row === row || each.row === row - 1) block(each.x, each.x);
   for (let number = 0; number < regions.length; number++) {
     const each = regions[number];
     if (number === region[above] || row + 1 < each.top || row > each.bottom + 1) continue;

@@ -293,7 +293,7 @@ export const EN = {
   race_nobody: "No judge",
   race_hint: "Each try works in a place of its own. Nothing in the project changes until you take one.",
   race_start: "Start {count} tries",
-  race_asking: "asking the model",
+  race_asking: "Asking the model",
   race_figures: "{rounds} {rounds|round|rounds} · {tokens} tokens",
   race_done: "{done} of {count} tries done",
   race_stop_one: "Stop try {number}",

@@ -1,0 +1,22 @@
+// What a tool does, in plain words; one that we do not know is called by its name.
+
+/** @import { Say } from "./words.js" */
+/** @typedef {{ name: string, about: string }} Deed `about`: what the tool works on. */
+
+const KNOWN = new Set(
+  "readFile writeFile editFile list searchInDirectory searchCode runCommand runCheck fetchUrl readNode delegate todo useSkill whyLines".split(
+    " ",
+  ),
+);
+const ABOUT = ["path", "command", "query", "pattern", "url", "task", "name"];
+
+/** @param {{ name: string, args?: Record<string, unknown> }} step @returns {Deed} */
+export function deedOf({ name, args = {} }) {
+  const about = ABOUT.map((each) => args[each]).find((each) => typeof each === "string" && each);
+  return { name, about: String(about ?? "").replace(/\s+/g, " ") };
+}
+
+/** @param {Deed} deed @param {Say} say */
+export function told({ name, about }, say) {
+  return KNOWN.has(name) ? say(`deed_${name}`, { about }).trim() : `${name} ${about}`.trim();
+}
