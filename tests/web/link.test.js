@@ -72,6 +72,7 @@ function opened(context, token = "", first = null, held = false) {
       onready: (hello, resumed) => heard.ready.push(resumed),
     },
     Promise.resolve(first),
+    "this one",
   );
   if (!held) link.open();
   return { link, heard };
@@ -88,7 +89,7 @@ test("it greets with token and language, and listens from the oldest turn under 
   opened(context, "secret");
   const [socket] = Socket.all;
   await greeted(socket, { ...PRESENT, turns: [{ since: 3 }, { since: 5 }] }, true);
-  assert.deepEqual(socket.asked("hello"), { token: "secret", lang: "ja" });
+  assert.deepEqual(socket.asked("hello"), { token: "secret", lang: "ja", page: "this one" });
   assert.deepEqual(socket.asked("subscribe"), { since: 3, epoch: "one" });
 });
 

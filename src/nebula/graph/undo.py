@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
@@ -13,6 +13,7 @@ from nebula.graph.graph import Graph
 
 T = TypeVar("T")
 KEPT = 100
+KEPT_HISTORIES = 100
 
 
 class EditHistory:
@@ -52,6 +53,21 @@ class EditHistory:
     def _turn(self, changes: list[GraphChange], onto: deque[list[GraphChange]] | list[list[GraphChange]]) -> bool:
         onto.append(apply_together(self._graph, reversed(changes)))
         return True
+
+
+class EditHistories:
+    """One for each of those who edit through a front door, by name: nobody takes back what another did."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._known: OrderedDict[str, EditHistory] = OrderedDict()
+
+    def of(self, name: str) -> EditHistory:
+        history = self._known.pop(name, None) or EditHistory(self._graph)
+        self._known[name] = history
+        if len(self._known) > KEPT_HISTORIES:
+            self._known.popitem(last=False)
+        return history
 
 
 def apply_together(graph: Graph, changes: Iterable[GraphChange]) -> list[GraphChange]:

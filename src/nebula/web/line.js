@@ -2,7 +2,7 @@
 // loaded: when they are there, the answers mostly are, too.
 
 import { readPlace } from "./app/address.js";
-import { language, takeToken, theme } from "./app/preferences.js";
+import { language, pageName, takeToken, theme } from "./app/preferences.js";
 import { firstLook } from "./server/first_look.js";
 import { Link } from "./server/link.js";
 
@@ -29,6 +29,7 @@ export const link = new Link(
     onready: (hello, resumed) => hand((to) => to.onready(hello, resumed)),
   },
   look,
+  pageName(),
 );
 // What is seen first goes before the line: each would hold up the other.
 look.then((found) => found || link.open());

@@ -272,6 +272,27 @@ async def test_undo_and_redo(client):
     assert (await client.ask("get_flow"))["data"]["nodes"] == []
 
 
+async def test_a_page_takes_back_what_it_did_itself_and_keeps_that_over_a_break(server):
+    async with server.talk() as one, server.talk() as other, server.talk() as nameless:
+        await one.ask("hello", page="one")
+        await other.ask("hello", page="other")
+        node = (await one.ask("create_node", prompt="p"))["node_id"]
+        await other.ask("update_node", node_id=node, tags=["theirs"])
+        assert (await nameless.ask("undo"))["data"] == {"done": False}
+        await one.ask("update_node", node_id=node, note="mine")
+        await other.ask("update_node", node_id=node, note="theirs")
+        with pytest.raises(Failed, match="changed_since"):
+            await one.ask("undo")
+        await other.ask("undo")
+        known = (await one.ask("get_node", node_id=node))["data"]
+        assert (known["note"], known["tags"]) == ("mine", ["theirs"])
+    async with server.talk() as again:
+        await again.ask("hello", page="other")
+        await again.ask("undo")
+        assert not (await again.ask("get_node", node_id=node))["data"]["tags"]
+        assert (await again.ask("undo"))["data"] == {"done": False}
+
+
 async def test_hits_are_counted_beside_the_event_loop(bench):
     counting: list[int] = []
 

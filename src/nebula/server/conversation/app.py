@@ -21,7 +21,7 @@ from starlette.websockets import WebSocket
 
 from nebula.config import Settings
 from nebula.graph.graph import Graph
-from nebula.graph.undo import EditHistory
+from nebula.graph.undo import EditHistories
 from nebula.server.asgi import App, Message, Receive, Scope, Send
 from nebula.server.conversation.context import ServerContext
 from nebula.server.conversation.first_look import PATH as FIRST_LOOK
@@ -56,7 +56,7 @@ def create_conversation(
     watch = GraphWatch(graph, hub)
     turns = Turns(runner, hub, watch, settings.curtain)
     commands = TypedCommands(settings, words, has_servers=runner.has_files)
-    server = ServerContext(graph, EditHistory(graph), hub, watch, turns, runner, settings, commands, modes)
+    server = ServerContext(graph, EditHistories(graph), hub, watch, turns, runner, settings, commands, modes)
     pages = Pages()
     first_looks = FirstLooks(server)
 

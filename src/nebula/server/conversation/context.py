@@ -9,7 +9,7 @@ from typing import ParamSpec, TypeVar
 from nebula.agent.undo import NoJournalHere
 from nebula.config import Settings
 from nebula.graph.graph import Graph
-from nebula.graph.undo import EditHistory
+from nebula.graph.undo import EditHistories, EditHistory
 from nebula.server.conversation.briefs import CompactFlows
 from nebula.server.conversation.graph_watch import GraphWatch
 from nebula.server.conversation.hub import Hub, Subscriber
@@ -29,7 +29,7 @@ in_thread = asyncio.to_thread
 @value
 class ServerContext:
     graph: Graph
-    edits: EditHistory
+    histories: EditHistories
     hub: Hub
     watch: GraphWatch
     turns: Turns
@@ -47,18 +47,20 @@ class ServerContext:
             raise NoJournalHere("This server has no files: `nebula serve` has those of the project.")
         return found
 
-    async def edit(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Make a change that can be undone."""
-        return await in_thread(self.edits.do, lambda: call(*args, **kwargs))
-
 
 @record
 class Client:
     """One connection."""
 
     subscriber: Subscriber
+    edits: EditHistory
+    """What its page did, or connections that named no page."""
     lang: str = "en"
     """Its mistakes are reported in this language."""
     turns: list[str] = field(default_factory=list)
     """Its prompts so far; the next one continues the last unless it says otherwise."""
     background: set[asyncio.Task[None]] = field(default_factory=set)
+
+    async def edit(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Make a change that can be undone."""
+        return await in_thread(self.edits.do, lambda: call(*args, **kwargs))

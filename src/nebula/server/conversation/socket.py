@@ -44,7 +44,7 @@ _log = logging.getLogger(__name__)
 
 async def serve_socket(websocket: WebSocket, server: ServerContext, token: str) -> None:
     passage: Passage = websocket.scope[PASSAGE]
-    client = Client(Subscriber(server.hub))
+    client = Client(Subscriber(server.hub), server.histories.of(""))
     await websocket.accept()
     try:
         if not passage.authorized and not await _greeted(websocket, server, client, token):

@@ -1,4 +1,4 @@
-// What the browser remembers: language, look and places for good; token, draft and mode for this tab.
+// What the browser remembers: language, look and places for good; token, draft, mode and name for this tab.
 
 /** @import { State } from "../state/state.js" */
 
@@ -14,6 +14,7 @@ const MODEL = "nebula.model";
 const PANELS = "nebula.panels";
 const PARTS = "nebula.parts";
 const NOTIFY = "nebula.notify";
+const PAGE = "nebula.page";
 const THEMES = ["auto", "light", "dark"];
 
 export function language() {
@@ -50,6 +51,13 @@ export function takeToken() {
     history.replaceState(null, "", location.pathname + location.search);
   }
   return sessionStorage.getItem(TOKEN) ?? "";
+}
+
+// Of this tab, also after it was loaded anew: what it did is its own to take back.
+export function pageName() {
+  const known = sessionStorage.getItem(PAGE) ?? `${Date.now()}-${Math.random()}`;
+  sessionStorage.setItem(PAGE, known);
+  return known;
 }
 
 // Where one was in each flow; nothing of it goes to the server.

@@ -55,7 +55,8 @@ export function createAsking(store, link, say) {
     } catch (problem) {
       const error = /** @type {Failure} */ (problem);
       if (!error.code) throw error;
-      if (error.code !== "lost") tell("failed", { message: error.message });
+      if (error.code === "changed_since") tell("changed_since");
+      else if (error.code !== "lost") tell("failed", { message: error.message });
       return false;
     }
   }

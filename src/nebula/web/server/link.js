@@ -31,6 +31,7 @@ const CONNECT_WITHIN_MS = 10_000; // that the line is lost is told meanwhile; a 
 
 export class Link {
   #url;
+  #page;
   #token;
   #listener;
   /** @type {WebSocket | null} */
@@ -57,9 +58,10 @@ export class Link {
   #unsent = null;
   #begun = false;
 
-  /** @param {string} url @param {() => string} token @param {Listener} listener @param {Promise<FirstLook | null>} first */
-  constructor(url, token, listener, first = Promise.resolve(null)) {
+  /** @param {string} url @param {() => string} token @param {Listener} listener @param {Promise<FirstLook | null>} first @param {string} page */
+  constructor(url, token, listener, first = Promise.resolve(null), page = "") {
     this.#url = url;
+    this.#page = page;
     this.#token = token;
     this.#listener = listener;
     this.#looked = first.then((found) => this.#look(found));
@@ -128,7 +130,7 @@ export class Link {
     try {
       const lang = document.documentElement.lang;
       const token = this.#token();
-      const greeting = this.ask("hello", token ? { token, lang } : { lang });
+      const greeting = this.ask("hello", { ...(token && { token }), lang, page: this.#page });
       for (const text of this.#unsent?.splice(0) ?? []) socket.send(text);
       this.#unsent = null;
       const hello = await greeting;

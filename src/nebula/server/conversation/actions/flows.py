@@ -40,15 +40,15 @@ async def get_flow(
     return flow_result(await in_thread(server.graph.get_flow, flow_id))
 
 
-async def create_flow(server: ServerContext, _: Client, *, name: str, description: str = "") -> ActionResult:
+async def create_flow(server: ServerContext, client: Client, *, name: str, description: str = "") -> ActionResult:
     if not name.strip():
         raise ActionError("a flow needs a name")
-    return flow_result(await server.edit(server.graph.create_flow, name, description))
+    return flow_result(await client.edit(server.graph.create_flow, name, description))
 
 
 async def update_flow(
     server: ServerContext,
-    _: Client,
+    client: Client,
     *,
     flow_id: str = DEFAULT_FLOW,
     name: str | None = None,
@@ -62,7 +62,7 @@ async def update_flow(
         raise ActionError("say what to change: 'name', 'description', 'nodes' (ids), 'connections', 'archived'")
     wanted = [_connection(each) for each in connections] if connections is not None else None
     flow = await in_thread(server.graph.get_flow, flow_id)
-    edited = await server.edit(
+    edited = await client.edit(
         server.graph.update_flow,
         flow.id,
         name=name,
@@ -84,25 +84,25 @@ def _connection(data: dict[str, Any]) -> Connection:
 
 async def connect_nodes(
     server: ServerContext,
-    _: Client,
+    client: Client,
     *,
     source_id: str,
     target_id: str,
     branch_name: str | None = None,
     flow_id: str = DEFAULT_FLOW,
 ) -> ActionResult:
-    return flow_result(await server.edit(server.graph.connect_nodes, source_id, target_id, branch_name, flow_id))
+    return flow_result(await client.edit(server.graph.connect_nodes, source_id, target_id, branch_name, flow_id))
 
 
 async def disconnect_nodes(
-    server: ServerContext, _: Client, *, source_id: str, target_id: str, flow_id: str = DEFAULT_FLOW
+    server: ServerContext, client: Client, *, source_id: str, target_id: str, flow_id: str = DEFAULT_FLOW
 ) -> ActionResult:
-    return flow_result(await server.edit(server.graph.disconnect_nodes, source_id, target_id, flow_id))
+    return flow_result(await client.edit(server.graph.disconnect_nodes, source_id, target_id, flow_id))
 
 
 async def create_branch(
     server: ServerContext,
-    _: Client,
+    client: Client,
     *,
     node_id: str,
     branch_name: str,
@@ -111,51 +111,59 @@ async def create_branch(
     flow_id: str = DEFAULT_FLOW,
 ) -> ActionResult:
     """Make a new node behind `node_id`, on a connection of that name."""
-    node = await server.edit(server.graph.create_branch, node_id, branch_name, prompt, response, flow=flow_id)
+    node = await client.edit(server.graph.create_branch, node_id, branch_name, prompt, response, flow=flow_id)
     return ActionResult(node_json(node) | {"branch_name": branch_name}, {"node_id": node.id})
 
 
-async def delete_flow(server: ServerContext, _: Client, *, flow_id: str) -> ActionResult:
+async def delete_flow(server: ServerContext, client: Client, *, flow_id: str) -> ActionResult:
     """Delete a flow; its nodes stay."""
     flow = await in_thread(server.graph.get_flow, flow_id)
-    await server.edit(server.graph.delete_flow, flow.id)
+    await client.edit(server.graph.delete_flow, flow.id)
     return ActionResult({"flow_id": flow.id, "name": flow.name})
 
 
 async def move_branch(
-    server: ServerContext, _: Client, *, node_id: str, to: str, flow_id: str = DEFAULT_FLOW, copy: bool = False
+    server: ServerContext, client: Client, *, node_id: str, to: str, flow_id: str = DEFAULT_FLOW, copy: bool = False
 ) -> ActionResult:
     """Put a node and all that follows from it alone into the flow `to`; with `copy` it stays where it is, too."""
     goal = await in_thread(server.graph.get_flow, to)
-    moved = await server.edit(server.graph.move_branch, node_id, goal.id, flow_id, copy=copy)
+    moved = await client.edit(server.graph.move_branch, node_id, goal.id, flow_id, copy=copy)
     return ActionResult({"flow_id": goal.id, "node_ids": moved})
 
 
 async def nest_branch(
-    server: ServerContext, _: Client, *, node_id: str, name: str, flow_id: str = DEFAULT_FLOW
+    server: ServerContext, client: Client, *, node_id: str, name: str, flow_id: str = DEFAULT_FLOW
 ) -> ActionResult:
     """Put all that follows from a node alone into a new flow, which the node opens from then on."""
     if not name.strip():
         raise ActionError("a flow needs a name")
-    return flow_result(await server.edit(server.graph.nest_branch, node_id, name, flow_id))
+    return flow_result(await client.edit(server.graph.nest_branch, node_id, name, flow_id))
 
 
 async def link_flow(
-    server: ServerContext, _: Client, *, node_id: str, to: str = "", flow_id: str = DEFAULT_FLOW
+    server: ServerContext, client: Client, *, node_id: str, to: str = "", flow_id: str = DEFAULT_FLOW
 ) -> ActionResult:
     """Make a node open the flow `to`; without one it opens none."""
-    return flow_result(await server.edit(server.graph.link_flow, node_id, to, flow_id))
+    return flow_result(await client.edit(server.graph.link_flow, node_id, to, flow_id))
 
 
-async def add_to_flow(server: ServerContext, _: Client, *, node_id: str, flow_id: str = DEFAULT_FLOW) -> ActionResult:
+async def add_to_flow(
+    server: ServerContext, client: Client, *, node_id: str, flow_id: str = DEFAULT_FLOW
+) -> ActionResult:
     """Put a node into a flow, unconnected."""
-    return flow_result(await server.edit(server.graph.add_node_to_flow, flow_id, node_id))
+    return flow_result(await client.edit(server.graph.add_node_to_flow, flow_id, node_id))
 
 
 async def name_branch(
-    server: ServerContext, _: Client, *, source_id: str, target_id: str, branch_name: str, flow_id: str = DEFAULT_FLOW
+    server: ServerContext,
+    client: Client,
+    *,
+    source_id: str,
+    target_id: str,
+    branch_name: str,
+    flow_id: str = DEFAULT_FLOW,
 ) -> ActionResult:
-    return flow_result(await server.edit(server.graph.name_branch, source_id, target_id, branch_name, flow_id))
+    return flow_result(await client.edit(server.graph.name_branch, source_id, target_id, branch_name, flow_id))
 
 
 async def count_flow(server: ServerContext, _: Client, *, flow_id: str = DEFAULT_FLOW) -> ActionResult:

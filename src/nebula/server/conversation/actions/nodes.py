@@ -28,7 +28,7 @@ def node_json(node: Node) -> dict[str, Any]:
 
 async def create_node(
     server: ServerContext,
-    _: Client,
+    client: Client,
     *,
     prompt: str,
     response: str = "",
@@ -39,7 +39,7 @@ async def create_node(
     parents: Texts | None = None,
     branch_name: str | None = None,
 ) -> ActionResult:
-    node = await server.edit(
+    node = await client.edit(
         server.graph.create_node,
         prompt,
         response,
@@ -91,7 +91,7 @@ def list_briefs(server: ServerContext, node_ids: list[str]) -> list[dict[str, An
 
 async def update_node(
     server: ServerContext,
-    _: Client,
+    client: Client,
     *,
     node_id: str,
     prompt: str | None = None,
@@ -103,13 +103,13 @@ async def update_node(
 ) -> ActionResult:
     texts = {"prompt": prompt, "response": response, "summary": summary, "note": note}
     return ActionResult(
-        node_json(await server.edit(server.graph.update_node, node_id, tags=tags, pinned=pinned, **texts))
+        node_json(await client.edit(server.graph.update_node, node_id, tags=tags, pinned=pinned, **texts))
     )
 
 
-async def rename_tag(server: ServerContext, _: Client, *, tag: str, name: str) -> ActionResult:
+async def rename_tag(server: ServerContext, client: Client, *, tag: str, name: str) -> ActionResult:
     """Give a tag another name in every node; an empty one takes it away. One step of undo."""
-    return ActionResult({"node_ids": await server.edit(server.graph.rename_tag, tag, name)})
+    return ActionResult({"node_ids": await client.edit(server.graph.rename_tag, tag, name)})
 
 
 async def list_outside(server: ServerContext, _: Client) -> ActionResult:
@@ -118,29 +118,31 @@ async def list_outside(server: ServerContext, _: Client) -> ActionResult:
     return ActionResult({"nodes": [brief_node(node) for node in nodes[:MAX_FOUND]], "total": len(nodes)})
 
 
-async def delete_node(server: ServerContext, _: Client, *, node_id: str) -> ActionResult:
-    await server.edit(server.graph.delete_node, node_id)
+async def delete_node(server: ServerContext, client: Client, *, node_id: str) -> ActionResult:
+    await client.edit(server.graph.delete_node, node_id)
     return ActionResult({"node_id": node_id})
 
 
-async def delete_nodes(server: ServerContext, _: Client, *, node_ids: Texts) -> ActionResult:
+async def delete_nodes(server: ServerContext, client: Client, *, node_ids: Texts) -> ActionResult:
     """Deletes all of the nodes or none; one step of undo."""
-    await server.edit(server.graph.delete_nodes, node_ids)
+    await client.edit(server.graph.delete_nodes, node_ids)
     return ActionResult({"node_ids": node_ids})
 
 
-async def delete_branch(server: ServerContext, _: Client, *, node_id: str, flow_id: str = DEFAULT_FLOW) -> ActionResult:
+async def delete_branch(
+    server: ServerContext, client: Client, *, node_id: str, flow_id: str = DEFAULT_FLOW
+) -> ActionResult:
     """Delete a node and all that follows from it alone; one step of undo."""
-    return ActionResult({"node_ids": await server.edit(server.graph.delete_branch, node_id, flow_id)})
+    return ActionResult({"node_ids": await client.edit(server.graph.delete_branch, node_id, flow_id)})
 
 
-async def undo(server: ServerContext, _: Client) -> ActionResult:
-    """Takes back the last edit that was made over this server, by whomever."""
-    return ActionResult({"done": await in_thread(server.edits.undo)})
+async def undo(_: ServerContext, client: Client) -> ActionResult:
+    """Take back the last edit that this page made, or the last one of a connection that named no page."""
+    return ActionResult({"done": await in_thread(client.edits.undo)})
 
 
-async def redo(server: ServerContext, _: Client) -> ActionResult:
-    return ActionResult({"done": await in_thread(server.edits.redo)})
+async def redo(_: ServerContext, client: Client) -> ActionResult:
+    return ActionResult({"done": await in_thread(client.edits.redo)})
 
 
 async def search_nodes(

@@ -9,8 +9,10 @@ from nebula.server.conversation.context import Client, ServerContext
 from nebula.server.conversation.protocol import ActionResult
 
 
-async def hello(server: ServerContext, client: Client, *, lang: str = "") -> ActionResult:
-    """The token, where one is asked for, was looked at before. `lang` is the language of error messages."""
+async def hello(server: ServerContext, client: Client, *, lang: str = "", page: str = "") -> ActionResult:
+    """The token, where one is asked for, was looked at before. `lang` is the language of error messages; what is edited
+    from now on is taken back by the same `page` alone."""
+    client.edits = server.histories.of(page)
     if lang in LANGUAGES:
         client.lang = lang
     return ActionResult(greeting(server))

@@ -65,6 +65,7 @@ export const EN_GRAPH = {
   count_unpriced: "Turns without a known price",
   count_models: "Models",
   count_tags: "Tags",
+  changed_since: "Left as it is: the same was changed elsewhere meanwhile.",
   deed_readFile: "Read {about}",
   deed_writeFile: "Write {about}",
   deed_editFile: "Edit {about}",
