@@ -57,6 +57,7 @@ async def test_a_branch_is_named_moved_and_deleted_at_once(bench):
     with serving(bench, "vizprompt") as server:
         async with talk(server) as client:
             await branched(client)
+            third = (await client.ask("get_flow", compact=True))["data"]["ids"][2]
             await client.ask("create_flow", name="research")
             async with browsing(server, viewport=WIDE) as page:
                 await (await row(page, "two")).click()
@@ -67,7 +68,13 @@ async def test_a_branch_is_named_moved_and_deleted_at_once(bench):
                 await command(page, "Delete this turn and all")
                 await expect(await row(page, "three")).to_have_count(0)
                 await page.keyboard.press("Control+z")
-                await expect(await row(page, "three")).to_be_visible()
+                await (await row(page, "three")).click()
+                await command(page, "Move or copy")
+                await client.ask("move_branch", node_id=third, to="research")  # meanwhile, by somebody else
+                await expect(await row(page, "three")).to_have_count(0)
+                await page.locator("#dialog button.primary").click()
+                await expect(page.locator("#banner")).to_contain_text("has no node")
+                assert (await client.ask("get_flow", compact=True))["data"]["ids"] != []
                 await (await row(page, "two")).click()
                 await command(page, "Move or copy")
                 await page.locator("#dialog button.primary").click()

@@ -9,6 +9,7 @@ import { linkFlow, linkTurn, mergeTurn, nestBranch, noteTurn, renameTag, turnsOu
 import { deleteFlow, flowFigures, moveBranch, nameBranch } from "../graph/sheets.js";
 import { html, nothing, render } from "../lib/lit.js";
 import { racing } from "../race/race.js";
+import { continuing } from "../state/here.js";
 import { help, palette } from "./palette.js";
 import { building, deleting, naming } from "./questions.js";
 
@@ -41,7 +42,7 @@ import { building, deleting, naming } from "./questions.js";
  * @property {Command[]} commands
  * @property {() => void} write Goes to the prompt.
  */
-/** @typedef {{ text: string, active: number, what: "cost" | "tokens" | "tasks", compared: Compared | null, picked: string, entrants: string[], known: string }} Kept `entrants`: the model of each try, empty for the configured one; `known`: what was told before it was opened. */
+/** @typedef {{ text: string, active: number, what: "cost" | "tokens" | "tasks", compared: Compared | null, picked: string, entrants: string[], known: string, about: string[] }} Kept `entrants`: the model of each try, empty for the configured one; `known`: what was told before it was opened; `about`: the turns that were chosen then, whatever is chosen meanwhile. */
 /**
  * @typedef {object} Sheet
  * @property {State} state
@@ -97,6 +98,7 @@ export function createDialogs(root, actions, store, drawNow) {
     picked: "",
     entrants: ["", "", ""],
     known: store.state.notice,
+    about: continuing(store.state),
   });
   const view = { shown: "", kept: fresh() };
   // Drawn at once: the element tells of its "close" a little later, and the next key is the page's by then.

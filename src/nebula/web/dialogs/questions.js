@@ -2,7 +2,6 @@
 
 import { fieldOf } from "../lib/dom.js";
 import { html, nothing } from "../lib/lit.js";
-import { continuing } from "../state/here.js";
 import { bar } from "./bar.js";
 
 /** @import { Say } from "../lib/words.js" */
@@ -63,8 +62,8 @@ export function building({ state, say, actions, close }) {
 }
 
 /** @param {Sheet} sheet */
-export function deleting({ state, say, actions, close }) {
-  const ids = continuing(state);
+export function deleting({ say, actions, close, kept }) {
+  const ids = kept.about;
   const how = { yes: say("delete_several", { count: ids.length }), kind: "danger" };
   return asked(
     say("delete"),

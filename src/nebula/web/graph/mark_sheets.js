@@ -16,8 +16,8 @@ import { wouldCircle } from "../state/topology.js";
 const begun = new Map();
 
 /** @param {Sheet} sheet */
-export function noteTurn({ state, say, actions: { edits }, close }) {
-  const id = state.selected ?? "";
+export function noteTurn({ state, say, actions: { edits }, close, kept }) {
+  const [id] = kept.about;
   const known = state.bodies.get(id)?.note ?? "";
   const submit = (/** @type {Event} */ event) => {
     const note = fieldOf(event, "note");
@@ -35,10 +35,10 @@ export function noteTurn({ state, say, actions: { edits }, close }) {
 }
 
 /** @param {Sheet} sheet */
-export function nestBranch({ state, say, actions: { edits }, close }) {
+export function nestBranch({ say, actions: { edits }, close, kept }) {
   const submit = (/** @type {Event} */ event) => {
     const name = fieldOf(event, "name");
-    if (name) carriedOut(event, close, () => edits.nestBranch(state.selected ?? "", name));
+    if (name) carriedOut(event, close, () => edits.nestBranch(kept.about[0], name));
   };
   const field = { label: say("flow_name"), about: say("ask_nest") };
   return named(say("cmd_nest_branch"), say, close, submit, field);
@@ -47,8 +47,8 @@ export function nestBranch({ state, say, actions: { edits }, close }) {
 // Which turn shall follow from the chosen one as well: one that would make a circle, or does so already, is not offered.
 /** @param {Sheet} sheet */
 export function linkTurn(sheet) {
-  const { state, say, actions, close } = sheet;
-  const from = state.selected ?? "";
+  const { state, say, actions, close, kept } = sheet;
+  const [from] = kept.about;
   const shape = actions.selectors.topology(state);
   const following = new Set(shape.children[shape.index.get(from) ?? -1]?.map((place) => shape.ids[place]));
   const fits = (/** @type {string} */ id) => id !== from && !following.has(id) && !wouldCircle(shape, from, id);
@@ -64,8 +64,8 @@ export function linkTurn(sheet) {
 // Which turn the next prompt shall continue beside the chosen one.
 /** @param {Sheet} sheet */
 export function mergeTurn(sheet) {
-  const { state, say, actions, close } = sheet;
-  const from = state.selected ?? "";
+  const { state, say, actions, close, kept } = sheet;
+  const [from] = kept.about;
   const take = (/** @type {string} */ id) => {
     close();
     actions.choosing.goTo([from, ...state.merging, id]);
@@ -81,7 +81,7 @@ export function mergeTurn(sheet) {
 /** @param {Sheet} sheet */
 export function linkFlow(sheet) {
   const { state, say, actions, close, kept } = sheet;
-  const id = state.selected ?? "";
+  const [id] = kept.about;
   const now = state.flow.opens?.[id] ?? "";
   const take = (/** @type {string} */ to) => () => {
     close();

@@ -2,19 +2,20 @@
 
 import { bar } from "../dialogs/bar.js";
 import { asked, carriedOut, named } from "../dialogs/questions.js";
+import { roughly } from "../figures/measures.js";
 import { fieldOf } from "../lib/dom.js";
 import { html } from "../lib/lit.js";
 
 /** @import { Sheet } from "../dialogs/dialogs.js" */
 
 /** @param {Sheet} sheet */
-export function moveBranch({ state, say, actions: { edits }, close }) {
+export function moveBranch({ state, say, actions: { edits }, close, kept }) {
   const others = state.flows.filter((flow) => flow.id !== state.flow.id);
   const submit = (/** @type {Event} */ event) => {
     const form = /** @type {HTMLFormElement} */ (event.target);
     const copy = /** @type {HTMLInputElement} */ (form.elements.namedItem("copy")).checked;
     const to = fieldOf(event, "to");
-    carriedOut(event, close, () => edits.moveBranch(state.selected ?? "", to, copy));
+    carriedOut(event, close, () => edits.moveBranch(kept.about[0], to, copy));
   };
   return html`${bar(say("cmd_move_branch"), say, close)}
     <form class="fields" @submit=${submit}>
@@ -25,14 +26,14 @@ export function moveBranch({ state, say, actions: { edits }, close }) {
 }
 
 /** @param {Sheet} sheet */
-export function nameBranch({ state, say, actions: { edits, choosing }, close }) {
+export function nameBranch({ state, say, actions: { edits, choosing }, close, kept }) {
+  const [id] = kept.about;
+  const [parent = ""] = choosing.parentsOf(id);
   const submit = (/** @type {Event} */ event) => {
     const name = fieldOf(event, "name");
-    const id = state.selected ?? "";
-    const [parent] = choosing.parentsOf(id);
     carriedOut(event, close, () => edits.nameBranch(parent, id, name));
   };
-  const now = state.flow.branches?.[state.selected ?? ""] ?? "";
+  const now = state.flow.branches?.[id] ?? "";
   return named(say("cmd_name_branch"), say, close, submit, { label: say("branch_name"), now, may: "be empty" });
 }
 
@@ -55,8 +56,10 @@ export function flowFigures({ state, say, close }) {
       ? Object.entries(figure)
           .map(([name, count]) => `${name} (${count})`)
           .join(say("and_then")) || "–"
-      : figure;
+      : figure.toLocaleString(state.view.lang);
   const line = (/** @type {string} */ name) =>
-    html`<div><dt>${say(`count_${name}`)}</dt><dd>${name === "cost" ? `$${counted.cost.toFixed(2)}` : shown(counted[name])}</dd></div>`;
-  return html`${bar(say("cmd_count_flow"), say, close)}<dl class="counted">${Object.keys(counted).map(line)}</dl>`;
+    html`<div><dt>${say(`count_${name}`)}</dt><dd>${name === "cost" ? roughly(counted.cost) : shown(counted[name])}</dd></div>`;
+  return html`${bar(say("cmd_count_flow"), say, close)}<dl class="counted">${Object.keys(counted)
+    .filter((name) => name !== "unpriced" || counted.unpriced)
+    .map(line)}</dl>`;
 }
