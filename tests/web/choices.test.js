@@ -162,7 +162,7 @@ test("figures have their units, and a dash where nothing was measured", () => {
   assert.equal(shownIn("ja").p95_latency_s, "1.3 秒");
   assert.deepEqual(
     [shown.task_success_rate, shown.p95_latency_s, shown.policy_refusals, shown.rename_accuracy],
-    ["50 %", "1.3 s", "0", null],
+    ["50%", "1.3 s", "0", null],
   );
   assert.deepEqual([dollars(0), dollars(0.0000541), dollars(1.239)], ["$0", "$0.000054", "$1.24"]);
   assert.deepEqual([roughly(0), roughly(0.0000541), roughly(1.239)], ["$0", "<$0.01", "$1.24"]);

@@ -294,3 +294,24 @@ test("room to grow is given up where the titles of all could not be read for it"
   assert.ok(Math.max(...corners.map(({ left }, number) => left + extents[number].width)) / 0.7 <= 2000);
   assert.ok(Math.max(...corners.map(({ row }, number) => row + extents[number].rows)) * 116 <= 2000);
 });
+
+test("a merge passes a card on the side that it comes from", () => {
+  const topology = topologyOf({
+    nodes: ["a", "b", "c", "d", "m"],
+    connections: [
+      { source: "a", target: "b" },
+      { source: "a", target: "c" },
+      { source: "b", target: "d" },
+      { source: "d", target: "m" },
+      { source: "c", target: "m" },
+    ],
+  });
+  const layout = layoutOf(topology);
+  const [from, past, to] = ["c", "d", "m"].map((id) => topology.index.get(id));
+  const corners = routeOf(layout, from, to);
+  assert.ok(layout.x[from] > layout.x[past]);
+  assert.ok(
+    corners.every(({ x }) => x > layout.x[past]),
+    "not around it",
+  );
+});

@@ -63,7 +63,7 @@ function strokes(edges, path) {
     const { x, y } = pointOf(layout, topology.index.get(id));
     return [(x - viewport.x) * SCALE, (y + (end * CARD.height) / 2 - viewport.y) * SCALE];
   };
-  const close = (one, other) => one.every((each, place) => Math.abs(each - other[place]) < 20 * SCALE);
+  const close = (one, other) => one.every((each, place) => Math.abs(each - other[place]) < 30 * SCALE);
   return (source, target) =>
     drawn
       .filter(({ line }) => {

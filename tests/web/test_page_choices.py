@@ -182,7 +182,7 @@ async def test_figures_count_what_was_done(bench):
             await page.get_by_role("button", name="Figures").click()
             sheet = page.locator("#dialog")
             await expect(sheet).to_contain_text("Tasks: 2 · projects: 1")
-            await expect(sheet.locator(".measures li").first).to_contain_text("50 %")
+            await expect(sheet.locator(".measures li").first).to_contain_text("50%")
             await expect(sheet.get_by_label("By model")).to_contain_text("gpt-4.1-nano")
             await expect(sheet.get_by_label("By flow")).to_contain_text("main")
             days = sheet.get_by_label("By day", exact=True)

@@ -58,7 +58,7 @@ async def test_models_are_raced_compared_and_taken_by_file_and_whole(bench):
             await expect(lane.nth(1)).to_contain_text(
                 re.compile("gpt-4.1-mini.*done.*2 files.*\\+2.*−1.*2 rounds", re.DOTALL)
             )
-            await expect(sheet.locator("summary", has_text="a.txt")).to_contain_text("1 | 2")
+            await expect(sheet.locator("summary", has_text="a.txt")).to_contain_text("2 versions")
             await expect(sheet.locator("summary", has_text="b.txt")).to_contain_text("all alike")
             await expect(sheet.locator("summary", has_text="c.txt")).to_contain_text("only try 1")
             third = sheet.get_by_role("region", name="a.txt").locator("tbody tr", has_text="line 3")
@@ -170,7 +170,7 @@ async def test_tries_stand_side_by_side_while_one_of_them_still_works(bench):
             await expect(lane.filter(has_text="It took a short way.")).to_contain_text("done")
             at_work = lane.filter(has_text="sleep 60")
             await expect(at_work).to_contain_text("I begin.")
-            await expect(sheet.locator("summary", has_text="a.txt")).to_contain_text("|")
+            await expect(sheet.locator("summary", has_text="a.txt")).to_contain_text("2 versions")
             await expect(sheet.get_by_role("button", name=re.compile("^Take"))).to_have_count(0)
             await check_access(page)
             for words in ("long", "short"):
@@ -180,6 +180,8 @@ async def test_tries_stand_side_by_side_while_one_of_them_still_works(bench):
             await page.locator("#race").click()
             await at_work.get_by_role("button", name=re.compile("Stop try")).click()
             await expect(sheet.get_by_role("button", name=re.compile("^Take try"))).to_have_count(2)
+            await sheet.get_by_role("button", name="Another race").click()
+            await expect(sheet.get_by_label("Task")).to_have_value("do it")
 
 
 async def test_what_a_delegate_did_is_asked_about_as_its_work_and_not_as_a_command(bench):

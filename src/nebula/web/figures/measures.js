@@ -3,7 +3,7 @@
 /** @typedef {{ name: string, tasks: number, input_tokens: number, output_tokens: number, cost: number, unpriced_tokens: number }} Spending */
 
 const MOST_NAMES = 8;
-const percent = (/** @type {number} */ value) => `${Math.round(value * 100)} %`;
+const percent = (/** @type {number} */ value) => `${Math.round(value * 100)}%`;
 const rounded = (/** @type {number} */ value) => String(Math.round(value * 10) / 10);
 
 /** @import { Say } from "../lib/words.js" */

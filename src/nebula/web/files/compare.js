@@ -16,6 +16,7 @@ import { markedTexts, sideBySide } from "./side_by_side.js";
 /** @typedef {{ of: string, prompts: [HTMLElement, HTMLElement], pairs: BlockPair[] | null }} Compared */
 
 const SIDES = ["one", "other"];
+const SIGNS = ["−", "+"];
 
 /** @param {Sheet} sheet */
 export function comparing(sheet) {
@@ -36,7 +37,7 @@ export function comparing(sheet) {
       <div class="pair heads">${ids.map(head)}</div>
       ${bodies[0] && bodies[1] ? answers(bodies[0], bodies[1], sheet) : html`<p class="hint">…</p>`}
     </div>
-    ${state.project.root ? differences(files, state, say) : nothing}
+    ${state.project.root ? differences(ids, files, state, say) : nothing}
     ${foot(ids, sheet)}`;
 }
 
@@ -88,10 +89,13 @@ function pairOf({ left, right, alike }, say) {
   return html`<div class="pair ${alike ? "alike" : "apart"}">${[left, right].map(one)}</div>`;
 }
 
-/** @param {import("../state/state.js").FileDifference[]} files @param {State} state @param {Say} say */
-function differences(files, state, say) {
+// Whose lines have which sign, and how the files differ.
+/** @param {string[]} ids @param {import("../state/state.js").FileDifference[]} files @param {State} state @param {Say} say */
+function differences(ids, files, state, say) {
+  const side = (/** @type {string} */ id, /** @type {number} */ place) =>
+    html`<span class=${SIDES[place]}><b>${SIGNS[place]}</b>${titleOf(state, id)}</span>`;
   return html`<h3>${say("files_differ")}</h3>
-    ${files.length ? fileList(files, say, state.project) : html`<p>${say("files_alike")}</p>`}`;
+    ${files.length ? html`<p class="signs">${ids.map(side)}</p>${fileList(files, say, state.project)}` : html`<p>${say("files_alike")}</p>`}`;
 }
 
 /** @param {string[]} ids @param {Sheet} sheet */

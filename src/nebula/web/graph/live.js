@@ -45,7 +45,15 @@ function triesAtWork(state) {
   if (!race || race.isOver || !concerns(state, { flow_id: race.flowId })) return [];
   const { prompt, parents } = race;
   const working = race.tries.filter((each) => !each.status && !state.briefs.has(each.traceId));
-  return working.map(({ traceId: id, did, number }) => ({ id, kind: "working", prompt, doing: "", deed: did.at(-1), parents, number }));
+  return working.map(({ traceId: id, did, number }) => ({
+    id,
+    kind: "working",
+    prompt,
+    doing: "",
+    deed: did.at(-1),
+    parents,
+    number,
+  }));
 }
 
 // A failure is shown until the same is tried again.

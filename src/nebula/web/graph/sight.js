@@ -48,12 +48,14 @@ export function everything(view) {
   return panned(fit(Math.max(1, size.width - 2 * beside), above), -beside, 0);
 }
 
-// At first everything, if its titles can be read then; else the conversation of the chosen turn, or of the newest.
+// At first everything, if its titles can be read then; else the conversation of the chosen turn, or what there is around
+// the newest.
 /** @param {Sight} view */
 export function begin(view) {
   const { layout, topology, size } = view;
   if (isReadable(view) || !topology.ids.length) return everything(view);
-  const aim = chosen(view) ?? aimAt(layout, topology.ids.length - 1);
+  const aim = chosen(view);
+  if (!aim) return around(view, { x: 0, y: 0, scale: FURTHEST }, aimAt(layout, topology.ids.length - 1));
   const { scale } =
     aim.region < 0 ? { scale: NEAREST } : fitted(homeOf(layout, aim), size, NEAREST, ABOVE, under(size));
   return around(view, { x: 0, y: 0, scale: Math.max(FURTHEST, scale) }, aim);

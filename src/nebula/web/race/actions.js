@@ -47,7 +47,12 @@ export function createRaceActions(store, { ask, attempt, notice }, { open }, { t
       look("race");
       if (!store.state.models.length) attempt(async () => store.change("models", await ask("list_models")));
     },
-    another: () => store.change("race_aside"),
+    // The same again, or what was typed meanwhile.
+    another() {
+      const prompt = store.state.racing.prompt || (store.state.race?.prompt ?? "");
+      store.change("race_aside");
+      store.change("racing", { racing: { prompt } });
+    },
     /** @param {string[]} ids */
     async showTries(ids) {
       if (!(await compare(ids))) return;

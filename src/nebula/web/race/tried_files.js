@@ -18,11 +18,11 @@ const KINDS = { "+": "added", "-": "removed" };
 
 /** @param {Tried} tried @param {number[]} numbers The number of each of its tries in the race. @param {Say} say @param {RaceActions["take"] | null} take Null while some are still at work. */
 export function triedFiles({ ids, files }, numbers, say, take) {
-  const name = (/** @type {number[]} */ places) => places.map((place) => numbers[place - 1]).join(" = ");
+  const name = (/** @type {number[]} */ places) => places.map((place) => numbers[place - 1]).join(", ");
   const about = (/** @type {TriedFile} */ { kind, columns }) => {
     if (kind === "alike") return say("race_alike");
     if (kind === "only") return say("race_only", { number: name(columns[0].numbers) });
-    return columns.map((column) => name(column.numbers)).join(" | ");
+    return say("race_versions", { count: columns.length });
   };
   const head = (/** @type {TriedFile} */ file) => (/** @type {TriedColumn} */ column) => {
     const number = name(column.numbers);

@@ -8,7 +8,7 @@ import { CARD, firstFrom, LANE, ROW } from "./geometry.js";
 
 /** Where in a gutter lines run: of the tree, of turns that found a place later, of merges. */
 const TRACK = { tree: 0, aside: -9, merge: 9 };
-const BESIDE = 16; // a merge leaves and comes beside the middle
+const BESIDE = 24; // a merge leaves and comes beside the middle
 const GAP = 14; // from a card to a line that passes it
 
 /**
@@ -52,7 +52,7 @@ export function gapNear(layout, row, x) {
   const places = layout.byRow[row] ?? [];
   const room = CARD.width / 2 + GAP;
   const isFree = (/** @type {number} */ middle) => {
-    const at = firstFrom(layout, row, middle - room);
+    const at = firstFrom(layout, row, middle - room + 0.5); // a card that is just so far away is not in the way
     return at >= places.length || layout.x[places[at]] >= middle + room;
   };
   if (isFree(x)) return x;

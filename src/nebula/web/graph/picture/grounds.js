@@ -1,6 +1,6 @@
 // Each conversation on a ground of its own, in the outline of its tree, with its title above: readable however far away.
 
-import { boxAt, boxOfRegion, CARD, detailAt, EDGE, HEAD, pointOf, ROW } from "../layout/geometry.js";
+import { boxAt, boxOfRegion, CARD, detailAt, EDGE, HEAD, LANE, pointOf, ROW } from "../layout/geometry.js";
 import { inSight } from "../layout/viewport.js";
 import { timeOf } from "../../lib/time.js";
 import { cut } from "./lettering.js";
@@ -14,7 +14,7 @@ const TITLE = 13;
 const MOST_TITLES = 60;
 const MOST_BRANCHES = 12;
 const NARROWEST = 90; // pixels of a title
-const LEAST = 52; // pixels of one that lies on nothing
+const LEAST = 44; // pixels of one that lies on nothing
 const CONTROLS = 170; // pixels of the corner where the controls are
 const LOWEST = 22; // pixels of the strip above the first card that has words in it
 const ABOVE = HEAD - EDGE;
@@ -89,13 +89,29 @@ function outline(path, scene, region) {
   const whole = boxOfRegion(region);
   if (detailAt(scene.viewport.scale) === "far") whole.top += ABOVE; // its title stands there
   if (!region.ragged) return add(path, scene, whole);
-  region.spans.forEach(([left, right], at) => {
-    if (left > right) return;
-    const middle = (region.top + at) * ROW;
-    const top = at ? middle - CARD.height / 2 - EDGE : whole.top;
-    const sides = { left: left - CARD.width / 2 - EDGE, right: right + CARD.width / 2 + EDGE };
-    add(path, scene, { ...sides, top, bottom: middle + CARD.height / 2 + EDGE });
-  });
+  for (let row = region.top; row <= region.bottom; row++) {
+    const middle = row * ROW;
+    const top = row > region.top ? middle - CARD.height / 2 - EDGE : whole.top;
+    for (const [left, right] of stretches(scene.layout, region, row)) {
+      const sides = { left: left - CARD.width / 2 - EDGE, right: right + CARD.width / 2 + EDGE };
+      add(path, scene, { ...sides, top, bottom: middle + CARD.height / 2 + EDGE });
+    }
+  }
+}
+
+// Cards of a conversation in a row, as far as they stand beside each other: between them may be another one.
+/** @param {Scene["layout"]} layout @param {Region} region @param {number} row */
+function stretches({ byRow, region: regionOf, x }, region, row) {
+  const number = regionOf[region.roots[0]];
+  /** @type {[number, number][]} */
+  const found = [];
+  for (const place of byRow[row] ?? []) {
+    if (regionOf[place] !== number) continue;
+    const last = found.at(-1);
+    if (last && x[place] - last[1] <= 2 * LANE) last[1] = x[place];
+    else found.push([x[place], x[place]]);
+  }
+  return found;
 }
 
 /**
@@ -116,7 +132,7 @@ export function drawTitles(pen, scene) {
     const brief = state.briefs.get(id);
     pen.font = fontOf(heading, font);
     const text = heading.text ?? (brief ? brief.title || brief.summary || "–" : "");
-    const least = heading.plate === "soft" ? NARROWEST : LEAST;
+    const least = heading.least ?? LEAST;
     const width = Math.min(pen.measureText(text).width || least, least, heading.room);
     const box = boxOfTitle(heading, width);
     if (placed.some((other) => meets(box, other.box))) continue;
@@ -159,7 +175,8 @@ function write(pen, { font, colour }, { heading, box, text }) {
     pen.fillStyle = colour(isSoft ? "--surface-sunken" : "--surface-raised");
     pen.globalAlpha = isSoft ? 0.85 : 1;
     pen.beginPath();
-    pen.roundRect(box.left - 4, box.top - 2, box.right - box.left + 8, 24, 8);
+    if (isSoft) pen.roundRect(box.left, box.top + 1, box.right - box.left, 18, 6);
+    else pen.roundRect(box.left - 4, box.top - 2, box.right - box.left + 8, 24, 8);
     pen.fill();
     pen.globalAlpha = 1;
     pen.lineWidth = 1;
@@ -170,7 +187,7 @@ function write(pen, { font, colour }, { heading, box, text }) {
   pen.fillText(cut(pen, text, room + 1), heading.left, heading.top + 1);
 }
 
-/** @typedef {{ place: number, left: number, top: number, room: number, strong: boolean, plate: "" | "soft" | "pill", text?: string }} Heading `plate`: what it lies on. */
+/** @typedef {{ place: number, left: number, top: number, room: number, strong: boolean, plate: "" | "soft" | "pill", least?: number, text?: string }} Heading `plate`: what it lies on. */
 
 /** @param {Scene} scene @returns {Heading[]} */
 function headings(scene) {
@@ -199,11 +216,13 @@ function headingOf(scene, region, far) {
     return { place, left, top: 24, room: Math.min(room, beside), strong: true, plate: "pill" };
   }
   if (far) {
-    const at = { left: Math.max(edge + 2, 8), top: Math.max(top + ABOVE * scale - 10, 14) };
-    const free = roomBeside(scene, at);
-    if (free >= LEAST) return { place, ...at, room: free, strong: true, plate: "" };
-    const own = Math.max((box.right - box.left) * scale, NARROWEST); // on others no wider than it must be
-    return { place, ...at, room: Math.min(own, room), strong: true, plate: "soft" };
+    const at = { left: Math.max(edge + 2, 8), top: Math.max(top + ABOVE * scale - 8, 14) };
+    const free = roomBeside(scene, region, at);
+    const own = (box.right - box.left) * scale;
+    // Of many that are tiny, some titles that can be read are better than all of them cut.
+    if (free >= LEAST)
+      return { place, ...at, room: free, least: region.count > 1 ? LEAST : NARROWEST, strong: true, plate: "" };
+    return { place, ...at, room: Math.min(Math.max(own, LEAST), room), strong: true, plate: "soft" };
   }
   if (region.count < 2 || HEAD * scale < LOWEST) return null;
   const { timestamp } = state.briefs.get(topology.ids[place]) ?? {};
@@ -214,15 +233,20 @@ function headingOf(scene, region, far) {
   return within < LEAST ? null : { place, left, top: top + 21 * scale, room: within, strong: false, plate: "", text };
 }
 
-// Pixels from there to the next conversation.
-/** @param {Scene} scene @param {{ left: number, top: number }} at */
-function roomBeside({ layout, viewport: { x, y, scale }, size }, { left, top }) {
+// Pixels from there to the next card of another conversation: on its bare ground there is room for words.
+/** @param {Scene} scene @param {Region} own @param {{ left: number, top: number }} at */
+function roomBeside({ layout, viewport: { x, y, scale }, size }, own, { left, top }) {
   let end = size.width - 8;
+  const rowAt = (/** @type {number} */ pixel, /** @type {number} */ half) => (pixel / scale + y + half) / ROW;
   for (const region of layout.regions) {
-    const box = boxOfRegion(region);
-    const from = (box.left - x) * scale - 8;
-    if (from <= left || from >= end) continue;
-    if ((box.top + ABOVE - y) * scale < top + 9 && (box.bottom - y) * scale > top - 9) end = from;
+    if (region === own || (region.right - x) * scale < left) continue;
+    const first = Math.max(Math.ceil(rowAt(top - TITLE / 2, -CARD.height / 2)), region.top);
+    const last = Math.min(Math.floor(rowAt(top + TITLE / 2, CARD.height / 2)), region.bottom);
+    for (let row = first; row <= last; row++) {
+      const [from, to] = region.spans[row - region.top] ?? [Infinity, -Infinity];
+      const edge = (from - CARD.width / 2 - x) * scale - 8;
+      if ((to + CARD.width / 2 - x) * scale > left && edge < end) end = edge;
+    }
   }
   return end - left;
 }
@@ -236,15 +260,10 @@ function branches({ layout, viewport, size }) {
   for (const place of largeBranches(layout)) {
     const at = pointOf(layout, place);
     const [left, top] = [(at.x - CARD.width / 2 - x) * scale, (at.y - CARD.height / 2 - y) * scale - 10];
-    if (left < 0 || top < 30 || left > size.width - NARROWEST || top > size.height - 10) continue;
-    found.push({
-      place,
-      left,
-      top,
-      room: Math.min(1.6 * NARROWEST, size.width - left - 8),
-      strong: false,
-      plate: "soft",
-    });
+    if (left < 0 || top < 30 || top > size.height - 10) continue;
+    const end = (boxOfRegion(layout.regions[layout.region[place]]).right - x) * scale; // it is no name of another's
+    const room = Math.min(1.6 * NARROWEST, Math.min(end, size.width) - left - 8);
+    if (room >= NARROWEST) found.push({ place, left, top, room, strong: false, plate: "soft" });
     if (found.length >= MOST_BRANCHES) break;
   }
   return found;
