@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from nebula.cli.terminal.input.editor import PrivateHistory
 from nebula.cli.terminal.input.paste import Pastes
-from nebula.cli.terminal.input.prompt_history import PrivateHistory
 
 
 def history(path: Path) -> PrivateHistory:

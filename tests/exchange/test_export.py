@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 import pytest
 
 from in_process import run_here
-from nebula.exchange.export.markup import markdown_to_html
+from nebula.exchange.export.page import markdown_to_html
 from nebula.graph.graph import Graph
 from nebula.graph.values import FileState, Utterance
 

@@ -16,6 +16,12 @@ LANGUAGES = ("en", "ja")
 
 _SYSTEM = "system: "
 """Marks in the tables what the system itself says, so that no name in a sentence can be taken for one of ours."""
+_AGREEMENT = (
+    *("y", "yes", "yep", "yeah", "sure", "ok", "okay", "yes please", "ok go", "go ahead", "do it", "please do"),
+    *("はい", "うん", "ええ", "オーケー", "了解", "承認", "許可", "どうぞ", "いいよ", "いいです", "お願いします"),
+    "はい お願いします",
+)
+"""Plain words by which a person says yes, in both languages."""
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _tables: dict[str, dict[str, str]] = {"en": {}}
 _current = "en"
@@ -93,6 +99,19 @@ def explain(problem: BaseException | Sentence | str) -> str:
 
 def explain_to(lang: str, problem: BaseException | Sentence | str) -> str:
     return str(_said(lang, problem))
+
+
+def agrees(text: str) -> bool:
+    """Return whether a text is a plain word of agreement; also in full-width letters, as an input method types them."""
+    words = fold_width(text).replace("、", " ").replace(",", " ").split()
+    return " ".join(words).rstrip(".!。 ") in _AGREEMENT
+
+
+def fold_width(text: str) -> str:
+    """Return a text in small letters of half width, as it is typed without an input method."""
+    from unicodedata import normalize  # only an answer needs it: a first request does not wait for its tables
+
+    return normalize("NFKC", text).lower()
 
 
 def _said(lang: str, value: Any) -> Any:

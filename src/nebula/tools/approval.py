@@ -15,8 +15,7 @@ from functools import partial
 from typing import Any, Literal
 
 from nebula.events import Activity, Approval, Notice, ProposedChange, new_trace_id
-from nebula.language import Sentence
-from nebula.language.agreement import agrees, fold_width
+from nebula.language import Sentence, agrees, fold_width
 from nebula.messages import AssistantToolUse, ToolSpec
 from nebula.tools.contract import Call, Outcome, ToolFailure, to_the_end
 from nebula.tools.permissions import EVERY_FILE, YES_TO_ALL, Permission, Permissions

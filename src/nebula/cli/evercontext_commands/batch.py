@@ -23,8 +23,7 @@ from nebula.agent.orchestrator.limits import TaskLimits
 from nebula.agent.orchestrator.models import GEMINI_COMMAND
 from nebula.agent.race.begin import BadRace, check_model
 from nebula.cli.arguments import Parser, UsageError, checked_root, number_up_to, positive_number
-from nebula.cli.evercontext_commands.batch_compare import compare_results
-from nebula.cli.evercontext_commands.batch_view import BatchView, print_scores, print_table
+from nebula.cli.evercontext_commands.batch_view import BatchView, compare_results, print_scores, print_table
 from nebula.cli.printing import print_json, print_remark, tell_remark
 from nebula.cli.settings import open_settings
 from nebula.config import Settings

@@ -1,15 +1,18 @@
-"""What is seen of a batch: one live line on a terminal, a line for each task that ended, and a table at the end."""
+"""Show a batch: a live line, a line for each task that ended, a table at the end, and two results side by side."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from typing import Any
 
 from nebula.agent.batch.outcome import TaskOutcome
 from nebula.agent.batch.reports import ModelScore
-from nebula.agent.batch.task_file import BatchTask
+from nebula.agent.batch.results import read_outcomes
+from nebula.agent.batch.task_file import RESULTS_FILE, BadTaskFile, BatchTask
 from nebula.agent.figures.kpis import Spending
-from nebula.cli.figures.tables import dollars, table
-from nebula.cli.printing import print_line, print_lines, print_remark
+from nebula.cli.figures.tables import NOT_MEASURED, dollars, table
+from nebula.cli.printing import print_json, print_line, print_lines, print_remark
 from nebula.cli.terminal.output.live_line import line_of_command
 from nebula.events import Stamped, StepProgress
 from nebula.language import explain, translate
@@ -107,3 +110,43 @@ def _score_row(score: ModelScore) -> tuple[str, ...]:
     rates = (f"{score.passed_at_1 * 100:.1f} %", f"{score.passed_at_n * 100:.1f} %")
     name = one_line(score.model) or "–"  # none was asked: the set-up failed
     return (name, str(score.tasks), str(score.tries), *rates, dollars(spent), str(score.malformed))
+
+
+def compare_results(one: str, other: str, *, as_json: bool) -> None:
+    """Print what differs between two folders of results. Raises BadTaskFile where one has none."""
+    first, second = _read_results(one), _read_results(other)
+    names = sorted({*first, *second})
+    if as_json:
+        tasks = [{"id": name, "before": _brief(first.get(name)), "after": _brief(second.get(name))} for name in names]
+        print_json({"tasks": tasks, "before": _sums(first), "after": _sums(second)})
+        return
+    head = (translate("task"), one_line(one), one_line(other))
+    differing = [(name, _status_of(first.get(name)), _status_of(second.get(name))) for name in names]
+    rows = [row for row in differing if row[1] != row[2]]
+    print_lines(table([head, *rows], "<<<"))
+    sums = [_sums(each) for each in (first, second)]
+    for title, key in ((translate("succeeded"), "ok"), (translate("tasks"), "tasks"), (translate("cost"), "cost")):
+        print_line(f"{title}: {sums[0][key]} → {sums[1][key]}")
+
+
+def _read_results(folder: str) -> dict[str, TaskOutcome]:
+    path = os.path.join(folder, RESULTS_FILE)
+    if not os.path.isfile(path):
+        raise BadTaskFile("{folder} is no folder of results", folder=folder)
+    return {outcome.id: outcome for outcome in read_outcomes(path)}
+
+
+def _status_of(outcome: TaskOutcome | None) -> str:
+    return NOT_MEASURED if outcome is None else outcome.status
+
+
+def _brief(outcome: TaskOutcome | None) -> dict[str, Any] | None:
+    if outcome is None:
+        return None
+    return {name: getattr(outcome, name) for name in ("status", "exit_code", "verified", "cost", "seconds")}
+
+
+def _sums(outcomes: dict[str, TaskOutcome]) -> dict[str, Any]:
+    ok = sum(each.exit_code == 0 for each in outcomes.values())
+    cost = round(sum(each.cost for each in outcomes.values()), 6)
+    return {"ok": ok, "tasks": len(outcomes), "cost": cost}

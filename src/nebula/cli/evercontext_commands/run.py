@@ -14,6 +14,7 @@ from nebula.agent.orchestrator.run import run_task
 from nebula.agent.orchestrator.task import TaskRequest
 from nebula.agent.plan.kept_plans import find_plan
 from nebula.cli.arguments import Parser, UsageError, check_allowed, number_up_to, write_last_message
+from nebula.cli.asking import ask, is_attended
 from nebula.cli.busy import busy
 from nebula.cli.evercontext_commands.plan_file import read_plan_file
 from nebula.cli.evercontext_commands.task_view import TaskView
@@ -26,8 +27,7 @@ from nebula.cli.settings import open_project, remark_on_trust, said_of_settings
 from nebula.config import Settings, is_declined, remember_trust
 from nebula.events import Final, Reader
 from nebula.files.home import derived_folder
-from nebula.language import Sentence, explain, translate
-from nebula.language.agreement import agrees
+from nebula.language import Sentence, agrees, explain, translate
 from nebula.llm.dialect.answer_schema import read_schema
 from nebula.stage import one_line
 from nebula.value import replace
@@ -69,7 +69,7 @@ def _confirmed_checks(settings: Settings, said: list[Sentence]) -> Settings:
     if not settings.checks_need_trust or is_declined(settings):
         return settings
     listed = ", ".join(one_line(command) for command in settings.checks)
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not is_attended():
         remark = Sentence(
             "Checks that were not run, since nobody has confirmed them: {checks} (--trust lets them run)", checks=listed
         )
@@ -77,9 +77,7 @@ def _confirmed_checks(settings: Settings, said: list[Sentence]) -> Settings:
         print_remark(f"evercontext: {explain(remark)}")
         return settings
     tell_remark("This project seems to be checked by: {checks}", checks=listed)
-    print_remark(translate("Run them after each task? (y/N): "), end="")
-    trusted = agrees(sys.stdin.readline())
-    return remember_trust(settings, trusted=trusted)
+    return remember_trust(settings, trusted=agrees(ask(translate("Run them after each task? (y/N): "))))
 
 
 def given_task(task: str | None) -> str | None:

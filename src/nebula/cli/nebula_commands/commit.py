@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import subprocess
-import sys
 from collections.abc import Sequence
 from contextlib import aclosing, closing
 
@@ -13,12 +12,12 @@ from nebula.agent.commits.message import propose_message
 from nebula.agent.commits.staged import StagedFile, staged_diff, staged_files, turns_behind
 from nebula.agent.recording.turn_archive import TurnArchive
 from nebula.cli.arguments import Parser
-from nebula.cli.printing import print_line, print_remark, print_words, tell_remark
+from nebula.cli.asking import ask, is_attended
+from nebula.cli.printing import print_line, print_words, tell_remark
 from nebula.cli.settings import open_project
 from nebula.config import Settings
 from nebula.errors import EXIT_FAILED, EXIT_OK
-from nebula.language import translate_count
-from nebula.language.agreement import agrees
+from nebula.language import agrees, translate_count
 from nebula.llm.choose import choose_model
 from nebula.messages.redaction import Redactor
 from nebula.stage import one_line
@@ -49,7 +48,7 @@ def main(argv: Sequence[str]) -> int:
     print_words(message)
     if options.yes:
         return _commit(settings.root, message)
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not is_attended():
         return EXIT_OK
     return _ask(settings.root, message, len(files))
 
@@ -71,9 +70,7 @@ def _ask(root: str, message: str, files: int) -> int:
         "Commit 1 file with this message? (y/N, e: edit it first): ",
         "Commit {count} files with this message? (y/N, e: edit it first): ",
     )
-    print_remark(question, end="")
-
-    answer = sys.stdin.readline().strip()
+    answer = ask(question)
     if answer.lower() in EDIT:
         return _commit(root, message, edit=True)
     if agrees(answer):

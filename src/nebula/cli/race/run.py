@@ -17,6 +17,7 @@ from nebula.agent.race.judge import ask_opinion
 from nebula.agent.race.outcome import TryOutcome, first_passing
 from nebula.agent.race.race import Race
 from nebula.agent.race.take import TakenSet, Wanted, take_tries
+from nebula.cli.asking import is_attended
 from nebula.cli.busy import busy
 from nebula.cli.headless.run import interruptible
 from nebula.cli.printing import columns_of, make_room, print_json, print_lines, print_remark, print_words, tell_remark
@@ -88,7 +89,7 @@ async def run_race(options: argparse.Namespace, settings: Settings, wish: RaceWi
         taken: int | None = None
         if options.take and not interrupted:
             taken, code = await _take(options, settings, race, tries, code)
-        elif options.output_format == "text" and not interrupted and _somebody_may_take(tries):
+        elif options.output_format == "text" and not interrupted and is_attended() and any(t.files for t in tries):
             await offer_at_terminal(tries, race.workspace, settings)
         if options.output_format != "text":
             print_json(_final(race, tries, taken) | ({"opinion": opinion} if wish.judge else {}))
@@ -96,10 +97,6 @@ async def run_race(options: argparse.Namespace, settings: Settings, wish: RaceWi
     finally:
         race.workspace.close()
         race.archive.close()
-
-
-def _somebody_may_take(tries: list[TryOutcome]) -> bool:
-    return sys.stdin.isatty() and sys.stderr.isatty() and any(each.files for each in tries)
 
 
 def _print_results(race: Race, tries: list[TryOutcome]) -> None:

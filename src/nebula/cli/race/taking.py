@@ -14,8 +14,7 @@ from nebula.cli.race.comparison import show_comparison
 from nebula.config import Settings
 from nebula.errors import EXIT_FAILED, EXIT_OK, EXIT_POLICY, NebulaError
 from nebula.events import Approval
-from nebula.language import explain, translate
-from nebula.language.agreement import agrees
+from nebula.language import agrees, explain, translate
 from nebula.tools.approval import Decision
 from nebula.workspace.local import LocalWorkspace
 

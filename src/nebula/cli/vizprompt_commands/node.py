@@ -8,12 +8,12 @@ import sys
 from collections.abc import Sequence
 
 from nebula.cli.arguments import Parser, UsageError
+from nebula.cli.asking import ask
 from nebula.cli.printing import print_json, print_line, print_remark, tell_line, tell_remark
 from nebula.cli.vizprompt_commands.showing import find_flow, node_line, run_on_graph, show_node, split_tags
 from nebula.graph.graph import Graph
 from nebula.graph.values import DEFAULT_FLOW, Node
-from nebula.language import translate
-from nebula.language.agreement import agrees
+from nebula.language import agrees, translate
 
 
 def main(data_dir: str, argv: Sequence[str], prog: str) -> int | None:
@@ -88,8 +88,7 @@ def _confirmed(line: str) -> bool:
         raise UsageError("nobody is there to ask; add --yes to delete the node")
 
     print_remark(line)
-    print_remark(translate("Delete this node and its connections? (y/N): "), end="")
-    return agrees(sys.stdin.readline())
+    return agrees(ask(translate("Delete this node and its connections? (y/N): ")))
 
 
 def _parser(prog: str) -> Parser:

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from html import escape
 from importlib.resources import files
 
+from markdown_it import MarkdownIt
+from markdown_it.rules_core import StateCore
+
 from nebula.exchange.export.excerpt import Excerpt, shorten_ids
 from nebula.exchange.export.markdown import headline, kind_of_change, tell_place, tell_tool
-from nebula.exchange.export.markup import markdown_to_html
 from nebula.graph.values import Connection, Node
 from nebula.language import translate
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'"
 """Should an answer ever get an element past the escaping, the browser neither runs nor loads it."""
+
+
+_LOWEST_HEADING = 6
 
 
 def write_page(excerpt: Excerpt, lang: str) -> str:
@@ -56,3 +62,28 @@ def _turn(
         )
         yield f'<ul class="files">{listed}</ul>'
     yield "</article>"
+
+
+def markdown_to_html(text: str) -> str:
+    """Return the Markdown of an answer as HTML in which nothing could run or load.
+
+    Tags that a model wrote are text, links lead to http(s) addresses alone, and an image stays the text it is."""
+    return str(_reader().render(text)).rstrip("\n")
+
+
+@cache
+def _reader() -> MarkdownIt:
+    reader = MarkdownIt("commonmark", {"html": False, "breaks": True, "xhtmlOut": False})
+    reader.enable(["strikethrough", "table"]).disable("image")
+    reader.validateLink = lambda url: url.startswith(("http://", "https://"))  # type: ignore[method-assign]
+    reader.core.ruler.push("harmless", _make_harmless)
+    return reader
+
+
+def _make_harmless(state: StateCore) -> None:
+    for token in state.tokens:
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = f"h{min(_LOWEST_HEADING, int(token.tag[1:]) + 2)}"  # a turn has the first two
+        for child in token.children or ():
+            if child.type == "link_open":
+                child.attrSet("rel", "noreferrer")

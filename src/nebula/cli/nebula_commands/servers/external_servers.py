@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import html
 import os
+import webbrowser
 from collections.abc import Sequence
 from typing import Any
 
 from nebula.cli.arguments import Parser, UsageError
 from nebula.cli.busy import busy
-from nebula.cli.nebula_commands.servers.external_sign_in import log_in, log_out
-from nebula.cli.printing import print_item, print_json, short_path, tell_line
+from nebula.cli.printing import print_item, print_json, print_line, short_path, tell_line
 from nebula.cli.settings import open_project, remark_on_trust
 from nebula.config import Settings
 from nebula.config.checks import ConfigError, mcp_servers
@@ -21,6 +22,7 @@ from nebula.language import Sentence, explain, translate
 from nebula.stage import one_line
 from nebula.tools.external.configured import ExternalServer, configured_servers, describe_entry, origin_of_server
 from nebula.tools.external.servers import ExternalServers
+from nebula.tools.external.sign_in import SignInFile, sign_in
 
 WORDS = ("add", "remove", "list", "test", "login", "logout")
 
@@ -46,7 +48,7 @@ def main(argv: Sequence[str]) -> int:
     if word == "list":
         _list(settings, options.json)
     else:
-        (log_in if word == "login" else log_out)(settings, options.name)
+        (_log_in if word == "login" else _log_out)(settings, options.name)
     return EXIT_OK
 
 
@@ -178,3 +180,38 @@ async def print_server(server: ExternalServer, *, more: bool = False) -> bool:
         if more and prompts:
             print_item(f"    {'':8} ", one_line(translate("prompts: {names}", names=prompts)))
     return is_open
+
+
+def _log_in(settings: Settings, name: str) -> None:
+    """Open the browser where the person agrees, wait for it, and keep what the server gave. Raises SignInFailed."""
+    url = _address_of(settings, name)
+    asyncio.run(sign_in(settings.home, url, _send_to_browser, _page(name)))
+    tell_line("Signed in to {name}. See what it offers: {line}", name=name, line=f"nebula mcp test {name}")
+
+
+def _log_out(settings: Settings, name: str) -> None:
+    """Forget the tokens of a server."""
+    if SignInFile(settings.home, _address_of(settings, name)).forget():
+        tell_line("The sign-in to {name} is forgotten.", name=name)
+    else:
+        tell_line("Nobody is signed in to {name}.", name=name)
+
+
+def _address_of(settings: Settings, name: str) -> str:
+    found = next((each for each in configured_servers(settings, os.environ) if each.name == name), None)
+    if found is None:
+        raise UsageError("there is no MCP server {name}; see nebula mcp list", name=name)
+    if not found.url:
+        raise UsageError("{name} is started by a command; only servers with an address have a sign-in", name=name)
+    return found.url
+
+
+async def _send_to_browser(address: str) -> None:
+    tell_line("Sign in with your browser; if none opens, go to:")
+    print_line(f"  {one_line(address)}")
+    await asyncio.to_thread(webbrowser.open, address)
+
+
+def _page(name: str) -> str:
+    text = translate("You are signed in to {name}. This window can be closed.", name=name)
+    return f'<!doctype html><html><meta charset="utf-8"><title>nebula</title><p>{html.escape(text)}</p></html>'

@@ -22,8 +22,7 @@ from nebula.cli.terminal.turns import take_turn
 from nebula.config import Settings
 from nebula.errors import NebulaError
 from nebula.extensions.commands import expand_typed, find_commands, is_command_word
-from nebula.language import translate
-from nebula.language.agreement import agrees
+from nebula.language import agrees, translate
 from nebula.stage import one_line
 
 _HELP_COLUMN = 18

@@ -10,8 +10,7 @@ from nebula.cli.terminal.output.diff_view import fits_half, show_diff
 from nebula.cli.terminal.output.screen import Screen
 from nebula.events import Approval, ProposedChange
 from nebula.events.approval import TAKE
-from nebula.language import Sentence, explain, translate, translate_count
-from nebula.language.agreement import agrees
+from nebula.language import Sentence, agrees, explain, translate, translate_count
 from nebula.stage.questions import NETWORK_WARNING, head_question
 from nebula.tools.approval import Decision
 

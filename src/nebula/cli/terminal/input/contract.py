@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from nebula.language.agreement import agrees
+from nebula.language import agrees
 from nebula.value import value
 
 OWN_COMMAND = ("!", "！")

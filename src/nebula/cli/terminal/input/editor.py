@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Iterable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, suppress
 
 from prompt_toolkit.application import get_app
 from prompt_toolkit.filters import Condition
+from prompt_toolkit.history import FileHistory
 from prompt_toolkit.output import ColorDepth
 from prompt_toolkit.shortcuts.prompt import PromptSession
 from prompt_toolkit.styles import Style
@@ -26,7 +27,7 @@ from nebula.cli.terminal.input.keys import (
     question_bindings,
 )
 from nebula.cli.terminal.input.node_names import NodeNames
-from nebula.cli.terminal.input.prompt_history import PrivateHistory
+from nebula.cli.terminal.input.paste import Pastes
 from nebula.cli.terminal.output.width import BETWEEN, first_parts
 from nebula.cli.terminal.terminal_session import TerminalSession
 from nebula.messages.redaction import Redactor
@@ -36,6 +37,34 @@ from nebula.workspace.search.file_names import FileNames
 # and whoever reads the terminal by program waits for the prompt as it is written, with its blank.
 _STYLE = Style.from_dict({"bottom-toolbar": "noreverse ansibrightblack", "prompt": "bold ansidefault"})
 _PLAIN_STYLE = Style.from_dict({"bottom-toolbar": "noreverse", "prompt": "ansidefault"})
+
+
+class PrivateHistory(FileHistory):
+    """The prompts of earlier sessions, in `~/.nebula/history`, readable by their owner alone.
+
+    On the screen prompts stay folded as they were sent; the file has them whole, and no key that was typed.
+
+    Where the file cannot be read or written, the prompts of this session are still at hand: nobody loses one to a full
+    disk because it could not be noted down.
+    """
+
+    def __init__(self, path: str, pastes: Pastes, redact: Callable[[str], str]) -> None:
+        super().__init__(path)
+        self._path = path
+        self._pastes = pastes
+        self._redact = redact
+
+    def load_history_strings(self) -> Iterable[str]:
+        try:
+            return map(self._pastes.fold_prompt, super().load_history_strings())
+        except OSError:
+            return ()
+
+    def store_string(self, string: str) -> None:
+        with suppress(OSError):
+            os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
+            os.close(os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
+            super().store_string(self._redact(self._pastes.expand(string)))
 
 
 class EditorInput:
