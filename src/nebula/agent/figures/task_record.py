@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from nebula.agent.plan.plan import BadPlan, read_plan, step_graph
@@ -72,9 +72,31 @@ class TaskRecord:
     """It was one of the tries of a race."""
 
     def read(self, line: Mapping[str, Any]) -> None:
-        reader = _READERS.get(str(line.get("type")))
-        if reader is not None:
-            reader(self, line)
+        match line.get("type"):
+            case "task":
+                _task(self, line)
+            case "message":
+                _add_use(self, line)
+                if rung := _text(line, "rung"):
+                    self.rungs[rung] = self.rungs.get(rung, 0) + 1
+            case "step":
+                self.steps += 1
+            case "retry":
+                self.retries += 1
+                self.malformed += line.get("kind") == "bad_reply"
+            case "plan_reply":
+                _add_use(self, line)
+            case "plan":
+                _plan(self, line)
+            case "tool_result":
+                self.refusals += line.get("refused") is True
+                _check(self, line)
+            case "check":
+                _check(self, line)
+            case "repair":
+                self.repair_rounds = max(self.repair_rounds, count_in(line, "round"))
+            case "final":
+                _final(self, line)
 
 
 def _task(task: TaskRecord, line: Mapping[str, Any]) -> None:
@@ -85,13 +107,6 @@ def _task(task: TaskRecord, line: Mapping[str, Any]) -> None:
     task.model, task.provider = _text(line, "model"), _text(line, "provider")
     task.prompt = " ".join(_text(line, "prompt")[:400].split())[:120]
     task.asked = digest(f"{task.provider}/{task.model}\0{_text(line, 'prompt')}")
-
-
-def _message(task: TaskRecord, line: Mapping[str, Any]) -> None:
-    _add_use(task, line)
-    rung = _text(line, "rung")
-    if rung:
-        task.rungs[rung] = task.rungs.get(rung, 0) + 1
 
 
 def _add_use(task: TaskRecord, line: Mapping[str, Any]) -> None:
@@ -109,24 +124,10 @@ def _add_use(task: TaskRecord, line: Mapping[str, Any]) -> None:
     use.unpriced_tokens += usage.input_tokens + usage.output_tokens if price is None else 0
 
 
-def _step(task: TaskRecord, _: Mapping[str, Any]) -> None:
-    task.steps += 1
-
-
-def _retry(task: TaskRecord, line: Mapping[str, Any]) -> None:
-    task.retries += 1
-    task.malformed += line.get("kind") == "bad_reply"
-
-
 def _plan(task: TaskRecord, line: Mapping[str, Any]) -> None:
     if line.get("given") is not True:  # one that was handed in says nothing of a planner
         task.plans.append(_plan_shape(line.get("plan")))
     task.shown |= {_text(each, "path") for each in _objects(line, "evidence")}
-
-
-def _tool_result(task: TaskRecord, line: Mapping[str, Any]) -> None:
-    task.refusals += line.get("refused") is True
-    _check(task, line)
 
 
 def _check(task: TaskRecord, line: Mapping[str, Any]) -> None:
@@ -135,10 +136,6 @@ def _check(task: TaskRecord, line: Mapping[str, Any]) -> None:
     if check and line.get("flaky") is not True:
         task.checks_pass = check.get("passed") is True
         task.failing_checks += not task.checks_pass
-
-
-def _repair(task: TaskRecord, line: Mapping[str, Any]) -> None:
-    task.repair_rounds = max(task.repair_rounds, count_in(line, "round"))
 
 
 def _final(task: TaskRecord, line: Mapping[str, Any]) -> None:
@@ -167,18 +164,7 @@ def _read_evidence(task: TaskRecord, line: Mapping[str, Any]) -> None:
         task.evidence_held += sum(path in task.shown for path in needed)
 
 
-_READERS: Mapping[str, Callable[[TaskRecord, Mapping[str, Any]], None]] = {
-    "task": _task,
-    "message": _message,
-    "step": _step,
-    "retry": _retry,
-    "plan_reply": _add_use,
-    "plan": _plan,
-    "tool_result": _tool_result,
-    "check": _check,
-    "repair": _repair,
-    "final": _final,
-}
+_READ = frozenset({"task", "message", "retry", "plan_reply", "plan", "tool_result", "check", "repair", "final"})
 _MARKS = (b'"refused": true', b'"check": ')
 
 
@@ -188,7 +174,7 @@ def needs_no_reading(kind: str, _: str, line: bytes) -> bool:
         return not any(mark in line for mark in _MARKS)
     if kind == "retry":
         return b'"bad_reply"' not in line
-    return kind not in _READERS or kind == "step"
+    return kind not in _READ
 
 
 def _plan_shape(found: Any) -> str:

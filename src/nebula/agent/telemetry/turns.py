@@ -86,14 +86,8 @@ class TelemetryReader:
         turn = self._turns.get(stamped.trace_id)
         if turn is None:
             return
-        if isinstance(event, Message):
-            said = [{"role": "assistant", "parts": [{"type": "text", "content": event.message.content}]}]
-            reasons = "tool_call" if event.message.tool_uses else "stop"
-            self._chat(turn, moment, event, turn.model, turn.provider, event.stop or reasons, said)
-        elif isinstance(event, PlanReply):
-            said = [{"role": "assistant", "parts": [{"type": "text", "content": event.text}]}]
-            provider = event.provider or turn.provider
-            self._chat(turn, moment, event, event.model, provider, event.stop or "stop", said)
+        if isinstance(event, Message | PlanReply):
+            self._chat(turn, event, moment)
         elif isinstance(event, Step):
             self._begin_tool(turn, event, moment)
         elif isinstance(event, ToolResult):
@@ -117,30 +111,24 @@ class TelemetryReader:
             "nebula.mode": event.mode,
         }
         if self._capture:
-            facts["gen_ai.input.messages"] = _to_text(
-                [{"role": "user", "parts": [{"type": "text", "content": event.prompt}]}]
-            )
+            facts["gen_ai.input.messages"] = _as_message("user", event.prompt)
         span = self._tracer.start_span(f"invoke_agent {AGENT}", Context(), attributes=facts, start_time=moment)
         self._turns[stamped.trace_id] = _OpenTurn(span, event.model, provider)
 
-    def _chat(
-        self,
-        turn: _OpenTurn,
-        moment: int,
-        event: Message | PlanReply,
-        model: str,
-        provider: str,
-        reason: str,
-        said: list[Any],
-    ) -> None:
+    def _chat(self, turn: _OpenTurn, event: Message | PlanReply, moment: int) -> None:
+        if isinstance(event, PlanReply):
+            model, provider, text, reason = event.model, event.provider or turn.provider, event.text, "stop"
+        else:
+            model, provider, text = turn.model, turn.provider, event.message.content
+            reason = "tool_call" if event.message.tool_uses else "stop"
         about = {"gen_ai.operation.name": "chat", "gen_ai.provider.name": provider, "gen_ai.request.model": model}
         begun = moment - int((event.duration_s or 0.0) * 1_000_000_000)
         context = set_span_in_context(turn.span)
         span = self._tracer.start_span(f"chat {model}", context, SpanKind.CLIENT, about, start_time=begun)
         span.set_attributes(_usage_facts(event.usage))
-        span.set_attribute("gen_ai.response.finish_reasons", (reason,))
+        span.set_attribute("gen_ai.response.finish_reasons", (event.stop or reason,))
         if self._capture:
-            span.set_attribute("gen_ai.output.messages", _to_text(said))
+            span.set_attribute("gen_ai.output.messages", _as_message("assistant", text))
         span.end(moment)
         self._seconds.record(event.duration_s or 0.0, about)
         self._tokens.record(event.usage.input_tokens, {**about, "gen_ai.token.type": "input"})
@@ -202,8 +190,7 @@ class TelemetryReader:
             turn.span.set_attribute("error.type", about["error.type"])
             turn.span.set_status(StatusCode.ERROR)
         if self._capture:
-            said = [{"role": "assistant", "parts": [{"type": "text", "content": event.text}]}]
-            turn.span.set_attribute("gen_ai.output.messages", _to_text(said))
+            turn.span.set_attribute("gen_ai.output.messages", _as_message("assistant", event.text))
         turn.span.end(moment)
         self._seconds.record(event.duration_s, about)
 
@@ -216,6 +203,10 @@ def _usage_facts(usage: Usage) -> dict[str, int]:
         "gen_ai.usage.cache_creation.input_tokens": usage.cache_write_tokens,
     }
     return {name: count for name, count in facts.items() if count or not name.startswith("gen_ai.usage.cache")}
+
+
+def _as_message(role: str, text: str) -> str:
+    return _to_text([{"role": role, "parts": [{"type": "text", "content": text}]}])
 
 
 def _to_text(value: Any) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -34,11 +34,9 @@ def tell(events: Iterable[Event], audit: Sequence[Event] = ()) -> list[StoryEntr
         ordered = sorted([*ordered, *audit], key=lambda event: _moment(event) or datetime.min.replace(tzinfo=UTC))
     entries = []
     for event in ordered:
-        teller = _TELLERS.get(str(event.get("type", "audit")))
         if event.get("type") == "final":
             event = {**event, "remark": _without(str(event.get("remark") or ""), noticed)}
-        said = teller(event) if teller else None
-        if said is not None:
+        if (said := _say(event)) is not None:
             now = _moment(event)
             seconds = (now - begun).total_seconds() if now and begun else None
             entries.append(StoryEntry(seconds, *said, task_id=str(event.get("task_id") or "")))
@@ -60,34 +58,66 @@ def _moment(event: Event) -> datetime | None:
 Said = tuple[str, str]
 
 
-def _task(event: Event) -> Said:
-    return translate("prompt"), str(event.get("prompt", ""))
+def _say(event: Event) -> Said | None:
+    """Return what kind of event it is, and what it says; None for one that says nothing new."""
+    match event.get("type", "audit"):
+        case "task":
+            return translate("prompt"), str(event.get("prompt", ""))
+        case "plan_reply":
+            return translate("planner"), _with_facts(str(event.get("text") or ""), _reply_facts(event, "stop"))
+        case "plan":
+            return translate("plan"), _list_steps(event.get("plan"))
+        case "progress":
+            return translate("step"), _progress(event)
+        case "message":
+            facts = [f"{key} {event[key]}" for key in ("rung", "stop") if event.get(key)]
+            return translate("model"), _with_facts(str(event.get("text") or ""), [*_reply_facts(event), *facts])
+        case "step":
+            return translate("call"), f"{event.get('name')} {_compact(event.get('args'))}"
+        case "approval":
+            about = str(event.get("network") or event.get("fetch") or event.get("path") or "")
+            decision = f": {event['decision']}" if event.get("decision") else ""
+            return translate("asked"), f"{event.get('tool')} {about}{decision}"
+        case "tool_result":
+            return str(event.get("tool", "")), _result(event)
+        case "diff":
+            return translate("changed"), f"{event.get('path')} (+{event.get('added')} −{event.get('removed')})"
+        case "check":
+            return translate("check"), _check(event.get("check"))
+        case "repair":
+            failing = event.get("failing")
+            names = ", ".join(map(str, failing)) if isinstance(failing, list) else ""
+            return translate("repair"), f"{event.get('round')}/{event.get('rounds')}: {names}"
+        case "retry":
+            return translate("again"), _with_facts(str(event.get("reason", "")), [f"#{event.get('attempt')}"])
+        case "notice":
+            return translate("notice"), str(event.get("message", ""))
+        case "error":
+            said = str(event.get("message", "")), str(event.get("detail") or "")
+            return translate("error"), "\n".join(filter(None, said))
+        case "final":
+            code = translate("exit code {code}", code=event.get("exit_code"))
+            facts = [code, *_reply_facts(event, "remark")]
+            return translate("end"), _with_facts(str(event.get("status", "")), facts)
+        case "audit":
+            return translate("guard"), f"{event.get('method')} {event.get('path')}: {event.get('status')}"
+    return None
 
 
-def _plan_reply(event: Event) -> Said:
-    facts = [_tokens(event.get("usage")), _seconds(event.get("duration_s")), str(event.get("stop") or "")]
-    return translate("planner"), _with_facts(str(event.get("text") or ""), facts)
+def _reply_facts(event: Event, *keys: str) -> list[str]:
+    """Return tokens and time of an event, and what stands under `keys`."""
+    told = (str(event.get(key) or "") for key in keys)
+    return [_tokens(event.get("usage")), _seconds(event.get("duration_s")), *told]
 
 
-def _plan(event: Event) -> Said:
-    plan = event.get("plan")
+def _list_steps(plan: Any) -> str:
     tasks = plan.get("tasks") if isinstance(plan, dict) else None
     steps = [each for each in tasks if isinstance(each, dict)] if isinstance(tasks, list) else []
     lines = [f"{each.get('id')}: {each.get('title') or each.get('goal') or each.get('tool') or ''}" for each in steps]
-    return translate("plan"), "\n".join(lines)
+    return "\n".join(lines)
 
 
-def _message(event: Event) -> Said:
-    facts = [_tokens(event.get("usage")), _seconds(event.get("duration_s"))]
-    facts += [f"{key} {event[key]}" for key in ("rung", "stop") if event.get(key)]
-    return translate("model"), _with_facts(str(event.get("text") or ""), facts)
-
-
-def _call(event: Event) -> Said:
-    return translate("call"), f"{event.get('name')} {_compact(event.get('args'))}"
-
-
-def _progress(event: Event) -> Said:
+def _progress(event: Event) -> str:
     facts = [_seconds(event.get("duration_s")), str(event.get("remark") or "")]
     states = {
         "started": translate("started"),
@@ -96,25 +126,16 @@ def _progress(event: Event) -> Said:
         "skipped": translate("skipped"),
     }
     state = str(event.get("state"))
-    return translate("step"), _with_facts(f"{states.get(state, state)}: {event.get('title') or ''}".rstrip(": "), facts)
+    return _with_facts(f"{states.get(state, state)}: {event.get('title') or ''}".rstrip(": "), facts)
 
 
-def _approval(event: Event) -> Said | None:
-    about = str(event.get("network") or event.get("fetch") or event.get("path") or "")
-    return translate("asked"), f"{event.get('tool')} {about}{_decision(event)}"
-
-
-def _decision(event: Event) -> str:
-    return f": {event['decision']}" if event.get("decision") else ""
-
-
-def _result(event: Event) -> Said:
+def _result(event: Event) -> str:
     facts = [str(event.get("status", "")), _seconds(event.get("duration_s"))]
     if event.get("refused"):
         facts.append(translate("refused"))
     if event.get("decision"):
         facts.append(str(event["decision"]))
-    return str(event.get("tool", "")), _with_facts(_content(event.get("result")), facts)
+    return _with_facts(_content(event.get("result")), facts)
 
 
 def _content(result: Any) -> str:
@@ -126,43 +147,10 @@ def _content(result: Any) -> str:
     return "\n".join(texts)
 
 
-def _diff(event: Event) -> Said:
-    return translate("changed"), f"{event.get('path')} (+{event.get('added')} −{event.get('removed')})"
-
-
-def _check(event: Event) -> Said:
-    check = event.get("check")
+def _check(check: Any) -> str:
     check = check if isinstance(check, dict) else {}
     verdict = translate("passed") if check.get("passed") else translate("failed")
-    return translate("check"), _with_facts(f"{check.get('name')}: {verdict}", [str(check.get("summary") or "")])
-
-
-def _repair(event: Event) -> Said:
-    failing = event.get("failing")
-    failing = ", ".join(map(str, failing)) if isinstance(failing, list) else ""
-    return translate("repair"), f"{event.get('round')}/{event.get('rounds')}: {failing}"
-
-
-def _retry(event: Event) -> Said:
-    return translate("again"), _with_facts(str(event.get("reason", "")), [f"#{event.get('attempt')}"])
-
-
-def _notice(event: Event) -> Said:
-    return translate("notice"), str(event.get("message", ""))
-
-
-def _error(event: Event) -> Said:
-    return translate("error"), "\n".join(filter(None, (str(event.get("message", "")), str(event.get("detail") or ""))))
-
-
-def _final(event: Event) -> Said:
-    facts = [translate("exit code {code}", code=event.get("exit_code")), _tokens(event.get("usage"))]
-    facts += [_seconds(event.get("duration_s")), str(event.get("remark") or "")]
-    return translate("end"), _with_facts(str(event.get("status", "")), facts)
-
-
-def _audit(event: Event) -> Said:
-    return translate("guard"), f"{event.get('method')} {event.get('path')}: {event.get('status')}"
+    return _with_facts(f"{check.get('name')}: {verdict}", [str(check.get("summary") or "")])
 
 
 def _tokens(usage: Any) -> str:
@@ -186,23 +174,3 @@ def _with_facts(text: str, facts: Sequence[str]) -> str:
 
 def _compact(found: Any) -> str:
     return json.dumps(found, ensure_ascii=False, separators=(", ", ": "))
-
-
-_TELLERS: Mapping[str, Callable[[Event], Said | None]] = {
-    "task": _task,
-    "plan_reply": _plan_reply,
-    "plan": _plan,
-    "progress": _progress,
-    "message": _message,
-    "step": _call,
-    "approval": _approval,
-    "tool_result": _result,
-    "diff": _diff,
-    "check": _check,
-    "repair": _repair,
-    "retry": _retry,
-    "notice": _notice,
-    "error": _error,
-    "final": _final,
-    "audit": _audit,
-}
