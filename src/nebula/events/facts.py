@@ -18,7 +18,8 @@ class Facts:
     __match_args__: ClassVar[tuple[str, ...]] = ()
 
     def to_json(self) -> dict[str, Any]:
-        return {name: _plain(getattr(self, name)) for name in self.__match_args__}
+        """Return the fields. One that is None is left out, so that optional facts cost nothing on the wire."""
+        return without_none({name: _plain(getattr(self, name)) for name in self.__match_args__})
 
 
 @value
@@ -56,9 +57,6 @@ class CheckRun(Facts):
     exit_code: int | None = None
     """None where a limit stopped it."""
 
-    def to_json(self) -> dict[str, Any]:
-        return without_none(Facts.to_json(self))
-
 
 @value
 class CommandRun(Facts):
@@ -73,9 +71,6 @@ class CommandRun(Facts):
     @property
     def failed(self) -> bool:
         return self.stopped is not None or self.exit_code != 0
-
-    def to_json(self) -> dict[str, Any]:
-        return without_none(Facts.to_json(self))
 
 
 @value
@@ -119,9 +114,7 @@ class Event(Facts):
     type: ClassVar[str] = ""
 
     def to_json(self) -> dict[str, Any]:
-        """Return the event's own keys. A field that is None is left out, so that optional facts cost nothing on the
-        wire."""
-        return without_none({"type": self.type} | Facts.to_json(self))
+        return {"type": self.type} | Facts.to_json(self)
 
 
 def without_none(body: dict[str, Any]) -> dict[str, Any]:

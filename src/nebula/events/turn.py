@@ -302,10 +302,6 @@ class Final(Event):
             {"path": each.path, "added": each.added, "removed": each.removed} | each.states_to_tell()
             for each in self.files_changed
         ]
-        body = Event.to_json(self) | {
-            "files_changed": summed,
-            "node_id": self.node_id,
-            "remark": self.say_remarks(),
-        }
+        body = Event.to_json(self) | {"files_changed": summed, "node_id": self.node_id, "remark": self.say_remarks()}
         del body["remarks"]
         return body

@@ -6,7 +6,6 @@ import os
 import traceback
 from typing import Any
 
-from nebula.agent.batch.setup import SETUP
 from nebula.agent.batch.task_file import BatchTask
 from nebula.agent.figures.gather import gather
 from nebula.agent.figures.kpis import Spending, spending
@@ -14,9 +13,6 @@ from nebula.errors import EXIT_FAILED, NebulaError
 from nebula.events import Final
 from nebula.language import Sentence, sentence_of
 from nebula.value import value
-from nebula.workspace.diff import diff_texts
-from nebula.workspace.file_history import ends
-from nebula.workspace.local import open_workspace
 
 _COUNTS = ("exit_code", "steps_done", "steps", "calls", "input_tokens", "output_tokens", "unpriced_tokens", "malformed")
 _KINDS: dict[str, Any] = {
@@ -124,18 +120,3 @@ def outcome_of(task: BatchTask, place: str, trace_id: str, final: Final) -> Task
         model=task.executor or next((each.model for each in found.tasks), ""),
         malformed=sum(each.malformed for each in found.tasks),
     )
-
-
-def patch_of(place: str, prefix: str = "") -> str:
-    """Return all that was changed in a place, as one unified diff of its texts; paths begin with `prefix`."""
-    with open_workspace(place) as workspace:
-        history = workspace.history
-        diffs = []
-        for path, (first, last) in sorted(ends(each for each in history.changes() if each.group != SETUP).items()):
-            old, new = (_text(history.content(state) if state else None) for state in (first.before, last.after))
-            diffs.append(diff_texts(prefix + path, old, new).text)
-    return "".join(diffs)
-
-
-def _text(content: bytes | None) -> str | None:
-    return content.decode("utf-8", "surrogateescape") if content is not None else None

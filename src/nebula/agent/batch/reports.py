@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 from nebula.agent.batch.outcome import TaskOutcome
 from nebula.agent.batch.results import Results
+from nebula.events.facts import Facts
 from nebula.llm.catalog import known_provider, split_name
 from nebula.value import replace, value
 
@@ -17,7 +17,7 @@ _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]
 
 
 @value
-class ModelScore:
+class ModelScore(Facts):
     """How one model did in all tasks that it was given."""
 
     model: str
@@ -31,9 +31,6 @@ class ModelScore:
     unpriced_tokens: int
     malformed: int
     """Replies that could not be used."""
-
-    def to_json(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__match_args__}
 
 
 def with_one_name(outcomes: Sequence[TaskOutcome]) -> list[TaskOutcome]:

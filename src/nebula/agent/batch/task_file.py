@@ -104,11 +104,7 @@ def _variant(task: BatchTask, number: int, model: str = "") -> BatchTask:
     """Return one of the tasks that a line stands for."""
     group = task.group or task.id
     return replace(
-        task,
-        id=f"{task.id}.{number}",
-        group=group,
-        planner=model or task.planner,
-        executor=model or task.executor,
+        task, id=f"{task.id}.{number}", group=group, planner=model or task.planner, executor=model or task.executor
     )
 
 

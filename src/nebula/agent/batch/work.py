@@ -6,26 +6,58 @@ import asyncio
 import os
 import socket
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from nebula.agent.batch.outcome import TaskOutcome, failed_outcome, outcome_of, patch_of
+from nebula.agent.batch.outcome import TaskOutcome, failed_outcome, outcome_of
 from nebula.agent.batch.packing import pack, pack_project
-from nebula.agent.batch.setup import set_up
 from nebula.agent.batch.task_file import BatchTask
 from nebula.agent.orchestrator.limits import TaskLimits
 from nebula.agent.orchestrator.run import run_task
 from nebula.agent.orchestrator.task import TaskRequest
 from nebula.agent.places.wire import interrupted_by, send
 from nebula.config import Settings, load_settings
+from nebula.errors import NebulaError
 from nebula.events import Reader
 from nebula.git.writing import check_out
+from nebula.tools.commands.change_set import read_command_changes
+from nebula.tools.commands.layers import CommandLayers
 from nebula.value import replace, value
+from nebula.workspace import open_workspace
+from nebula.workspace.diff import diff_texts
+from nebula.workspace.file_history import ends
 
 if TYPE_CHECKING:
     from nebula.sandbox.tries.places import TryPlace
 
 Said = Mapping[str, Any]
 """What the command line says of settings."""
+
+
+SETUP: Final = "setup"
+"""The name in the journal under which its changes stand: they are no part of what the task did."""
+_LAST = 500
+
+
+class SetupFailed(NebulaError):
+    """Raised when the set-up of a task ended badly."""
+
+
+async def set_up(task: BatchTask, settings: Settings) -> None:
+    """Run the set-up of a task in a layer, and keep what it made in the place. Raises SetupFailed."""
+    layers = CommandLayers(settings, env=task.env)
+    if not await asyncio.to_thread(lambda: layers.available):
+        raise SetupFailed("The set-up needs a layer, and this machine has none; `nebula doctor` says why.")
+    workspace = open_workspace(settings.root).for_turn(SETUP)
+    try:
+        with await layers.run(task.setup, network=settings.allow_network) as done:
+            if done.exit_code != 0 or done.stopped:
+                ended, said = done.stopped or done.exit_code, done.output.strip()[-_LAST:]
+                raise SetupFailed("The set-up ended with {code}: {output}", code=ended, output=said)
+            changes = await asyncio.to_thread(read_command_changes, done, workspace)
+            await asyncio.to_thread(workspace.apply_changes, changes.path_changes(None), changes.ignored_changes(), ())
+    finally:
+        await asyncio.to_thread(layers.close)
+        workspace.close()
 
 
 @value
@@ -90,6 +122,21 @@ def find_project(task: BatchTask, prefix: str, place: TryPlace) -> str:
 def send_project(task: BatchTask, prefix: str, place: TryPlace, line: socket.socket) -> None:
     """Send the project as a task finds it, for another machine."""
     send(line, pack_project(find_project(task, prefix, place)))
+
+
+def patch_of(place: str, prefix: str = "") -> str:
+    """Return all that was changed in a place, as one unified diff of its texts; paths begin with `prefix`."""
+    with open_workspace(place) as workspace:
+        history = workspace.history
+        diffs = []
+        for path, (first, last) in sorted(ends(each for each in history.changes() if each.group != SETUP).items()):
+            old, new = (_decode(history.content(state) if state else None) for state in (first.before, last.after))
+            diffs.append(diff_texts(prefix + path, old, new).text)
+    return "".join(diffs)
+
+
+def _decode(content: bytes | None) -> str | None:
+    return content.decode("utf-8", "surrogateescape") if content is not None else None
 
 
 async def carry_out(order: TaskOrder, root: str, audience: Sequence[Reader] = ()) -> Returned:

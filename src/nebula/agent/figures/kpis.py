@@ -12,6 +12,7 @@ from typing import Any
 from nebula.agent.figures.gather import TracedTasks
 from nebula.agent.figures.task_record import ModelUse, TaskRecord
 from nebula.agent.plan.plan import agreeing
+from nebula.events.facts import Facts
 from nebula.value import record, value
 
 
@@ -82,7 +83,7 @@ def _reproducibility(tasks: Iterable[TaskRecord]) -> Measure:
 
 
 @record
-class Spending:
+class Spending(Facts):
     """What a day, a model, a flow or a project used."""
 
     name: str
@@ -92,9 +93,6 @@ class Spending:
     cost: float = 0.0
     """In US dollars, of what has a known price."""
     unpriced_tokens: int = 0
-
-    def to_json(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__match_args__}
 
 
 def _add(task: TaskRecord, entries: dict[str, Spending], name_of: Callable[[TaskRecord, str], str]) -> None:
@@ -135,7 +133,7 @@ def spending(tasks: Iterable[TaskRecord], by: str, flows: Mapping[str, str] | No
 
 
 @record
-class RacedModel:
+class RacedModel(Facts):
     """How the tries of one model went in races."""
 
     model: str
@@ -146,9 +144,6 @@ class RacedModel:
     """Their checks passed."""
     taken: int = 0
     """Somebody took something of them."""
-
-    def to_json(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__match_args__}
 
 
 def raced_models(found: TracedTasks) -> list[RacedModel]:
