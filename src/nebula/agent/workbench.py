@@ -197,12 +197,7 @@ class ChatBench(Workbench):
         return None
 
     def system_prompt(
-        self,
-        settings: Settings,
-        mode: str,
-        trace_id: str,
-        prompt: str = "",
-        plan: str = "",
+        self, settings: Settings, mode: str, trace_id: str, prompt: str = "", plan: str = ""
     ) -> tuple[str, list[Sentence]]:
         return chat_prompt(home=settings.home, lang=settings.lang), []
 

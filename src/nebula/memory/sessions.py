@@ -177,11 +177,7 @@ class Sessions(ClosedByBlock):
         return to_turns(rows, unreadable)
 
     def append_user(
-        self,
-        session_id: str,
-        prompt: str,
-        timestamp: datetime | None = None,
-        attachments: Sequence[Attachment] = (),
+        self, session_id: str, prompt: str, timestamp: datetime | None = None, attachments: Sequence[Attachment] = ()
     ) -> None:
         self._append(session_id, timestamp, "user", storable(prompt), None, attachments_text(attachments))
 

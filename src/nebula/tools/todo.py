@@ -24,9 +24,7 @@ SPEC = DeclaredSpec(
         items={
             "type": "array",
             "items": schema(
-                ["content", "status"],
-                content={"type": "string"},
-                status={"type": "string", "enum": list(STATES)},
+                ["content", "status"], content={"type": "string"}, status={"type": "string", "enum": list(STATES)}
             ),
         },
     ),

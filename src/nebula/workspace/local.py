@@ -156,10 +156,7 @@ class LocalWorkspace(ReadingWorkspace):
             return False
 
     def apply_changes(
-        self,
-        changes: Sequence[PathChange],
-        ignored: Sequence[PathChange] = (),
-        repository: Sequence[PathChange] = (),
+        self, changes: Sequence[PathChange], ignored: Sequence[PathChange] = (), repository: Sequence[PathChange] = ()
     ) -> AppliedSet:
         """Apply a set as a whole, as this turn's, with what git ignores and what is git's own, if that is allowed,
         which the journal does not keep."""

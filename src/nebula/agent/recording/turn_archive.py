@@ -66,11 +66,7 @@ class TurnArchive:
     """Keeps turns in a graph. The graph is loaded and opened when the first turn ends, not when a session starts."""
 
     def __init__(
-        self,
-        open_graph: Callable[[], Graph] | None,
-        made: SessionNodes | None = None,
-        *,
-        read_only: bool = False,
+        self, open_graph: Callable[[], Graph] | None, made: SessionNodes | None = None, *, read_only: bool = False
     ) -> None:
         self._open = open_graph
         self._read_only = read_only

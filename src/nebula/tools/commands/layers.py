@@ -85,8 +85,7 @@ class CommandLayers:
         command = replace(command, stdin=stdin)
         stop = Stop()
         work = asyncio.get_running_loop().run_in_executor(
-            None,
-            lambda: run(command, on_output=on_output, stop=stop, launchers=self._launchers, read_back=read_back),
+            None, lambda: run(command, on_output=on_output, stop=stop, launchers=self._launchers, read_back=read_back)
         )
         try:
             return await asyncio.shield(work)

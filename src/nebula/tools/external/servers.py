@@ -44,11 +44,7 @@ class ExternalServers:
         return [remark for each in remarks for remark in each]
 
     def tools(
-        self,
-        approvals: Approvals | None,
-        *,
-        plan: bool,
-        takes_images: Callable[[], Awaitable[bool]] = takes_images,
+        self, approvals: Approvals | None, *, plan: bool, takes_images: Callable[[], Awaitable[bool]] = takes_images
     ) -> Mapping[str, Tool]:
         """Return what the servers offer by now; in plan mode only what the user says merely reads."""
         found: dict[str, Tool] = {}

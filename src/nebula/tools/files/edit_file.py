@@ -37,10 +37,7 @@ SPEC = DeclaredSpec(
             "description": "Replacements, done in this order; all of them or none.",
             "items": schema(
                 ["old_text", "new_text"],
-                old_text={
-                    "type": "string",
-                    "description": "Text exactly as it stands in the file.",
-                },
+                old_text={"type": "string", "description": "Text exactly as it stands in the file."},
                 new_text={"type": "string", "description": "What stands there afterwards."},
                 all={"type": "boolean", "description": "Replace it wherever it stands. Off if not given."},
             ),
