@@ -193,7 +193,7 @@ def test_what_the_model_is_told_of_a_tool() -> None:
 def test_a_server_that_fails_is_an_error_of_the_call() -> None:
     class Broken(Near):
         async def call(self, tool: str, args: dict[str, Any], report: Any = None) -> Any:
-            raise self._failed("it is tired")
+            raise self.failed("it is tired")
 
     connection = Broken(declared())
     with pytest.raises(ToolFailure) as failure:

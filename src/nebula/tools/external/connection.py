@@ -16,8 +16,8 @@ from nebula.errors import NebulaError
 from nebula.language import Sentence, sentence_of
 from nebula.tools.external.border import Border
 from nebula.tools.external.process import MAX_MESSAGE, LastWords, started
-from nebula.tools.external.resources import READ_RESOURCE, has_resources, read_resource, resource_tool
-from nebula.tools.external.sign_in import SignInNeeded, signed_in
+from nebula.tools.external.resources import READ_RESOURCE, has_resources, read_pages, read_resource, resource_tool
+from nebula.tools.external.sign_in import SignInNeeded, first_of, signed_in
 
 if TYPE_CHECKING:
     import httpx2
@@ -89,7 +89,7 @@ class ServerConnection:
             await asyncio.wait_for(asyncio.shield(ready), self.server.timeout_s)
         except TimeoutError:
             await self.close()
-            raise self._failed(self._too_late()) from None
+            raise self.failed(self._too_late()) from None
         except asyncio.CancelledError:
             await self.close()
             raise
@@ -118,14 +118,14 @@ class ServerConnection:
             async with asyncio.timeout(self.server.timeout_s):
                 return await work(self._client)
         except TimeoutError:
-            raise self._failed(self._too_late()) from None
+            raise self.failed(self._too_late()) from None
         except MCPError as problem:
             if self._border.ended:
                 ended = Sentence("it ended during the call, and is started again at the next one")
-                raise self._failed(self._overrun() or ended) from None
-            raise self._failed(self._overrun() or self._refusal() or problem.message) from None
+                raise self.failed(self._overrun() or ended) from None
+            raise self.failed(self._overrun() or self._refusal() or problem.message) from None
         except Exception as problem:  # noqa: BLE001 - a stranger's answer, in any of the ways it can be wrong
-            raise self._failed(self._overrun() or self._refusal() or _reason(problem)) from None
+            raise self.failed(self._overrun() or self._refusal() or _reason(problem)) from None
 
     def _too_late(self) -> Sentence:
         return Sentence("no answer within {seconds:g} s (its timeout_s in mcp_servers)", seconds=self.server.timeout_s)
@@ -173,13 +173,15 @@ class ServerConnection:
             except Exception as problem:  # noqa: BLE001 - a stranger's server, in any of the ways it can fail
                 if not ready.done():
                     last = await asyncio.to_thread(said.last_line)
-                    ready.set_exception(self._failed(self._overrun() or last or self._refusal() or _reason(problem)))
+                    ready.set_exception(self.failed(self._overrun() or last or self._refusal() or _reason(problem)))
 
     async def _learn_offers(self, client: Client) -> None:
         """Ask the server what it has: tools, resources, prompts."""
         offers = client.server_capabilities
         other = offers.resources is not None or offers.prompts is not None
-        self._own_tools = await _all_tools(client) if offers.tools is not None or not other else ()
+        has_tools = offers.tools is not None or not other
+        listed = await read_pages(client.list_tools, "tools", MAX_TOOLS) if has_tools else ()
+        self._own_tools = tuple(listed[:MAX_TOOLS])
         reads = offers.resources is not None and not self._has_own(READ_RESOURCE) and await has_resources(client)
         self.tools = (*self._own_tools, resource_tool()) if reads else self._own_tools
         self.prompts = await _all_prompts(client) if offers.prompts is not None else ()
@@ -190,7 +192,7 @@ class ServerConnection:
             return _over_http(server, self._note_answer)
         return started(server, said, self._border.note_overrun)
 
-    def _failed(self, reason: str | Sentence) -> ServerFailed:
+    def failed(self, reason: str | Sentence) -> ServerFailed:
         short = reason[:MAX_REASON] if isinstance(reason, str) else reason
         return ServerFailed("The MCP server {name} cannot be used: {reason}", name=self.server.name, reason=short)
 
@@ -242,18 +244,6 @@ def _limit_body(response: httpx2.Response, most: int, on_overrun: Callable[[], N
     response.stream = LimitedBody()
 
 
-async def _all_tools(client: Client) -> tuple[Tool, ...]:
-    found: list[Tool] = []
-    cursor: str | None = None
-    while len(found) < MAX_TOOLS:
-        page = await client.list_tools(cursor=cursor)
-        found += page.tools
-        cursor = page.next_cursor
-        if not cursor:
-            break
-    return tuple(found[:MAX_TOOLS])
-
-
 async def _all_prompts(client: Client) -> tuple[Prompt, ...]:
     try:
         return tuple((await client.list_prompts()).prompts[:MAX_PROMPTS])
@@ -263,8 +253,7 @@ async def _all_prompts(client: Client) -> tuple[Prompt, ...]:
 
 def _reason(problem: BaseException) -> str | Sentence:
     """Return the first line of the first of what a group of failures holds."""
-    while isinstance(problem, BaseExceptionGroup):
-        problem = problem.exceptions[0]
+    problem = first_of(problem)
     if isinstance(problem, SignInNeeded):
         return sentence_of(problem)
     if isinstance(problem, FileNotFoundError) and "/" not in str(problem.filename or "/"):

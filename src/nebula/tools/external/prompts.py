@@ -6,7 +6,7 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from nebula.messages import MAX_USER_MESSAGE_SIZE, truncate_safe
-from nebula.tools.external.connection import ServerConnection, ServerFailed
+from nebula.tools.external.connection import ServerConnection
 from nebula.tools.external.content import clean_text
 
 if TYPE_CHECKING:
@@ -54,11 +54,7 @@ class ServerPrompt:
         found = await self._connection.prompt(self._name, args)
         said = "\n\n".join(filter(None, (_text_of(each.content) for each in found.messages)))
         if not said.strip():
-            raise ServerFailed(
-                "The MCP server {name} cannot be used: {reason}",
-                name=self._connection.server.name,
-                reason="its prompt says nothing",
-            )
+            raise self._connection.failed("its prompt says nothing")
         return truncate_safe(said, MAX_USER_MESSAGE_SIZE)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from nebula.tools.external.content import clean_text
@@ -47,21 +48,26 @@ async def read_resource(client: Client, args: Mapping[str, Any]) -> CallToolResu
 
 
 async def _list_resources(client: Client) -> str:
-    pages: tuple[tuple[str, Callable[..., Awaitable[Any]]], ...] = (
-        ("resources", client.list_resources),
-        ("resource_templates", client.list_resource_templates),
-    )
-    lines: list[str] = []
-    for kind, ask in pages:
-        cursor: str | None = None
-        while len(lines) < MAX_LISTED:
-            page = await ask(cursor=cursor, cache_mode="refresh")
-            lines += [_describe(each) for each in getattr(page, kind)]
-            cursor = page.next_cursor
-            if not cursor:
-                break
+    found = await read_pages(partial(client.list_resources, cache_mode="refresh"), "resources", MAX_LISTED)
+    if len(found) < MAX_LISTED:
+        ask = partial(client.list_resource_templates, cache_mode="refresh")
+        found += await read_pages(ask, "resource_templates", MAX_LISTED - len(found))
+    lines = [_describe(each) for each in found]
     more = f"\n… (only the first {MAX_LISTED} are listed)" if len(lines) > MAX_LISTED else ""
     return "\n".join(lines[:MAX_LISTED]) + more if lines else "This server has no resources."
+
+
+async def read_pages(ask: Callable[..., Awaitable[Any]], kind: str, most: int) -> list[Any]:
+    """Return what a server lists under `kind`, page by page, until there are `most`."""
+    found: list[Any] = []
+    cursor: str | None = None
+    while len(found) < most:
+        page = await ask(cursor=cursor)
+        found += getattr(page, kind)
+        cursor = page.next_cursor
+        if not cursor:
+            break
+    return found
 
 
 def _describe(found: Any) -> str:

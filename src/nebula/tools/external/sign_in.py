@@ -172,9 +172,15 @@ def _provider(
     return OAuthClientProvider(url, wanted, file, send_off, come_back)
 
 
-def _explained(problem: BaseException) -> SignInFailed:
+def first_of(problem: BaseException) -> BaseException:
+    """Return the first of what a group of failures holds."""
     while isinstance(problem, BaseExceptionGroup):
         problem = problem.exceptions[0]
+    return problem
+
+
+def _explained(problem: BaseException) -> SignInFailed:
+    problem = first_of(problem)
     if isinstance(problem, SignInFailed):
         return problem
     return SignInFailed("{reason}", reason=str(problem).partition("\n")[0][:200] or type(problem).__name__)
