@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from known_machine import know_the_machine
-from nebula.agent.assembly import open_session, open_workbench, preview_context
+from nebula.agent.assembly import open_preview, open_session, open_workbench
+from nebula.agent.context.preview import preview_turn
 from nebula.agent.context.tokens import tool_tokens
 from nebula.agent.conversation import CUT_SHORT, WITHDRAWN
 from nebula.config import Settings
@@ -300,7 +301,7 @@ def long_past(settings, turns=12):
 def test_a_preview_is_what_is_sent(settings):
     small = replace(settings, context_tokens=6_000, model="m")
     ids, graph = long_past(small)
-    preview = preview_context(small, graph, ids[-1:], "And now?")
+    preview = preview_turn(open_preview(small, graph), ids[-1:], "And now?")
     _, _, (request,) = run(small, say("Now."), prompts=["And now?"], from_nodes=ids[-1:])
     assert request.system == preview.system
     sent = "\n".join(text for _, text in spoken(request))
@@ -344,7 +345,7 @@ def _sent_and_told(session):
 def test_a_summary_built_meanwhile_is_what_an_old_turn_is_told_by(settings):
     small = replace(settings, context_tokens=6_000, model="m")
     ids, graph = long_past(small)
-    parts = preview_context(small, graph, ids[-1:]).parts
+    parts = preview_turn(open_preview(small, graph), ids[-1:]).parts
     told = [part.node_id for part in parts if part.form != "full"][-1]  # the oldest goes where the tools take more room
     graph.save_summary(told, "What a model made of it.", ["topic"])
     _, _, (request,) = run(small, say("Now."), resume="")

@@ -22,7 +22,6 @@ from nebula.agent.recording.turn_archive import SessionNodes, TurnArchive
 from nebula.agent.session import CHAT, Session
 from nebula.agent.telemetry import telemetry_readers, telemetry_remarks
 from nebula.agent.workbench import ChatBench, ProjectAccess, Workbench
-from nebula.attachments import Attachment
 from nebula.config import Settings
 from nebula.events import Reader
 from nebula.files.home import derived_folder
@@ -51,7 +50,6 @@ from nebula.workspace.state_folder import StateFolder, is_half_applied, prepare_
 if TYPE_CHECKING:
     from nebula.agent.hooks import Hooks
     from nebula.extensions.skills import FoundSkills
-    from nebula.graph.context.preview import ContextPreview
     from nebula.graph.graph import Graph
     from nebula.tools.external.servers import ExternalServers
 
@@ -169,23 +167,11 @@ def open_workbench(
     return (ChatBench if mode == CHAT else Workbench)(project, redactor)
 
 
-def preview_context(
-    settings: Settings,
-    graph: Graph,
-    node_ids: Sequence[str],
-    prompt: str = "",
-    references: Sequence[str] = (),
-    flow: str | None = None,
-    without: Sequence[str] = (),
-    attachments: Sequence[Attachment] = (),
-    mode: str = "agent",
-    context_tokens: int = 0,
-) -> ContextPreview:
-    """Return what a new session would send with a prompt that continues from these nodes; nothing is begun or recorded.
+def open_preview(settings: Settings, graph: Graph, mode: str = "agent", context_tokens: int = 0) -> Session:
+    """Return a session that `preview_turn` can ask what it would send: it records nothing and reaches no model.
 
-    `context_tokens` is what the model takes, where its server was asked. Raises NotFound.
+    `context_tokens` is what the model takes, where its server was asked.
     """
-    from nebula.agent.context.preview import preview_turn
     from nebula.llm.replay import ReplayModel
 
     unasked = ChosenModel(ReplayModel([]), settings.model, context_tokens or settings.context_tokens)
@@ -194,7 +180,7 @@ def preview_context(
     bench.find_node = archive.find_by_beginning
     session = Session("", settings, unasked, bench, archive, (), Summaries(archive), mode=mode)
     bench.delegate = _delegates(session, (), ())
-    return preview_turn(session, node_ids, prompt, references, flow, without, attachments)
+    return session
 
 
 def open_project_access(

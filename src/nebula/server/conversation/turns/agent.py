@@ -12,7 +12,7 @@ import time
 from functools import cached_property
 from typing import Final
 
-from nebula.agent.assembly import open_project_access, open_session, preview_context
+from nebula.agent.assembly import open_preview, open_project_access, open_session
 from nebula.agent.context.preview import preview_turn
 from nebula.agent.session import CHAT, Session
 from nebula.attachments import Attachment
@@ -134,10 +134,10 @@ class AgentTurns:
         at_rest = next((each for each in self._idle if (each.conversation.leaf,) == job.parents), None)
         if at_rest is not None:
             asked = replace(at_rest, chosen=replace(at_rest.chosen, name=model.name, context_tokens=model.tokens))
-            return TurnPreview(await asyncio.to_thread(preview_turn, asked, *path), model)
-        mode = self._only_mode or job.mode
-        found = await asyncio.to_thread(preview_context, self._settings, self._graph, *path, mode, model.tokens)
-        return TurnPreview(found, model)
+        else:
+            how = self._only_mode or job.mode, model.tokens
+            asked = await asyncio.to_thread(open_preview, self._settings, self._graph, *how)
+        return TurnPreview(await asyncio.to_thread(preview_turn, asked, *path), model)
 
     async def _use_model(self, session: Session, wanted: str) -> None:
         """Sessions begin with the configured model; one that a prompt asked for stays only for that prompt."""
