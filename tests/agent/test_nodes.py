@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nebula.agent.recording.file_states import file_states
-from nebula.agent.recording.nodes import round_texts, turn_of
+from nebula.agent.recording.nodes import round_text, turn_of
 from nebula.agent.recording.turn_archive import TurnArchive
 from nebula.agent.turn_result import TurnResult
 from nebula.events import Diff, EventStream, Message, Task, ToolResult
@@ -18,7 +18,7 @@ words = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 def node_of(result):
     texts = (
         Utterance("user", result.prompt),
-        *(Utterance("tool", text) for text in round_texts(result)),
+        *(Utterance("tool", round_text(each)) for each in result.rounds),
         Utterance("assistant", result.answer),
     )
     return Node("n1", "2026-01-01T00:00:00+00:00", texts)

@@ -16,23 +16,10 @@ from nebula.agent.model_call import call_model
 from nebula.agent.repeat_breaker import RepeatBreaker
 from nebula.agent.turn_result import Ending, TurnLimit, TurnResult
 from nebula.errors import NebulaError
-from nebula.events import (
-    Error,
-    Event,
-    EventStream,
-    Final,
-    Message,
-    Notice,
-    RecordingFailed,
-    Stamped,
-    Steering,
-    Step,
-    Task,
-    ToolResult,
-)
+from nebula.events import Error, Event, EventStream, Final, Message, Notice, Stamped, Steering, Step, Task, ToolResult
 from nebula.language import Sentence, sentence_of
 from nebula.llm.contract import Model, ModelReply, ModelRequest
-from nebula.llm.errors import FormatError, ModelError
+from nebula.llm.errors import FormatError
 from nebula.messages import (
     MAX_USER_MESSAGE_SIZE,
     AssistantToolUse,
@@ -146,17 +133,11 @@ def errors_as_events(stream: EventStream, task_id: str | None = None) -> Iterato
     except TurnLimit as limit:
         stream.emit(Notice(sentence_of(limit), task_id), must_record=False)
         work.ending = Ending("limit", sentence_of(limit))
-    except ModelError as error:
-        usage = error.usage if isinstance(error, FormatError) else None
-        stream.emit(Error(error.kind, sentence_of(error), task_id, usage=usage), must_record=False)
-        work.ending = Ending("error", sentence_of(error), error.exit_code)
-    except RecordingFailed as failure:
-        stream.emit(Error("recording", sentence_of(failure), task_id), must_record=False)
-        work.ending = Ending("error", sentence_of(failure))
     except (NebulaError, OSError) as problem:
         said, kind = sentence_of(problem), getattr(problem, "kind", "error")
         detail = _where(problem) if isinstance(problem, OSError) else None
-        stream.emit(Error(kind, said, task_id, detail), must_record=False)
+        usage = problem.usage if isinstance(problem, FormatError) else None
+        stream.emit(Error(kind, said, task_id, detail, usage), must_record=False)
         work.ending = Ending("error", said, getattr(problem, "exit_code", None))
     except Exception as bug:  # noqa: BLE001 - a turn always ends with Final; the trace keeps where it went wrong
         said = Sentence("An internal error ended the turn: {problem}", problem=f"{type(bug).__name__}: {bug}")

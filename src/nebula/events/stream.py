@@ -46,6 +46,8 @@ Reader = Callable[[Stamped], None]
 class RecordingFailed(NebulaError):
     """An event could not be written down. The turn ends: what cannot be recorded must not go on."""
 
+    kind = "recording"
+
 
 class TurnNotKept(NebulaError):
     """The turn could not become a node of the graph. Nothing is lost: memory and log have every word of it."""

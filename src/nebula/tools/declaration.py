@@ -33,10 +33,6 @@ class Checks:
     timeout_s: float = 120.0
 
 
-def _nothing(_: str) -> list[str]:
-    return []
-
-
 @value
 class ToolKit:
     """What there is to build tools from. A tool that needs a part which is missing is not offered."""
@@ -52,7 +48,7 @@ class ToolKit:
     approvals: Approvals | None = None
     code: CodeSearch | None = None
     trace_id: str = ""
-    look_up: Callable[[str], list[str]] = _nothing
+    look_up: Callable[[str], list[str]] = lambda _: []
     """Lists earlier turns by their numbers, or by words in them."""
     external: Mapping[str, Tool] = MappingProxyType({})
     """Tools of MCP servers, ready made."""

@@ -19,6 +19,9 @@ WriteMode = Literal["create", "overwrite", "append"]
 
 FileKind = Literal["file", "directory", "missing", "other"]
 
+Kinds = Sequence[str] | None
+"""Endings of file names; None: files of every kind."""
+
 ABSENT = ""
 """As `expected` of a write: the caller saw that there is no such file."""
 
@@ -162,12 +165,7 @@ class Workspace(Protocol):
     def read_only(self) -> bool: ...
 
     def list_files(
-        self,
-        path: str = ".",
-        *,
-        recursive: bool = False,
-        extensions: Sequence[str] | None = None,
-        max_items: int | None = None,
+        self, path: str = ".", *, recursive: bool = False, extensions: Kinds = None, max_items: int | None = None
     ) -> Listing:
         """Return the entries of a directory. Recursive leaves out what git ignores and binary files; with `extensions`
         only files of those kinds are named, no directories."""

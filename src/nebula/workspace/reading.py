@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Self
 
@@ -17,6 +17,7 @@ from nebula.workspace.contract import (
     DEFAULT_SEARCH_FILES,
     FileLines,
     FileText,
+    Kinds,
     Listing,
     PathState,
     SearchHits,
@@ -111,12 +112,7 @@ class ReadingWorkspace(ClosedByBlock):
                 raise translate(error, place.text) from None
 
     def list_files(
-        self,
-        path: str = ".",
-        *,
-        recursive: bool = False,
-        extensions: Sequence[str] | None = None,
-        max_items: int | None = None,
+        self, path: str = ".", *, recursive: bool = False, extensions: Kinds = None, max_items: int | None = None
     ) -> Listing:
         place = self._jail.place(path)
         kinds = _extensions(extensions)
@@ -204,7 +200,7 @@ def _shown(content: bytes, place: NormalPath) -> str:
         raise NotUtf8("{path}: is not UTF-8 text, so it cannot be shown.", path=place.text) from None
 
 
-def _extensions(extensions: Sequence[str] | None) -> tuple[str, ...] | None:
+def _extensions(extensions: Kinds) -> tuple[str, ...] | None:
     if extensions is None:
         return None
     if isinstance(extensions, str) or not all(isinstance(kind, str) for kind in extensions):

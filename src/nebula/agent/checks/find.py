@@ -29,7 +29,7 @@ _GRADLE = ("build.gradle", "build.gradle.kts", "settings.gradle", "settings.grad
 
 def find_checks(root: str) -> list[str]:
     """Return commands that check the project, the likeliest first of each kind; `make test` only for want of better."""
-    found = [*_python(root), *_node(root), *_go(root), *_rust(root), *_java(root)]
+    found = [*_python(root), *_node(root), *_compiled(root)]
     return found or list(_make(root))
 
 
@@ -92,17 +92,11 @@ def _package_manager(root: str, package: dict[str, Any]) -> str:
     return next((each for each, locks in _LOCKS.items() if any(_there(root, lock) for lock in locks)), "npm")
 
 
-def _go(root: str) -> Iterator[str]:
+def _compiled(root: str) -> Iterator[str]:
     if _there(root, "go.mod"):
         yield "go test ./..."
-
-
-def _rust(root: str) -> Iterator[str]:
     if _there(root, "Cargo.toml"):
         yield "cargo test --quiet"
-
-
-def _java(root: str) -> Iterator[str]:
     if any(_there(root, name) for name in _GRADLE):
         yield "./gradlew test --offline" if _there(root, "gradlew") else "gradle test --offline"
     elif _there(root, "pom.xml"):

@@ -47,7 +47,8 @@ def find_lacking(command: str, layers: CommandLayers) -> Sentence | None:
         if found is None:
             return Sentence("{program} is not installed: no folder of PATH has it.", program=program)
         folder = os.path.dirname(found)
-        if folder in layers.toolchains.hidden and not _is_readable(folder, layers):
+        readable = any(f"{folder}/".startswith(f"{each}/") for each in layers.readable)
+        if folder in layers.toolchains.hidden and not readable:
             seen = "{program} lies in {folder}, which commands do not see; `sandbox_read` would show it."
             return Sentence(seen, program=program, folder=folder)
     if command.startswith(("python", "pytest")):
@@ -66,10 +67,6 @@ def _is_downloaded(root: str, properties: str, place: str) -> bool:
     named = (said[1], said[1].removesuffix("-bin"))  # Maven's newer wrapper leaves out the kind
     folders = [os.path.join(escape(place), escape(name), "*") for name in named]
     return any(glob(os.path.join(each, *more, "bin")) for each in folders for more in ((), ("*",)))
-
-
-def _is_readable(folder: str, layers: CommandLayers) -> bool:
-    return any(f"{folder}/".startswith(f"{each}/") for each in layers.readable)
 
 
 def _programs(command: str) -> list[str]:

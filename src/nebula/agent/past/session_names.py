@@ -38,12 +38,11 @@ def name_session(settings: Settings, session_id: str, name: str) -> str:
 
 def as_listed(sessions: Iterable[SessionInfo], settings: Settings) -> list[SessionInfo]:
     """Return the sessions of a project, each with its name, and with whether one that was not ended is still open."""
-    folder = _folder(settings)
-    return [replace(each, name=_read(folder, each.id), is_abandoned=_is_abandoned(folder, each)) for each in sessions]
-
-
-def _is_abandoned(folder: str, info: SessionInfo) -> bool:
-    return info.ended_at is None and not is_open(folder, info.id)
+    folder, listed = _folder(settings), []
+    for each in sessions:
+        is_abandoned = each.ended_at is None and not is_open(folder, each.id)
+        listed.append(replace(each, name=_read(folder, each.id), is_abandoned=is_abandoned))
+    return listed
 
 
 def find_by_name(sessions: Iterable[SessionInfo], name: str, settings: Settings) -> SessionInfo | None:

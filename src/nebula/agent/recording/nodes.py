@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from nebula.agent.conversation import PastTurn
 from nebula.agent.past.decisions import KEY
-from nebula.agent.turn_result import Round, TurnResult
+from nebula.agent.turn_result import Round
 from nebula.attachments import Attachment, attach
 from nebula.messages import (
     AssistantMessage,
@@ -45,11 +45,7 @@ def kept_with_node(attachments: Sequence[Attachment]) -> list[Attachment]:
     return kept
 
 
-def round_texts(result: TurnResult) -> list[str]:
-    return [_round_text(each) for each in result.rounds]
-
-
-def _round_text(each: Round) -> str:
+def round_text(each: Round) -> str:
     results = truncate_safe_tool_use_results(each.results, MAX_ROUND_RESULT_BYTES)
     value = {"message": each.message.to_json(), "results": [result.to_json() for result in results]}
     if each.said:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, TextIO
 
-from nebula.agent.recording.nodes import kept_with_node, round_texts
+from nebula.agent.recording.nodes import kept_with_node, round_text
 from nebula.agent.turn_result import TurnResult
 from nebula.events import Diff, Final, Stamped, TurnNotKept
 from nebula.graph.errors import AmbiguousId, GraphError, NotFound
@@ -215,10 +215,7 @@ class NodeWriter:
                 node_id=event.node_id,
                 texts=[
                     Utterance("user", turn.prompt, rate=turn.reading_rate),
-                    *(
-                        Utterance("tool", text, duration=each.seconds)
-                        for text, each in zip(round_texts(turn), turn.rounds, strict=True)
-                    ),
+                    *(Utterance("tool", round_text(each), duration=each.seconds) for each in turn.rounds),
                     Utterance("assistant", turn.answer, duration=turn.answer_seconds),
                 ],
                 parents=parents,

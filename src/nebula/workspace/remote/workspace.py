@@ -10,7 +10,6 @@ method is one request. Of a gateway with the seed's three endpoints alone the re
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from nebula.files.digest import digest
@@ -20,6 +19,7 @@ from nebula.workspace.contract import (
     FileEntry,
     FileLines,
     FileText,
+    Kinds,
     Listing,
     PathState,
     SearchHits,
@@ -56,12 +56,7 @@ class RemoteWorkspace:
         self._client.close()
 
     def list_files(
-        self,
-        path: str = ".",
-        *,
-        recursive: bool = False,
-        extensions: Sequence[str] | None = None,
-        max_items: int | None = None,
+        self, path: str = ".", *, recursive: bool = False, extensions: Kinds = None, max_items: int | None = None
     ) -> Listing:
         asked = {"path": path, "extensions": _texts(extensions), "max_items": max_items}
         if not recursive:
@@ -159,7 +154,7 @@ class RemoteWorkspace:
             raise ReadOnly("This workspace was opened for reading; nothing can be written in it.")
 
 
-def _texts(extensions: Sequence[str] | None) -> Any:
+def _texts(extensions: Kinds) -> Any:
     """Return a list for the wire; what is none is left for the gateway to refuse."""
     return list(extensions) if isinstance(extensions, (list, tuple)) else extensions
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Self
 
 from nebula.workspace.contract import (
     DEFAULT_SEARCH_FILES,
     FileLines,
     FileText,
+    Kinds,
     Listing,
     PathState,
     SearchHits,
@@ -34,12 +34,7 @@ class WrappedWorkspace:
         return self._inner.read_only
 
     def list_files(
-        self,
-        path: str = ".",
-        *,
-        recursive: bool = False,
-        extensions: Sequence[str] | None = None,
-        max_items: int | None = None,
+        self, path: str = ".", *, recursive: bool = False, extensions: Kinds = None, max_items: int | None = None
     ) -> Listing:
         self._require(path)
         return self._inner.list_files(path, recursive=recursive, extensions=extensions, max_items=max_items)

@@ -6,7 +6,6 @@ written; the files themselves stay as they are.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Self
 
 from nebula.files.digest import digest
@@ -18,6 +17,7 @@ from nebula.workspace.contract import (
     FileEntry,
     FileLines,
     FileText,
+    Kinds,
     Listing,
     PathState,
     SearchHits,
@@ -90,12 +90,7 @@ class HeldBackWorkspace(WrappedWorkspace):
         return replace(state, kind="file", size=len(data), sha256=digest(data), content=held)
 
     def list_files(
-        self,
-        path: str = ".",
-        *,
-        recursive: bool = False,
-        extensions: Sequence[str] | None = None,
-        max_items: int | None = None,
+        self, path: str = ".", *, recursive: bool = False, extensions: Kinds = None, max_items: int | None = None
     ) -> Listing:
         base = normal_path(path).text
         added = self._entries(base, recursive=recursive, extensions=extensions)
@@ -142,7 +137,7 @@ class HeldBackWorkspace(WrappedWorkspace):
     def _below(self, base: str) -> list[str]:
         return [path for path in self._held if base == "." or path.startswith(f"{base}/")]
 
-    def _entries(self, base: str, *, recursive: bool, extensions: Sequence[str] | None) -> list[FileEntry]:
+    def _entries(self, base: str, *, recursive: bool, extensions: Kinds) -> list[FileEntry]:
         kinds = tuple(f".{each.lstrip('.').lower()}" for each in extensions or ())
         entries: dict[str, FileEntry] = {}
         for path in self._below(base):

@@ -28,13 +28,12 @@ class JudgedWorkspace(WrappedWorkspace):
         state = self._inner.check_write(path, mode, content)
         if expected is not None and expected != state.expected:
             raise Stale("{path}: is not what it was when it was read; read it again.", path=state.path)
-        old = None if state.kind == "missing" else self._text_of(state.path, state.content)
+        old = None if state.kind == "missing" else state.content
+        if old is None and state.kind != "missing":
+            old = self._inner.read_file(state.path).content
         new = f"{old or ''}{content}" if mode == "append" else content
         self._judge(WRITE, [propose_text(state.path, old, new)])
         return self._inner.write_file(path, content, mode, expected=state.expected)
-
-    def _text_of(self, path: str, known: str | None) -> str:
-        return self._inner.read_file(path).content if known is None else known
 
     def _around(self, inner: Workspace) -> Self:
         return type(self)(inner, self._judge)
