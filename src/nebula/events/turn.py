@@ -141,25 +141,10 @@ class ToolResult(Event):
     """Of that usage, in US dollars; None where the price is not known."""
 
     def to_json(self) -> dict[str, Any]:
-        body: dict[str, Any] = {
-            "type": self.type,
-            "tool": self.tool,
-            "tool_use_id": self.result.tool_use_id,
-            "status": self.result.status.value,
-            "result": self.result.to_json(),
-            "decision": self.decision,
-            "duration_s": self.duration_s,
-            "task_id": self.task_id,
-            "refused": self.refused or None,
-            "check": self.check.to_json() if self.check else None,
-            "evidence": [each.to_json() for each in self.evidence] or None,
-            "problem": str(self.problem) if self.problem else None,
-            "unchanged": self.unchanged or None,
-            "lasting": self.lasting or None,
-            "usage": self.usage.to_json() if self.usage else None,
-            "cost": self.cost if self.usage else None,
-        }
-        return without_none(body)
+        call = {"tool_use_id": self.result.tool_use_id, "status": self.result.status.value}
+        body = {"type": self.type, "tool": self.tool} | call | Event.to_json(self)
+        del body["secret"]
+        return {name: fact for name, fact in body.items() if fact is not False and fact != []}
 
 
 @value

@@ -87,15 +87,11 @@ def _committed_until(course: Sequence[RecordedChange], committed: bytes | None) 
     """Return how many of a file's changes led to the content that is committed; none where it is not among them."""
     state = None if committed is None else digest(committed)
     for place in range(len(course) - 1, -1, -1):
-        if _name_of(course[place].after) == state:
+        if content_name(course[place].after) == state:
             return place + 1
-        if _name_of(course[place].before) == state:
+        if content_name(course[place].before) == state:
             return place
     return 0
-
-
-def _name_of(state: str | None) -> str | None:
-    return None if state is None else content_name(state)
 
 
 def _content(root: str, revision: str, path: str) -> bytes | None:

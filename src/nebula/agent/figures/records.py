@@ -42,7 +42,7 @@ def read_records(
     """Return the objects in `.nebula/NAME` of a project, in order; none where there is no such file. An absolute name
     is one that the user chose, wherever it is."""
     count = LineCount() if count is None else count
-    handle = _open_named(name) if os.path.isabs(name) else _open(root, name)
+    handle = _open(root, name)
     if handle is None:
         return
     with open(handle, "rb", buffering=1 << 20) as file:
@@ -55,34 +55,31 @@ def read_records(
                 yield found
 
 
-def _open(root: str, name: str) -> int | None:
-    try:
-        handle = open_below(root, (".nebula", name), follow=False)
-    except OSError:
-        return None  # not there, or a link that a stranger made: nothing of ours
-    if stat.S_ISREG(os.fstat(handle).st_mode):
-        return handle
-    os.close(handle)
-    return None
-
-
 class NoRecords(NebulaError):
     """Raised where the records that the user named cannot be read."""
 
     exit_code = EXIT_USAGE
 
 
-def _open_named(path: str) -> int | None:
+def _open(root: str, name: str) -> int | None:
+    """Return a descriptor of a file of records, None where there is none. Raises NoRecords for one that the user named;
+    in a project what is no file is nothing of ours, such as a link that a stranger made."""
+    is_named = os.path.isabs(name)
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+        handle = os.open(name, flags) if is_named else open_below(root, (".nebula", name), follow=False)
     except FileNotFoundError:
         return None
     except OSError as problem:
-        raise NoRecords("{path} cannot be read: {reason}", path=path, reason=problem.strerror) from None
+        if is_named:
+            raise NoRecords("{path} cannot be read: {reason}", path=name, reason=problem.strerror) from None
+        return None
     if stat.S_ISREG(os.fstat(handle).st_mode):
         return handle
     os.close(handle)
-    raise NoRecords("{path} is not a file; see EC_AUDIT_LOG", path=path)
+    if is_named:
+        raise NoRecords("{path} is not a file; see EC_AUDIT_LOG", path=name)
+    return None
 
 
 def _light(line: bytes, unread: Unread) -> dict[str, Any] | None:

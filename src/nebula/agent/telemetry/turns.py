@@ -101,12 +101,8 @@ class TelemetryReader:
         except ValueError:
             self._ids.turn = 0
         provider = _PROVIDERS.get(event.provider, event.provider)
-        facts = {
-            "gen_ai.operation.name": "invoke_agent",
-            "gen_ai.agent.name": AGENT,
+        facts = _about_turn(provider, event.model) | {
             "gen_ai.agent.version": __version__,
-            "gen_ai.provider.name": provider,
-            "gen_ai.request.model": event.model,
             "gen_ai.conversation.id": stamped.session_id,
             "nebula.mode": event.mode,
         }
@@ -174,12 +170,7 @@ class TelemetryReader:
         for span in turn.tools.values():  # interrupted while they ran
             span.set_status(StatusCode.ERROR)
             span.end(moment)
-        about = {
-            "gen_ai.operation.name": "invoke_agent",
-            "gen_ai.agent.name": AGENT,
-            "gen_ai.provider.name": turn.provider,
-            "gen_ai.request.model": turn.model,
-        }
+        about = _about_turn(turn.provider, turn.model)
         turn.span.set_attributes(_usage_facts(event.usage))
         turn.span.set_attribute("nebula.status", event.status)
         turn.span.set_attribute("nebula.files_changed", len(event.files_changed))
@@ -193,6 +184,11 @@ class TelemetryReader:
             turn.span.set_attribute("gen_ai.output.messages", _as_message("assistant", event.text))
         turn.span.end(moment)
         self._seconds.record(event.duration_s, about)
+
+
+def _about_turn(provider: str, model: str) -> dict[str, str]:
+    named = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": AGENT}
+    return named | {"gen_ai.provider.name": provider, "gen_ai.request.model": model}
 
 
 def _usage_facts(usage: Usage) -> dict[str, int]:

@@ -170,15 +170,16 @@ class CommandLayers:
 
     def show(self, folders: tuple[str, ...]) -> None:
         """Let commands read `folders` from now on, and remember that. Raises ConfigError, OSError."""
-        added = tuple(dict.fromkeys((*self.settings.sandbox_read, *folders)))
-        self.settings = replace(self.settings, sandbox_read=added)
-        save_choice(self.settings, sandbox_read=list(added))
+        self._remember("sandbox_read", folders)
 
     def keep_hidden(self, folders: tuple[str, ...]) -> None:
         """Remember that the user is not to be asked about `folders` again. Raises ConfigError, OSError."""
-        added = tuple(dict.fromkeys((*self.settings.sandbox_hidden, *folders)))
-        self.settings = replace(self.settings, sandbox_hidden=added)
-        save_choice(self.settings, sandbox_hidden=list(added))
+        self._remember("sandbox_hidden", folders)
+
+    def _remember(self, setting: str, folders: tuple[str, ...]) -> None:
+        added = tuple(dict.fromkeys((*getattr(self.settings, setting), *folders)))
+        self.settings = replace(self.settings, **{setting: added})
+        save_choice(self.settings, **{setting: list(added)})
 
     @property
     def unseen(self) -> Sentence | None:

@@ -44,6 +44,8 @@ SPEC = DeclaredSpec(
 
 
 async def fetch_url(approvals: Approvals, args: Mapping[str, Any], call: Call) -> Outcome:
+    from urllib.parse import urljoin
+
     from nebula.tools.web.page import Deadline, fetch, look_up
 
     url, origin, deadline = _parse(text_argument(args, "url")), "", Deadline()
@@ -57,7 +59,7 @@ async def fetch_url(approvals: Approvals, args: Mapping[str, Any], call: Call) -
         page = await _in_thread(partial(fetch, target, deadline), deadline)
         if page.location is None:
             return _report(url, page, call)
-        origin, url = url.authority, _parse(_join(url, page.location))
+        origin, url = url.authority, _parse(urljoin(_whole(url), page.location.strip()))
     raise ToolFailure(f"It was sent on more than {MOST_REDIRECTS} times.", code=502)
 
 
@@ -71,8 +73,7 @@ async def _ask(approvals: Approvals, target: Target, origin: str, call: Call) ->
     remarks = [Sentence(REDIRECTED, origin=origin)] if origin else []
     if target.private:
         remarks.append(Sentence(PRIVATE, host=url.authority))
-    whole = f"{url.scheme}://{url.authority}{url.target}"
-    question = Approval(new_trace_id(), "fetch", call.use.name, text=whole, remarks=tuple(remarks))
+    question = Approval(new_trace_id(), "fetch", call.use.name, text=_whole(url), remarks=tuple(remarks))
     decision = await approvals.ask(question, call, lasting)
     if not decision.allowed:
         raise decision.refusal(REFUSED)
@@ -114,10 +115,8 @@ def _parse(text: str) -> Url:
     return url
 
 
-def _join(url: Url, location: str) -> str:
-    from urllib.parse import urljoin
-
-    return urljoin(f"{url.scheme}://{url.authority}{url.target}", location.strip())
+def _whole(url: Url) -> str:
+    return f"{url.scheme}://{url.authority}{url.target}"
 
 
 def _build(kit: ToolKit) -> FunctionTool | None:
