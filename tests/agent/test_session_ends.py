@@ -16,7 +16,6 @@ import pytest
 from known_machine import know_the_machine
 from nebula.agent.assembly import open_session
 from nebula.agent.code.citations import check_citations
-from nebula.agent.past.compaction import make_digest
 from nebula.agent.past.summaries import Summaries, without_summary
 from nebula.agent.session import Session
 from nebula.agent.turn_result import Ending, TurnResult
@@ -269,7 +268,7 @@ async def test_a_digest_leaves_no_stream_of_the_model_open(settings: Settings) -
     session = await opened(settings, model)
     await session.turn("go")
     chosen = ChosenModel(model, "m", 8_000)
-    assert await make_digest(session.conversation, "all", chosen, Summaries(session.archive)) == "Kept."
+    assert await Summaries(session.archive).make_digest(session.conversation, "all", chosen) == "Kept."
     assert model.left_open == 0
     await session.close()
 

@@ -15,9 +15,8 @@ from nebula.agent.context.building import build_context, shortened_references
 from nebula.agent.context.context_budget import SHORT_TURN, ContextBudget, TurnContext, count_fixed
 from nebula.agent.conversation import Conversation, PastTurn
 from nebula.agent.loop import Turn, errors_as_events, final_of, run_rounds
-from nebula.agent.past import compaction
 from nebula.agent.past.kept_state import KeptState, SessionState
-from nebula.agent.past.summaries import Summaries, without_summary
+from nebula.agent.past.summaries import MOST_SUMMARIES, Summaries, without_summary
 from nebula.agent.place import Place
 from nebula.agent.prompt_reading import PromptReader
 from nebula.agent.recording.turn_archive import FlowChoice, NodeWriter, TurnArchive
@@ -250,13 +249,12 @@ class Session:
         """
         turns = self.conversation.turns[: self.conversation.predecessor]
         if turns:
-            newest = [turn for turn in turns[-compaction.MOST_SUMMARIES :] if turn.tokens > shortest]
+            newest = [turn for turn in turns[-MOST_SUMMARIES:] if turn.tokens > shortest]
             due = await asyncio.to_thread(without_summary, newest, self.archive.find)
             await self.summaries.make(due, self.chosen)
         try:
             if focus and turns:
-                digest = await compaction.make_digest(self.conversation, focus, self.chosen, self.summaries)
-                self.conversation.digest = digest
+                self.conversation.digest = await self.summaries.make_digest(self.conversation, focus, self.chosen)
         except ModelError as problem:
             self.remarks.add(sentence_of(problem))
         count = self.conversation.compact()

@@ -7,7 +7,6 @@ import os
 from typing import Any
 
 from nebula.agent.conversation import Conversation
-from nebula.agent.past.compaction import place_of
 from nebula.agent.past.summaries import Summaries
 from nebula.events import Usage
 from nebula.files.folder import Folder
@@ -41,7 +40,8 @@ class SessionState:
 
     def compact_again(self, here: Conversation) -> None:
         """Send as summaries what was sent so when this was kept."""
-        here.compact_until = place_of(here.turns, self.compacted)
+        places = (place for place, turn in enumerate(here.turns, start=1) if turn.node_id == self.compacted)
+        here.compact_until = next(places, 0) if self.compacted else 0
         here.digest = self.digest if here.compact_until else ""
 
     @property

@@ -12,9 +12,12 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from nebula.agent.conversation import Conversation, PastTurn
+from nebula.agent.model_call import ask_once
 from nebula.events import Usage
 from nebula.graph.errors import GraphError
+from nebula.graph.tokens import estimate_tokens
 from nebula.llm.errors import ModelError
+from nebula.messages import strip_hidden_characters, truncate_safe
 from nebula.value import field, record
 
 if TYPE_CHECKING:
@@ -29,6 +32,19 @@ LOOKED_AT = 12
 MOST_AT_ONCE = 4
 ENOUGH_FAILURES = 3
 """After so many in a row nothing more is tried; turns without a summary go as extracts."""
+MOST_SUMMARIES = 40
+"""Summaries that are made at one go; what is older stays reachable by its number."""
+SHARE_OF_SOURCE = 0.5
+"""How much of the model's context the conversation may take in the request for a digest."""
+MOST_DIGEST_BYTES = 6_000
+
+DIGEST = """\
+Summarise the conversation below, so that it can go on without its words. The user wants this kept in sight above all: \
+{focus}
+Keep decisions and their reasons, names, paths, numbers, and what is still open. At most 300 words, in the language of
+the conversation. Answer with the summary alone.
+
+{conversation}"""
 
 
 @record
@@ -83,6 +99,14 @@ class Summaries:
             self.count, self.failures = self.count + 1, 0
             turn.summary = node.summary
 
+    async def make_digest(self, conversation: Conversation, focus: str, chosen: ChosenModel) -> str:
+        """Return one text with what the user wants kept in sight of the turns, made by the model. Raises ModelError."""
+        source = _source(conversation, int(chosen.context * SHARE_OF_SOURCE))
+        reply = await ask_once(chosen, strip_hidden_characters(DIGEST.format(focus=focus, conversation=source)))
+        self.spend(reply.usage)
+        self.count += 1
+        return truncate_safe(reply.message.content.strip(), MOST_DIGEST_BYTES)
+
     @property
     def is_working(self) -> bool:
         return any(not chore.done() for chore in self._chores)
@@ -126,3 +150,23 @@ def without_summary(turns: Sequence[PastTurn], find: Callable[[str], Node | None
         else:
             found.append(turn)
     return found
+
+
+def _source(conversation: Conversation, room: int) -> str:
+    """Newest first for as long as there is room; a turn that is too large goes as its summary."""
+    texts: list[str] = []
+    for turn in reversed(conversation.turns[: conversation.predecessor]):
+        text = _written(turn, room)
+        room -= estimate_tokens(text)
+        if room < 0:
+            break
+        texts.append(text)
+    earlier = [f"What was kept before:\n{conversation.digest}"] if conversation.digest else []
+    return "\n\n".join([*earlier, *reversed(texts)])
+
+
+def _written(turn: PastTurn, room: int) -> str:
+    whole = f"User: {turn.prompt}\nAssistant: {turn.answer}"
+    if turn.summary and len(whole) > len(turn.summary) * 4:
+        return f"User: {truncate_safe(turn.prompt, 400)}\nAssistant (in short): {turn.summary}"
+    return truncate_safe(whole, max(room, 0) * 2)
