@@ -177,6 +177,13 @@ test("selectors add a new node to what is known instead of working out everythin
   );
 });
 
+test("one turn is no graph; with one at work it is, which counts once", () => {
+  const { isGraph } = createSelectors();
+  const one = reduce(EMPTY, { kind: "flow", flow: { id: "f", name: "f", nodes: ["a"], connections: [] } });
+  const working = (trace_id) => event(one, "task", { type: "task", trace_id, flow_id: "f", prompt: "p", parents: [] });
+  assert.deepEqual([one, working("b"), working("a")].map(isGraph), [false, true, false]);
+});
+
 test("a run of turns without a branch folds into one place", () => {
   const topology = topologyOf(flow("ab", "bc", "cd", "de", "ef", "ax"));
   const folded = layoutOf(topology, { folding: true });
