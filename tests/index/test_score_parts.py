@@ -152,6 +152,22 @@ def test_the_parts_of_a_chunk_add_up_to_its_score(project: Project) -> None:
         assert {each.digest for _, each in by_meaning_alone} == {each.digest for each in every[1:]}
 
 
+def test_names_in_one_chunk_count_up_to_five(project: Project) -> None:
+    for path, count in (("a.toml", 7), ("b.toml", 5), ("c.toml", 2)):
+        project.write(path, "".join(f"[harbour_{number}]\n" for number in range(count)))
+    with in_step(project) as index:
+        found = {chunk.path: parts["many definitions"] for chunk, parts in measure(index.store, "harbour")}
+    assert found == {"a.toml": 1.0, "b.toml": 1.0, "c.toml": 0.4}
+
+
+def test_a_file_with_nothing_in_it_is_no_hit(project: Project) -> None:
+    project.write("harbour/__init__.py", "")
+    for name in ("lighthouse", "beacon"):
+        project.write(f"{name}.py", function(name))
+    with in_step(project) as index:
+        assert paths(index, "harbour") == []
+
+
 def test_a_language_is_as_rare_as_its_share_of_the_code() -> None:
     makeup = Makeup(
         {("go", CODE): 800, ("python", CODE): 150, ("cpp", CODE): 30, ("c", CODE): 10, ("c", DECLARATION): 10}

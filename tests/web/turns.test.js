@@ -396,7 +396,8 @@ test("steps of the model's list are told once, then by what became of them", () 
   const told = (/** @type {any} */ turn, /** @type {number} */ seq, /** @type {any[]} */ items) =>
     perform(turn, { trace_id: "t", seq, type: "todo", stage: [{ cue: "checklist", items }] }, 1);
   const step = (/** @type {string} */ content, /** @type {string} */ status) => ({ content, status });
-  let turn = told(begin({ trace_id: "t" }, 0), 1, [step("a", "in_progress"), step("b", "pending")]);
+  let turn = told(begin({ trace_id: "t", prompt: "p" }, 0), 1, [step("a", "in_progress"), step("b", "pending")]);
+  assert.equal(turn.prompt, "p");
   turn = told(turn, 2, [step("b", "completed")]);
   assert.deepEqual(turn.steps, [step("a", "in_progress"), step("b", "completed")]);
   turn = told(turn, 3, [step("b", "completed"), step("c", "pending")]);

@@ -102,6 +102,12 @@ async def test_one_that_fails_costs_a_remark_and_the_others_nothing() -> None:
     assert list(servers.tools(None, plan=False)) == ["two__look"]
 
 
+async def test_one_whose_program_is_not_there_is_named_with_it() -> None:
+    (remark,) = await ExternalServers([ExternalServer("notes", "no-such-server")]).open()
+    why = "no-such-server is not installed: no folder of PATH has it."
+    assert str(remark) == f"The MCP server notes cannot be used: {why}"
+
+
 async def test_tools_that_are_left_out_are_named_and_not_without_end() -> None:
     one = Standing("one")
     one.left_out = tuple(f"t{number}" for number in range(12))

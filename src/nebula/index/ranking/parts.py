@@ -193,6 +193,5 @@ def _by_file(own: list[float], candidates: list[Candidate]) -> dict[int, list[tu
     for i, (score, c) in enumerate(zip(own, candidates, strict=True)):
         by_file.setdefault(c.file, []).append((-score, c.start, i))
     for found in by_file.values():
-        if len(found) > 1:
-            found.sort()
+        found.sort()
     return by_file
