@@ -76,6 +76,32 @@ test("no card lies on another, and no line passes behind one", () => {
   }
 });
 
+test("a conversation counts all its turns and knows how far each of its rows reaches; folded ones stand where they are drawn", () => {
+  const nodes = [...growing(300, 20)].map((each) => each.node);
+  const line = nodes.slice(1).map((target, number) => ({ source: nodes[number], target }));
+  for (const topology of [topologyOf({ nodes, connections: line }), ...SEEDS.map((seed) => grownTo(300, seed))]) {
+    for (const folding of [false, true]) {
+      const layout = layoutOf(topology, { folding });
+      layout.regions.forEach((region, number) => {
+        const turns = topology.order.filter((place) => layout.region[place] === number);
+        assert.equal(region.count, turns.length);
+        const rows = region.spans.map((_, down) =>
+          turns.filter((place) => layout.row[place] === region.top + down).map((place) => layout.x[place]),
+        );
+        assert.deepEqual(
+          region.spans,
+          rows.map((row) => [Math.min(...row), Math.max(...row)]),
+        );
+      });
+      for (const place of topology.order) {
+        const shown = shownFor(layout, place);
+        assert.deepEqual(pointOf(layout, place), pointOf(layout, shown));
+        assert.equal(layout.byRow[layout.row[place]].includes(place), shown === place);
+      }
+    }
+  }
+});
+
 test("subtrees stand as near to each other as they go, and those between two large ones share the room", () => {
   const children = [[1, 2, 3], [4, 5, 6], [], [7, 8, 9], [], [], [], [], [], []];
   const parent = [-1, 0, 0, 0, 1, 1, 1, 3, 3, 3];

@@ -90,8 +90,10 @@ export function grown(before, nodes, connections, tries = {}) {
     if (from === undefined || to === undefined) continue;
     last = to;
     if (from >= to) inOrder = false;
-    join(children, from, to);
-    join(parents, to, from);
+    if (children[from] === NONE) children[from] = [to];
+    else children[from].push(to);
+    if (parents[to] === NONE) parents[to] = [from];
+    else parents[to].push(from);
     if (primary[from] < 0 && parents[to][0] === from) primary[from] = to;
   }
   const topology = { ...before, ids };
@@ -149,12 +151,6 @@ function rootsOf(topology) {
     else if (group[0] === place) roots.push(...group);
   }
   return roots;
-}
-
-/** @param {number[][]} lists @param {number} at @param {number} place */
-function join(lists, at, place) {
-  if (lists[at] === NONE) lists[at] = [place];
-  else lists[at].push(place);
 }
 
 /** @param {Topology} topology @param {number} start */

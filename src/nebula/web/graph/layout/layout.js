@@ -49,13 +49,12 @@ export function layoutOf(topology, { folding = false, opened = new Set(), shape 
   const count = topology.ids.length;
   const layout = bare(count, folding ? runsOf(topology, opened) : { run: filled(count, -1), runs: new Map() });
   const { order } = topology;
-  for (let number = 0; number < order.length; number++) hang(layout, topology, order[number]);
+  hang(layout, topology, order);
   const stems = stemsOf(layout, order);
   const across = tidyTree(stems.tree);
-  measure(layout, order, stems, across);
-  arrange(layout, shape);
-  for (let number = 0; number < order.length; number++) enter(layout, order[number]);
-  sortRows(layout);
+  measure(layout, stems, across);
+  putStems(layout, stems, across, arrange(layout, shape));
+  if (layout.runs.size) putFolded(layout);
   return layout;
 }
 
@@ -107,12 +106,10 @@ export function settled(stood, topology) {
       continue;
     }
     if (topology.parents[place].some((parent) => !stood.has(topology.ids[parent]))) return null;
-    hang(layout, topology, place);
+    hang(layout, topology, [place]);
     if (layout.above[place] >= 0 && layout.row[place] > at.row) return null;
     [layout.x[place], layout.row[place]] = [at.x, at.row];
-    const region = layout.regions[layout.region[place]];
-    region.count++;
-    reach(region, at.x, at.row);
+    reach(layout.regions[layout.region[place]], at.x, at.row);
     enter(layout, place);
   }
   if (later.length === count) return null;
@@ -148,24 +145,19 @@ export function extended(layout, topology) {
 /** @template T @param {number} count @param {T} value @returns {T[]} */
 const filled = (count, value) => new Array(count).fill(value);
 
-// Where each turn stands in its conversation, and how far that reaches.
-/** @param {Layout} layout @param {number[]} order @param {Stems} stems @param {Float64Array} across By stem. */
-function measure(layout, order, stems, across) {
-  const { region, regions, x, row, run } = layout;
-  for (let number = 0; number < order.length; number++) {
-    const place = order[number];
-    const shown = run[place] < 0 ? place : run[place];
-    const here = regions[region[place]];
-    x[place] = across[stems.of[shown]];
-    here.count++;
-    if (shown === place) reach(here, x[place], row[place]);
+// How far each conversation reaches. The turns of a stem stand below each other: that is asked once for all of them.
+/** @param {Layout} layout @param {Stems} stems @param {Float64Array} across By stem. */
+function measure({ region, regions, row, runs }, { places }, across) {
+  for (let stem = 0; stem < places.length; stem++) {
+    const turns = places[stem];
+    if (turns.length) reach(regions[region[turns[0]]], across[stem], row[turns[0]], turns.length);
   }
+  for (const [first, count] of runs) regions[region[first]].count += count - 1;
 }
 
-// Each conversation gets its place: the one that was at work last is first.
+// Each conversation gets its place: the one that was at work last is first. Returns by how much it goes to the right and down.
 /** @param {Layout} layout @param {number} shape */
-function arrange(layout, shape) {
-  const { regions, region } = layout;
+function arrange({ regions, region }, shape) {
   const newest = filled(regions.length, 0);
   for (let place = 0; place < region.length; place++) newest[region[place]] = place;
   const inOrder = regions.map((_, number) => number).sort((one, other) => newest[other] - newest[one]);
@@ -188,9 +180,41 @@ function arrange(layout, shape) {
       span[1] += away[number];
     }
   });
-  for (let place = 0; place < region.length; place++) {
-    layout.x[place] += away[region[place]];
-    layout.row[place] += down[region[place]];
+  return { away, down };
+}
+
+// Each turn goes where its conversation went, and into its row: stem by stem from the left, so that rows are in order. Turn by
+// turn, with the rows sorted at the end, this and `measure` took 3.4 ms of 10,000 before the first picture; so they take 1.6.
+/** @param {Layout} layout @param {Stems} stems @param {Float64Array} across @param {{ away: number[], down: number[] }} by */
+function putStems({ x, row, region, byRow }, { places }, across, { away, down }) {
+  /** @type {number[]} */
+  const fromLeft = [];
+  for (let stem = 0; stem < places.length; stem++) {
+    if (!places[stem].length) continue;
+    across[stem] += away[region[places[stem][0]]];
+    fromLeft.push(stem);
+  }
+  fromLeft.sort((one, other) => across[one] - across[other]);
+  for (let number = 0; number < fromLeft.length; number++) {
+    const turns = places[fromLeft[number]];
+    const middle = across[fromLeft[number]];
+    let at = row[turns[0]] + down[region[turns[0]]];
+    for (let each = 0; each < turns.length; each++, at++) {
+      x[turns[each]] = middle;
+      row[turns[each]] = at;
+      if (byRow[at] === undefined) byRow[at] = [turns[each]];
+      else byRow[at].push(turns[each]);
+    }
+  }
+}
+
+// The turns of a folded run stand where its first does.
+/** @param {Layout} layout */
+function putFolded({ x, row, run }) {
+  for (let place = 0; place < run.length; place++) {
+    if (run[place] < 0) continue;
+    x[place] = x[run[place]];
+    row[place] = row[run[place]];
   }
 }
 

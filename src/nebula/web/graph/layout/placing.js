@@ -19,35 +19,44 @@ export function shownFor(layout, place) {
   return layout.run[place] >= 0 ? layout.run[place] : place;
 }
 
-// Below which turn a turn hangs, in which conversation and row: below all its parents there. Plain loops: this runs for
-// every node before the first picture is seen.
-/** @param {Layout} layout @param {Topology} topology @param {number} place */
-export function hang(layout, topology, place) {
+// Below which turns turns hang, in which conversation and row: below all their parents there. One plain loop: this
+// runs for every node before the first picture is seen, when nothing is compiled yet (a call for each: 1.3 ms of 10,000, not 1.0).
+/** @param {Layout} layout @param {Topology} topology @param {number[]} places In their order. */
+export function hang(layout, topology, places) {
   const { parents } = topology;
-  const { above, below, region, row, merges } = layout;
-  const shown = shownFor(layout, place);
-  const over = parents[place];
-  if (shown !== place) {
-    region[place] = region[shown];
-    row[place] = row[shown];
-    return;
+  const { above, below, region, row, run } = layout;
+  for (let number = 0; number < places.length; number++) {
+    const place = places[number];
+    const over = parents[place];
+    if (run[place] >= 0 && run[place] !== place) {
+      region[place] = region[run[place]];
+      row[place] = row[run[place]];
+      continue;
+    }
+    let first = -1;
+    if (over.length && region[over[0]] >= 0) first = run[over[0]] >= 0 ? run[over[0]] : over[0]; // else a circle made by hand
+    above[place] = first;
+    if (first < 0) begin(layout, topology, place);
+    else {
+      region[place] = region[first];
+      if (below[first] === NONE) below[first] = [place];
+      else below[first].push(place);
+      row[place] = row[first] + 1;
+    }
+    if (over.length > 1) merge(layout, place, over);
   }
-  const first = over.length && region[over[0]] >= 0 ? shownFor(layout, over[0]) : -1; // else a circle made by hand
-  above[place] = first;
-  let down = 0;
-  if (first < 0) begin(layout, topology, place);
-  else {
-    region[place] = region[first];
-    if (below[first] === NONE) below[first] = [place];
-    else below[first].push(place);
-    down = row[first] + 1;
-  }
+}
+
+// Below its further parents, too.
+/** @param {Layout} layout @param {number} place @param {number[]} over */
+function merge(layout, place, over) {
+  const { region, row, merges } = layout;
   for (let number = 1; number < over.length; number++) {
     if (region[over[number]] < 0) continue;
-    merges.push([shownFor(layout, over[number]), place]);
-    if (region[over[number]] === region[place]) down = Math.max(down, row[shownFor(layout, over[number])] + 1);
+    const shown = shownFor(layout, over[number]);
+    merges.push([shown, place]);
+    if (region[shown] === region[place]) row[place] = Math.max(row[place], row[shown] + 1);
   }
-  row[place] = down;
 }
 
 // A new conversation, or a further try of one that was begun before.
@@ -62,18 +71,22 @@ function begin({ region, regions }, topology, place) {
   else regions[region[place]].roots.push(place);
 }
 
-/** @param {Region} region @param {number} x @param {number} row */
-export function reach(region, x, row) {
+// That a conversation has so many turns there, one below the other.
+/** @param {Region} region @param {number} x @param {number} row @param {number} count */
+export function reach(region, x, row, count = 1) {
   const { spans } = region;
+  region.count += count;
   if (!spans.length) Object.assign(region, { left: x, right: x, top: row, bottom: row });
   if (x < region.left) region.left = x;
   if (x > region.right) region.right = x;
-  if (row > region.bottom) region.bottom = row;
-  const at = row - region.top;
-  while (spans.length <= at) spans.push([Infinity, -Infinity]);
-  const span = spans[at];
-  if (x < span[0]) span[0] = x;
-  if (x > span[1]) span[1] = x;
+  if (row + count - 1 > region.bottom) region.bottom = row + count - 1;
+  const end = row + count - region.top;
+  while (spans.length < end) spans.push([Infinity, -Infinity]);
+  for (let at = end - count; at < end; at++) {
+    const span = spans[at];
+    if (x < span[0]) span[0] = x;
+    if (x > span[1]) span[1] = x;
+  }
 }
 
 /** @param {Layout} layout @param {number} place */
@@ -84,7 +97,7 @@ export function noteLong({ above, row, long }, place) {
 // A further turn, in the nearest place that is free.
 /** @param {Layout} layout @param {Topology} topology @param {number} place */
 export function put(layout, topology, place) {
-  hang(layout, topology, place);
+  hang(layout, topology, [place]);
   const first = layout.above[place];
   const [beside] = layout.regions[layout.region[place]].roots;
   const isTry = first < 0 && beside !== place;
@@ -92,7 +105,6 @@ export function put(layout, topology, place) {
   layout.x[place] = x;
   layout.row[place] = row;
   const region = layout.regions[layout.region[place]];
-  region.count++;
   reach(region, x, row);
   for (const other of layout.regions) if (other !== region && meet(region, other)) region.ragged = other.ragged = true;
   const line = (layout.byRow[row] ??= []);
