@@ -159,10 +159,12 @@ function drawNow() {
 const draw = onNextFrame(() => begun && drawNow());
 // Mostly the flow is there before an empty page could be seen: that one is not drawn then.
 let begun = false;
-setTimeout(() => {
+function begin() {
   begun = true;
-  draw();
-}, BEGIN_WITHIN_MS);
+  drawNow();
+  if (!store.state.view.seen) afterFrame(() => looking.look({ seen: true }));
+}
+setTimeout(() => begun || begin(), BEGIN_WITHIN_MS);
 
 function focusPrompt() {
   shown("talk", () => composer.focus());
@@ -214,8 +216,7 @@ listen({
   async onready(hello, resumed) {
     afterFrame(() => link.open());
     await loading.arrive(hello, resumed, first.node);
-    begun = true;
-    drawNow(); // titles are asked for now, not with the next frame
+    begin(); // titles are asked for now, not with the next frame
     if (resumed) return; // the reader is where they were
     if (!remembering.arrived && (first.figures ?? null) !== null) await figures.showFigures(first.figures ?? 0);
     remembering.arrived = true;

@@ -7,7 +7,7 @@ import { icon, iconButton } from "../lib/icon.js";
 import { html, nothing, render, repeat } from "../lib/lit.js";
 import { menuOf } from "../lib/menu.js";
 import { spentOn } from "./spending.js";
-import { settingsMenu } from "./settings.js";
+import { settings } from "./settings.js";
 
 /** @import { Looking } from "../app/looking.js" */
 /** @import { Part } from "../app/drawing.js" */
@@ -71,7 +71,7 @@ export function createHeader(root, tabs, looking, { chooseFlow }, { showFigures 
             ${iconButton("terminal", say("backstage"), () => look({ drawer: !view.drawer }), { id: "toggle-backstage", pressed: view.drawer })}
             ${iconButton("chart-column", say("figures"), () => showFigures(), { id: "figures" })}
             <button type="button" class="icon-button" id="settings" popovertarget="settings-menu" aria-label=${say("settings")} data-tip=${say("settings")}>${icon("settings")}</button>
-            ${settingsMenu(view, say, looking)}
+            <div class="menu" id="settings-menu" popover>${view.seen ? settings(view, say, looking) : nothing}</div>
           </div>`,
         root,
       );

@@ -21,7 +21,7 @@ const LANGUAGES = [
 ];
 
 /** @param {View} view @param {Say} say @param {Looking} looking */
-export function settingsMenu(view, say, { look, chooseTheme, chooseLanguage, toggleNotify }) {
+export function settings(view, say, { look, chooseTheme, chooseLanguage, toggleNotify }) {
   const pressed = (/** @type {boolean} */ on) => (on ? "true" : "false");
   const theme = (/** @type {[string, IconName]} */ [name, sign]) =>
     html`<button type="button" id=${`theme-${name}`} aria-pressed=${pressed(view.theme === name)} @click=${() => chooseTheme(name)}>${icon(sign)}${say(`theme_${name}`)}</button>`;
@@ -32,13 +32,11 @@ export function settingsMenu(view, say, { look, chooseTheme, chooseLanguage, tog
     closeMenu(event);
     look({ dialog });
   };
-  return html`<div class="menu" id="settings-menu" popover>
-    <div class="choice" role="group" aria-label=${say("look")}><span>${say("look")}</span><span class="segments">${LOOKS.map(theme)}</span></div>
+  return html`<div class="choice" role="group" aria-label=${say("look")}><span>${say("look")}</span><span class="segments">${LOOKS.map(theme)}</span></div>
     <div class="choice" role="group" aria-label=${say("language_name")}><span>${say("language_name")}</span><span class="segments">${LANGUAGES.map(language)}</span></div>
     ${canNotify() ? notify : nothing}
     <button type="button" class="quiet" id="commands" @click=${opens("palette")}>${icon("search")}${say("cmd_palette")}<kbd>ctrl+k</kbd></button>
-    <button type="button" class="quiet" id="help" @click=${opens("help")}>${icon("keyboard")}${say("help")}<kbd>?</kbd></button>
-  </div>`;
+    <button type="button" class="quiet" id="help" @click=${opens("help")}>${icon("keyboard")}${say("help")}<kbd>?</kbd></button>`;
 }
 
 /** @param {Event} event */

@@ -1,6 +1,6 @@
 // The outline: search on top, below it the flow as a tree. Only the rows in sight are elements.
 
-import { afterFrame, isEnter, valueOf } from "../lib/dom.js";
+import { isEnter, valueOf } from "../lib/dom.js";
 import { icon } from "../lib/icon.js";
 import { html, nothing, render, repeat } from "../lib/lit.js";
 import { filterButton, filters } from "./filters.js";
@@ -34,11 +34,10 @@ import { drawRow, ondrag, onRowKey, rowId, rowOf } from "./rows.js";
  * @property {Float64Array} tops Where each row begins, and where the last ends.
  * @property {number} height Of a row.
  * @property {number} room
- * @property {number} beyond Rows that are drawn out of sight on either side, so that a quick hand sees no blanks.
  * @property {string} tall
  */
 
-const ROWS_BEYOND = 8;
+const ROWS_BEYOND = 8; // drawn out of sight on either side, so that a quick hand sees no blanks
 const APART = 10; // pixels above a conversation
 const SEARCH_AFTER_MS = 200;
 
@@ -56,7 +55,6 @@ export function createOutline(root, actions, store) {
     turn: null,
     height: 44,
     room: 0,
-    beyond: 0,
     tall: "",
   };
   /** @type {State} */
@@ -112,8 +110,9 @@ export function createOutline(root, actions, store) {
   function paint() {
     const { rows, tops } = view;
     const top = list?.scrollTop ?? 0;
-    const first = Math.max(0, rowAt(tops, top) - view.beyond);
-    const last = Math.min(rows.length, rowAt(tops, top + view.room) + 1 + view.beyond);
+    const beyond = state.view.seen ? ROWS_BEYOND : 0;
+    const first = Math.max(0, rowAt(tops, top) - beyond);
+    const last = Math.min(rows.length, rowAt(tops, top + view.room) + 1 + beyond);
     const visible = rows.slice(first, last).map((row, offset) => ({ row, place: first + offset }));
     const named = visible.flatMap(({ row }) =>
       row.live || row.day ? [] : [row.id, ...row.merges, row.from ?? row.id],
@@ -153,10 +152,6 @@ export function createOutline(root, actions, store) {
       view.room = found.clientHeight;
       paint();
     }).observe(found);
-    afterFrame(() => {
-      view.beyond = ROWS_BEYOND;
-      paint();
-    });
     return found;
   }
 

@@ -86,6 +86,7 @@ import { NO_TURNS } from "./turns.js";
 /** @typedef {{ from: string[], parts: { node_id: string, form: string, tokens: number, text: string }[], total_tokens: number, frame_tokens: number, budget: number, left_out: string[], attached: { name: string, kind: string, tokens: number }[], cost: number | null, model: string }} Preview */
 /**
  * @typedef {object} View How the reader has the page before them.
+ * @property {boolean} seen Whether a first frame was seen: what is out of sight is drawn after it.
  * @property {string} tab The part in sight where there is room for one only.
  * @property {boolean} graph
  * @property {boolean} drawer
@@ -153,6 +154,7 @@ export const EMPTY = {
   racing: { prompt: "" },
   tried: null,
   view: {
+    seen: false,
     filters: false,
     notify: false,
     panels: {},
