@@ -78,8 +78,8 @@ test("no card lies on another, and no line passes behind one", () => {
 
 test("a conversation counts all its turns and knows how far each of its rows reaches; folded ones stand where they are drawn", () => {
   const nodes = [...growing(300, 20)].map((each) => each.node);
-  const line = nodes.slice(1).map((target, number) => ({ source: nodes[number], target }));
-  for (const topology of [topologyOf({ nodes, connections: line }), ...SEEDS.map((seed) => grownTo(300, seed))]) {
+  const lines = nodes.slice(1).flatMap((target, at) => (at % 100 ? [{ source: nodes[at], target }] : []));
+  for (const topology of [topologyOf({ nodes, connections: lines }), ...SEEDS.map((seed) => grownTo(300, seed))]) {
     for (const folding of [false, true]) {
       const layout = layoutOf(topology, { folding });
       layout.regions.forEach((region, number) => {
