@@ -123,8 +123,11 @@ async def test_every_file_that_cannot_go_along_is_named(bench):
             await expect(banner).to_contain_text("one.bin, two.bin are neither an image nor text.")
             await expect(banner).to_contain_text("huge.txt is too large to send along")
             await expect(page.locator(".chip.attached")).to_have_text(["good.txt"])
-            broken = {"name": "broken.png", "mimeType": "image/png", "buffer": b"no image"}
-            await page.set_input_files(".attach input", broken)
+            dropped = """(file) => { const data = new DataTransfer(); data.items.add(new File([file], "broken.png", { type: "image/png" }));
+                const drop = (kind) => document.getElementById("transcript").dispatchEvent(
+                    new DragEvent(kind, { dataTransfer: data, bubbles: true, cancelable: true }));
+                return [drop("dragover"), drop("drop")]; }"""
+            assert await page.evaluate(dropped, "no image") == [False, False]  # the browser does not open it
             await expect(page.locator(".chip.attached")).to_have_count(2)
             await send(page, "Look")
             await expect(banner).to_contain_text("broken.png is no image")

@@ -182,20 +182,25 @@ function submit(state, say) {
   return html`<button type="submit" class="primary" data-act=${act} aria-label=${say(act)} data-tip=${say(`${act}_hint`)} ?disabled=${!isReady}>${icon("arrow-up")}</button>`;
 }
 
-// Files go along; turns dragged here from outline or graph are shown to the model beside the path.
+// Files go along, wherever on the page they are dropped: a browser would leave it and open them. Turns dragged to the box from
+// outline or graph are shown to the model beside the path.
 /** @param {HTMLFormElement} form @param {Pick<ComposingActions, "refer">} composing @param {(files: Iterable<File>) => void} attach */
 function followDrops(form, { refer }, attach) {
-  const wanted = (/** @type {DragEvent} */ event) =>
-    event.dataTransfer?.types.includes("Files") || event.dataTransfer?.types.includes(NODE);
-  form.addEventListener("dragover", (event) => {
-    if (!wanted(event)) return;
-    event.preventDefault();
-    form.classList.add("dropping");
+  const isWanted = (/** @type {DragEvent} */ { dataTransfer, target }) =>
+    Boolean(
+      dataTransfer?.types.includes("Files") ||
+      (dataTransfer?.types.includes(NODE) && form.contains(/** @type {Node} */ (target))),
+    );
+  const show = (/** @type {boolean} */ on) => form.classList.toggle("dropping", on);
+  addEventListener("dragover", (event) => {
+    const wanted = isWanted(event);
+    show(wanted);
+    if (wanted) event.preventDefault();
   });
-  form.addEventListener("dragleave", () => form.classList.remove("dropping"));
-  form.addEventListener("drop", (event) => {
-    form.classList.remove("dropping");
-    if (!wanted(event) || !event.dataTransfer) return;
+  addEventListener("dragleave", ({ relatedTarget }) => relatedTarget === null && show(false));
+  addEventListener("drop", (event) => {
+    show(false);
+    if (!isWanted(event) || !event.dataTransfer) return;
     event.preventDefault();
     const id = event.dataTransfer.getData(NODE);
     if (id) refer(id);

@@ -42,20 +42,10 @@ export function question(ask, traceId, say, turns) {
     const tell = (/** @type {string} */ place, /** @type {string} */ words) =>
       asked.querySelectorAll(place).forEach((each) => (each.textContent = words));
     tell(".agree span", agreement(ask, count - off.length, count, say));
-    tell(".no span", say(reason.trim() ? "no_but" : "no"));
+    tell(".no span", refusal(ask, reason, say));
     tell(".all-of-them", say(off.length < count ? "tick_none" : "tick_all"));
   };
-  const tickAll = (/** @type {Event} */ event) => {
-    const boxes = boxesIn(questionOf(event));
-    const on = !boxes.some((box) => box.checked);
-    for (const box of boxes) box.checked = on;
-    questionOf(event).dispatchEvent(new Event("input"));
-  };
-  const onkeydown = (/** @type {KeyboardEvent} */ event) => {
-    if (!isEnter(event) || event.shiftKey) return;
-    event.preventDefault();
-    /** @type {HTMLTextAreaElement} */ (event.target).form?.requestSubmit();
-  };
+  const hint = say(asksLeave(ask) ? "reason_instead" : "reason");
   return guard(
     [ask, say],
     () => html`<div class="question" role="group" aria-labelledby="question" @input=${keep}>
@@ -67,12 +57,38 @@ export function question(ask, traceId, say, turns) {
         ${ask.once ? nothing : always(say, (event) => answer(event, id, turns.approve(id, "all")))}
       </span>
       <form class="refuse" @submit=${refuse}>
-        <textarea name="reason" rows="1" placeholder=${say("reason")} aria-label=${say("reason")} .value=${draft.reason} @keydown=${onkeydown}></textarea>
-        <button type="submit" class="no" aria-keyshortcuts="n"><span .textContent=${say(draft.reason.trim() ? "no_but" : "no")}></span><kbd aria-hidden="true">n</kbd></button>
+        <textarea name="reason" rows="1" placeholder=${hint} aria-label=${hint} .value=${draft.reason} @keydown=${submitByEnter}></textarea>
+        <button type="submit" class="no" aria-keyshortcuts="n"><span .textContent=${refusal(ask, draft.reason, say)}></span><kbd aria-hidden="true">n</kbd></button>
       </form>
     </div>
   </div>`,
   );
+}
+
+/** @param {Event} event */
+function tickAll(event) {
+  const boxes = boxesIn(questionOf(event));
+  const on = !boxes.some((box) => box.checked);
+  for (const box of boxes) box.checked = on;
+  questionOf(event).dispatchEvent(new Event("input"));
+}
+
+/** @param {KeyboardEvent} event */
+function submitByEnter(event) {
+  if (!isEnter(event) || event.shiftKey) return;
+  event.preventDefault();
+  /** @type {HTMLTextAreaElement} */ (event.target).form?.requestSubmit();
+}
+
+// Whether something shall be allowed, and no change made.
+/** @param {Cue} ask */
+function asksLeave({ network, fetch, folders, secrets, call, read }) {
+  return Boolean(network || fetch || folders || secrets || call || read);
+}
+
+/** @param {Cue} ask @param {string} reason @param {Say} say */
+function refusal(ask, reason, say) {
+  return say(reason.trim() && !asksLeave(ask) ? "no_but" : "no");
 }
 
 // What else a yes can mean.
@@ -84,7 +100,7 @@ function always(say, act) {
 
 /** @param {Cue} ask @param {number} chosen @param {number} count @param {Say} say */
 function agreement(ask, chosen, count, say) {
-  if (ask.network || ask.fetch || ask.folders || ask.secrets || ask.call || ask.read) return say("allow");
+  if (asksLeave(ask)) return say("allow");
   if (count < 2) return say("apply");
   return chosen === count ? say("apply_all", { count }) : say("apply_some", { chosen, count });
 }

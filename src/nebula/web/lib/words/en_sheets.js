@@ -18,6 +18,7 @@ export const EN_SHEETS = {
   lane_pick: "Compare with another",
   lane_picked: "Now choose the other",
   lane_did: "What try {number} did",
+  reason_instead: "Or say what to do instead",
   no_but: "Request changes",
   tick_none: "Untick all",
   tick_all: "Tick all",

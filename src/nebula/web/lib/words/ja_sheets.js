@@ -17,6 +17,7 @@ export const JA_SHEETS = {
   lane_pick: "ほかと比べる",
   lane_picked: "もう一つを選んでください",
   lane_did: "試行 {number} がしたこと",
+  reason_instead: "代わりにすることを伝える",
   no_but: "修正を依頼",
   tick_none: "すべて外す",
   tick_all: "すべて選ぶ",
