@@ -83,6 +83,17 @@ def test_an_undo_keeps_what_others_did_meanwhile(graph: Graph) -> None:
     assert set(flow.connections) == {Connection(a, b), Connection(b, c), Connection(c, late)}
 
 
+def test_a_node_that_came_back_among_others_can_be_continued(graph: Graph) -> None:
+    first = graph.create_node("p").id
+    gone, other = (graph.create_node(prompt, parents=[first]).id for prompt in ("gone", "other"))
+    history = EditHistory(graph)
+    history.do(lambda: graph.delete_node(gone))
+    assert history.undo()
+    late = graph.create_node("late", parents=[gone]).id
+    after = {Connection(first, gone), Connection(first, other), Connection(gone, late)}
+    assert set(Graph(graph.data_dir).get_flow().connections) == after
+
+
 def test_an_undo_takes_back_its_own_fields_alone(graph: Graph) -> None:
     node = graph.create_node("p", "r").id
     history, other = EditHistory(graph), Graph(graph.data_dir)

@@ -235,7 +235,7 @@ test("a connection that leads back is known before it is made", () => {
 
 test("the line goes on with a child whose first parent it is", () => {
   const topology = topologyOf({
-    nodes: ["a", "b", "m", "c"],
+    nodes: ["c", "a", "b", "m"],
     connections: [
       { source: "a", target: "m" },
       { source: "b", target: "m" },
@@ -245,6 +245,7 @@ test("the line goes on with a child whose first parent it is", () => {
   const place = (id) => topology.index.get(id);
   assert.equal(topology.primary[place("a")], place("m"));
   assert.equal(topology.primary[place("b")], place("c"), "the merge is the other parent's line");
+  assert.equal(neighbour(topology, "b", "down"), "c");
 });
 
 test("a flow that was replaced is worked out anew", () => {

@@ -102,6 +102,22 @@ async def test_cancelling_it_after_its_last_event_changes_nothing(tmp_path):
     assert not [name for name in open_files(tmp_path) if "/graph/" in name]
 
 
+async def test_where_nothing_can_be_recorded_any_more_the_last_event_comes_all_the_same(tmp_path):
+    seen, trace = [], tmp_path / ".nebula/trace.jsonl"
+
+    def hear(stamped):
+        seen.append(stamped.event)
+        if stamped.event.type == "plan":
+            trace.unlink()
+            trace.symlink_to(tmp_path / "elsewhere")
+
+    with ScriptedModel(one_file, **HERMES) as server:
+        environ = {"NEBULA_HOME": str(tmp_path / "home"), **server.env("ollama")}
+        result = await run_task(load_settings(str(tmp_path), environ), TaskRequest("make a.py"), [hear])
+    assert seen[-1] == result.final and (result.final.status, result.final.exit_code) == ("error", 1)
+    assert "could not be recorded" in str(result.final.remark) and not (tmp_path / "elsewhere").exists()
+
+
 async def test_planner_and_executor_cost_what_each_of_them_costs(tmp_path):
     """The tokens of a planner that is paid for are not lost in those of an executor that is free."""
     home, root = tmp_path / "home", tmp_path / "project"
