@@ -81,11 +81,7 @@ def read_text(place: ExtensionPlace, path: str) -> str | None:
     """Return a file of the folder as text, None where there is none. Raises UnreadableFile."""
     if place.owner == "user":  # wherever the user's links lead
         whole = os.path.realpath(os.path.join(place.folder, path))
-        data = (
-            read_below(os.path.dirname(whole) or "/", os.path.basename(whole), LARGEST_FILE)
-            if os.path.exists(whole)
-            else None
-        )
+        data = read_below(os.path.dirname(whole) or "/", os.path.basename(whole), LARGEST_FILE)
     else:
         data = read_below(place.base, os.path.join(place.path, path), LARGEST_FILE)
     if data is None:

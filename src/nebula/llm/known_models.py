@@ -54,8 +54,8 @@ _LONG = 1_050_000
 _G5 = 400_000
 
 
-def _claude(name: str, price: Price, output: int = 128_000) -> KnownModel:
-    return KnownModel(name, _MILLION, price, effort=True, max_output=output, adaptive=True)
+def _claude(name: str, price: Price, output: int = 128_000, long: tuple[int, Price | None] = (0, None)) -> KnownModel:
+    return KnownModel(name, _MILLION, price, *long, effort=True, max_output=output, adaptive=True)
 
 
 def _older_claude(name: str, price: Price, output: int = 64_000, *, effort: bool = False) -> KnownModel:
@@ -113,16 +113,7 @@ KNOWN_MODELS: tuple[KnownModel, ...] = (
     _claude("claude-sonnet-4-6", Price(3.0, 15.0, 0.30, 3.75), output=64_000),
     _older_claude("claude-sonnet-4-5", Price(3.0, 15.0, 0.30, 3.75)),
     _older_claude("claude-sonnet-4", Price(3.0, 15.0, 0.30, 3.75)),
-    KnownModel(
-        "claude-haiku-5-5",
-        _MILLION,
-        Price(0.10, 0.50, 0.01, 0.125),
-        100_000,
-        Price(0.50, 2.50, 0.05, 0.625),
-        effort=True,
-        max_output=128_000,
-        adaptive=True,
-    ),
+    _claude("claude-haiku-5-5", Price(0.10, 0.50, 0.01, 0.125), long=(100_000, Price(0.50, 2.50, 0.05, 0.625))),
     _older_claude("claude-haiku-4-5", Price(1.0, 5.0, 0.10, 1.25)),
     _older_claude("claude-3-5-haiku", Price(0.80, 4.0, 0.08, 1.0), output=8_192),
     # Google

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import unicodedata
 from glob import escape
 from typing import TYPE_CHECKING, Protocol
 
@@ -12,7 +11,7 @@ from nebula.cli.terminal.dialogs.change_set import CallDialog, ChangeSetDialog, 
 from nebula.cli.terminal.input.contract import OWN_COMMAND, EndOfInput, Interrupted
 from nebula.cli.terminal.output.diff_view import fits_half, show_diff
 from nebula.events import Approval
-from nebula.language import translate
+from nebula.language import fold_width, translate
 from nebula.stage import fit_to_decide, one_line
 from nebula.tools.approval import Decision, allow_all, reaches_too_far
 
@@ -156,7 +155,7 @@ class _WriteDialog:
     async def decide(self, answer: str) -> Decision | None:
         """Return the decision that an answer is; None where the difference is to be looked at first."""
         # An input method left on types full-width letters.
-        key = unicodedata.normalize("NFKC", answer).strip().lower()
+        key = fold_width(answer).strip()
         if key in ("d", "diff"):
             return None
         if key == "h":
@@ -218,7 +217,7 @@ def _what_is_allowed(question: Approval) -> str:
 
 def _is_slip(decision: Decision) -> bool:
     """Return whether a key was typed that is not offered here, or a command: that must not refuse anything."""
-    said = unicodedata.normalize("NFKC", decision.reason).strip()
+    said = fold_width(decision.reason).strip()
     return said.isascii() and (len(said) == 1 or (said[:1] == "/" and said[1:].isalpha()))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -10,7 +9,7 @@ from nebula.cli.terminal.output.diff_view import fits_half, show_diff
 from nebula.cli.terminal.output.screen import Screen
 from nebula.events import Approval, ProposedChange
 from nebula.events.approval import TAKE
-from nebula.language import Sentence, agrees, explain, translate, translate_count
+from nebula.language import Sentence, agrees, explain, fold_width, translate, translate_count
 from nebula.stage.questions import NETWORK_WARNING, head_question
 from nebula.tools.approval import Decision
 
@@ -103,7 +102,7 @@ class ChangeSetDialog:
 
     async def decide(self, answer: str) -> Decision | None:
         """Return what was decided; None: look at the differences first."""
-        key = unicodedata.normalize("NFKC", answer).strip().lower()
+        key = fold_width(answer).strip()
         if key in ("d", "diff") and self._shown.changes:
             return None
         if key == "f" and len(self._shown.changes) > 1:
@@ -189,7 +188,7 @@ async def choose_one_by_one(
         show(number)
         asked = question.format(number=number, count=count)
         answer = await terminal.input.ask(asked, keys="ynrq")
-        key = unicodedata.normalize("NFKC", answer).strip().lower()
+        key = fold_width(answer).strip()
         if key == "r":
             return [*chosen, *range(number, count + 1)]
         if key == "q":
