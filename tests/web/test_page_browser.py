@@ -305,6 +305,9 @@ async def test_enter_while_composing_sends_nothing(bench):
                     new KeyboardEvent("keydown", { key: "Enter", isComposing: true, bubbles: true, cancelable: true }))"""
             )
             assert left_alone and await page.input_value("#prompt") == "にほんご"
+            await page.fill("#search", "さがす")
+            await page.dispatch_event("#search", "keydown", {"key": "Escape", "isComposing": True})
+            assert await page.input_value("#search") == "さがす"  # only what the input method offered is gone
             await expect(page.locator("#transcript .live")).to_have_count(0)
 
 
