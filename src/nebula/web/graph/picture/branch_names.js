@@ -21,7 +21,8 @@ export function drawBranchNames(pen, scene) {
     if (place === undefined || shownFor(layout, place) !== place) continue;
     const at = pointOf(layout, place);
     const middle = (at.x - x) * scale;
-    const top = (at.y - (ROW + CARD.height) / 4 - y) * scale - HEIGHT / 2 + 5 * scale;
+    const card = (at.y - CARD.height / 2 - y) * scale;
+    const top = Math.min((at.y - (ROW + CARD.height) / 4 - y) * scale - HEIGHT / 2 + 5 * scale, card - HEIGHT - 1);
     const reach = (CARD.width * scale) / 2;
     if (middle + reach < 0 || middle - reach > size.width || top + HEIGHT < 0 || top > size.height) continue;
     const text = cut(pen, name, 2 * reach - 16);

@@ -105,7 +105,7 @@ function words(pen, scene, now, { left, top, width, height }, detail) {
   const inset = small ? 9 : 13;
   const room = width - 2 * inset;
   const signs = height >= 62;
-  const lines = Math.max(1, Math.floor((height - (signs ? 30 : small ? 2 : 12)) / line));
+  const lines = Math.max(1, Math.floor((height - (signs ? 30 : small ? 6 : 12)) / line));
   pen.textBaseline = "alphabetic";
   pen.globalAlpha = now.dim ? 0.45 : 1;
   pen.font = `${small ? 500 : 600} ${small ? 10.5 : 13}px ${font}`;

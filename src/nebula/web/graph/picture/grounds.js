@@ -15,6 +15,7 @@ const MOST_TITLES = 60;
 const MOST_BRANCHES = 12;
 const NARROWEST = 90; // pixels of a title
 const LEAST = 44; // pixels of one that lies on nothing
+const LITTLE = 150; // pixels of a conversation that goes out of sight: its title would lie over what is left
 const CONTROLS = 170; // pixels of the corner where the controls are
 const LOWEST = 22; // pixels of the strip above the first card that has words in it
 const ABOVE = HEAD - EDGE;
@@ -208,7 +209,7 @@ function headingOf(scene, region, far) {
   const edge = (box.left - x) * scale;
   const top = (box.top - y) * scale;
   const room = Math.min(Math.max((box.right - box.left) * scale, 2.4 * NARROWEST), size.width - Math.max(edge, 0) - 20);
-  if (top < -20 && (box.bottom - y) * scale < 40) return null;
+  if (top < -20 && (box.bottom - y) * scale < LITTLE) return null;
   if (top < -20) {
     const left = Math.max(14, edge + 10);
     const beside = size.width - left - CONTROLS;
