@@ -66,7 +66,7 @@ async def test_models_are_raced_compared_and_taken_by_file_and_whole(bench):
             await expect(third.locator(".removed")).to_have_count(1)
             assert bench.read("a.txt") == START
             await sheet.get_by_role("button", name="Take c.txt of try 1").click()
-            await expect(sheet.locator("[role=status]")).to_contain_text("Taken: c.txt")
+            await expect(sheet.locator(".told")).to_contain_text("Taken: c.txt")
             assert bench.read("c.txt") == "\n" and bench.read("a.txt") == START
             bench.write("b.txt", "mine\n")
             await sheet.get_by_role("button", name="Take try 2").click()
@@ -98,7 +98,7 @@ async def test_one_try_is_stopped_then_all_and_the_page_may_be_closed_meanwhile(
             await expect(lines.filter(has_text="sleep 60")).to_have_count(3)
             await sheet.get_by_role("button", name="Stop try 2").click()
             await expect(lines.nth(1)).to_contain_text("stopped")
-            await expect(sheet.locator("[role=status]")).to_contain_text("1 of 3 tries done")
+            await expect(sheet.locator(".hint[role=status]")).to_contain_text("1 of 3 tries done")
             await page.reload()
             await expect(page.locator("#race")).to_contain_text("of 3 tries done")
             await page.locator("#race").click()

@@ -28,7 +28,6 @@ export function racing(sheet) {
     ${(race?.remarks ?? []).map((text) => html`<p class="hint">${text}</p>`)}
     ${lanes(tries, sheet)}
     ${race?.opinion ? html`<h3>${say("race_opinion")}</h3><p class="opinion">${race.opinion}</p>` : nothing}
-    ${isOver ? html`<p role="status" class="hint">${state.notice}</p>` : nothing}
     ${tried && tried.ids.length > 1 ? triedFiles(tried, numbers, say, isOver ? races.take : null) : nothing}`;
 }
 
