@@ -164,6 +164,15 @@ test("connections to nowhere are left out, and what points back or at itself is 
   assert.deepEqual(first.primary, [-1, 0, -1], "the first child goes on in line, also where it stands first of all");
 });
 
+test("where a connection's ends stood when the flow was read counts for as long as they stand there", () => {
+  const connections = [
+    { source: "a", target: "b", from: 0, to: 1 },
+    { source: "b", target: "d", from: 1, to: 3 },
+  ];
+  assert.deepEqual(topologyOf({ nodes: ["a", "b", "c", "d"], connections }).parents, [[], [0], [], [1]]);
+  assert.deepEqual(topologyOf({ nodes: ["b", "c", "d", "a"], connections }).parents, [[3], [], [0], []]);
+});
+
 test("what is added out of order is put in order behind what was there", () => {
   const base = () => topologyOf({ nodes: ["a", "b"], connections: edges("ab") });
   const ids = (/** @type {ReturnType<typeof base>} */ topology) =>

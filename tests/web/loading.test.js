@@ -56,7 +56,7 @@ test("what is heard while the flow is on its way makes the page ask again", asyn
     await done;
     assert.equal(store.state.outdated, heard);
     assert.equal(store.state.flow.nodes.join(), "a,b");
-    assert.deepEqual(store.state.flow.connections, [{ source: "a", target: "b" }]);
+    assert.deepEqual(store.state.flow.connections, [{ source: "a", target: "b", from: 0, to: 1 }]);
   }
   assert.equal(store.state.briefs.get("a")?.title, "A");
 });

@@ -63,8 +63,9 @@ def brief_flow(flow: Flow) -> dict[str, Any]:
 def compact_flow(flow: Flow, begun: Mapping[str, Beginning]) -> dict[str, Any]:
     """Return a flow as the page reads it; `begun` tells how its conversations began. `pairs` is one flat list, from and
     to by turns: with a list for each connection the message of 10,000 would be a tenth longer, and the browser would
-    pause to collect them."""
-    place = {entry.index: number for number, entry in enumerate(flow.entries)}
+    pause to collect them. An id that repeats, as in a file written by hand, counts where it stands last."""
+    last = {entry.id: number for number, entry in enumerate(flow.entries)}
+    place = {entry.index: last[entry.id] for entry in flow.entries}
     joined = [edge for edge in flow.edges if edge.source in place and edge.target in place]
     pairs = [number for edge in joined for number in (place[edge.source], place[edge.target])]
     ids = flow.nodes

@@ -114,7 +114,7 @@ const middleOf = ({ left, right, top, bottom }) => ({ x: (left + right) / 2, y: 
 function chosen({ layout, topology, state, live }) {
   const atWork = live.find((turn) => turn.id === state.turn);
   if (atWork) return { card: boxAt({ x: atWork.x, y: atWork.row * ROW }), region: layout.region[atWork.above] ?? -1 };
-  const place = topology.index.get(state.selected ?? "");
+  const place = topology.index.get(state.selected);
   return place === undefined ? null : aimAt(layout, place);
 }
 

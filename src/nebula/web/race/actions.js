@@ -31,7 +31,7 @@ export function createRaceActions(store, { ask, attempt, notice }, { open }, { t
   };
   const siblings = (/** @type {State} */ state) => {
     const shape = topology(state);
-    const place = shape.index.get(state.selected ?? "");
+    const place = shape.index.get(state.selected);
     return place === undefined ? [] : siblingsOf(shape, place).map((each) => shape.ids[each]);
   };
 

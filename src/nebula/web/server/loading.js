@@ -131,7 +131,10 @@ export function createLoading(store, { ask, attempt }) {
 /** @param {string[]} ids @param {number[]} pairs @returns {Connection[]} */
 function connectionsOf(ids, pairs) {
   const connections = [];
-  for (let at = 0; at < pairs.length; at += 2) connections.push({ source: ids[pairs[at]], target: ids[pairs[at + 1]] });
+  for (let at = 0; at < pairs.length; at += 2) {
+    const [from, to] = [pairs[at], pairs[at + 1]];
+    connections.push({ source: ids[from], target: ids[to], from, to });
+  }
   return connections;
 }
 

@@ -3,7 +3,9 @@
 // Connections alone decide. Nothing recurses, and files edited by hand may hold circles: every walk remembers its way.
 // The first child that a node got goes on in line; later ones branch off. So a new turn never changes what is a branch.
 
-/** @typedef {{ source: string, target: string }} Connection */
+import { Places } from "./places.js";
+
+/** @typedef {{ source: string, target: string, from?: number, to?: number }} Connection `from`, `to`: where the two stood when the flow was read. */
 /**
  * @typedef {object} Flow
  * @property {string[]} nodes
@@ -16,7 +18,7 @@
 /**
  * @typedef {object} Topology Nodes by their place in the flow.
  * @property {string[]} ids
- * @property {Map<string, number>} index
+ * @property {Places} index
  * @property {number[][]} parents
  * @property {number[][]} children
  * @property {number[]} order Parents before children, else as in the flow; the members of a circle come last.
@@ -49,7 +51,7 @@ export function topologyOf(flow) {
   return grown(
     {
       ids: [],
-      index: new Map(),
+      index: new Places(),
       parents: [],
       children: [],
       order: [],
@@ -76,19 +78,16 @@ export function grown(before, nodes, connections, tries = {}) {
   const { index, parents, children, primary } = before;
   const start = before.ids.length;
   const ids = before.ids.concat(nodes);
-  for (let place = start; place < ids.length; place++) index.set(ids[place], place);
+  index.of(ids);
   lengthen(parents, ids.length, NONE);
   lengthen(children, ids.length, NONE);
   lengthen(primary, ids.length, -1);
   let inOrder = true; // as mostly: then nothing has to be sorted
-  const unique = index.size === ids.length;
-  let last = start; // the turn that was continued last: mostly the next connection goes on from it to the one after it
   for (let number = 0; number < connections.length; number++) {
-    const { source, target } = connections[number];
-    const from = unique && ids[last] === source ? last : index.get(source);
-    const to = unique && ids[last + 1] === target ? last + 1 : index.get(target);
+    const { source, target, from: stood = -1, to: below = -1 } = connections[number];
+    const from = ids[stood] === source ? stood : index.get(source);
+    const to = ids[below] === target ? below : index.get(target);
     if (from === undefined || to === undefined) continue;
-    last = to;
     if (from >= to) inOrder = false;
     if (children[from] === NONE) children[from] = [to];
     else children[from].push(to);
@@ -184,7 +183,7 @@ export function pathTo(topology, id) {
   /** @type {Set<number>} */
   const seen = new Set();
   for (
-    let place = topology.index.get(id ?? "");
+    let place = topology.index.get(id);
     place !== undefined && !seen.has(place);
     place = topology.parents[place][0]
   ) {

@@ -57,7 +57,7 @@ function blanks(pen, { layout, topology, viewport, size, path, hits, state, colo
   const [width, height] = [Math.max(1.5, CARD.width * scale), Math.max(1.5, CARD.height * scale)];
   const round = height > 6 ? Math.min(4, height / 4) : 0;
   const words = height >= WORDED ? new Path2D() : null;
-  const chosen = topology.index.get(state.selected ?? "");
+  const chosen = topology.index.get(state.selected);
   /** @type {Map<string, Path2D>} */
   const layers = new Map();
   for (const place of placesIn(layout, inSight(viewport, size))) {

@@ -34,7 +34,7 @@ import { shownFor } from "../layout/placing.js";
 export function standing({ layout, topology, state, path, hits, hovered }, place) {
   const id = topology.ids[place];
   const count = layout.runs.get(place) ?? 0;
-  const chosen = topology.index.get(state.selected ?? "");
+  const chosen = topology.index.get(state.selected);
   return {
     id,
     place,
