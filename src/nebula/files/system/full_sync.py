@@ -9,7 +9,6 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-from collections.abc import Callable
 
 _NO_SUCH_REQUEST = (errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOTTY)
 
@@ -24,6 +23,6 @@ def _full_sync(handle: int) -> None:
         os.fsync(handle)
 
 
-full_sync: Callable[[int], None] = _full_sync if hasattr(fcntl, "F_FULLFSYNC") else os.fsync
+full_sync = _full_sync if hasattr(fcntl, "F_FULLFSYNC") else os.fsync
 """Returns once the drive keeps the file, or directory, that is open as the descriptor it is given. Elsewhere than on
 macOS it is the plain call, with nothing of ours on the way of each write."""
