@@ -188,9 +188,11 @@ async def test_skip_goes_on_and_what_depends_on_it_is_skipped(carry_out):
 
 async def test_a_planned_file_that_is_there_already_is_the_model_s_to_decide(carry_out, root):
     (root / "a.py").write_text("old = 1\n")
-    planned = step("1", tool="write_file", parameters={"path": "a.py", "content": "new = 1\n", "mode": "create"})
+    what = {"path": "a.py", "content": "new = 1\n", "mode": "create"}
     read = hermes(Turn("I read it.", [Call("read_file", {"path": "a.py"})]))
-    done = await carry_out([read, write("a.py", "new = 1\n", "overwrite"), say("Done.")], planned)
+    stray = write(".env", "K=1\n")  # no failure, since what the step declares is written
+    turns = [read, write("a.py", "new = 1\n", "overwrite"), stray, say("Done.")]
+    done = await carry_out(turns, step("1", tool="write_file", parameters=what, files=["a.py"]))
     assert (done.code, (root / "a.py").read_text()) == (0, "new = 1\n")
     assert "The plan says to create a.py, but:" in done.prompts[0] and "new = 1" in done.prompts[0]
 
