@@ -132,8 +132,10 @@ async def test_tries_at_work_stand_in_graph_and_outline_and_lead_to_the_race(ben
             await (await row(page, "three")).click()
             await start_by_keys(page, "do it")
             sheet = page.locator("#dialog")
-            await sheet.get_by_role("button", name="Start 3 tries").click()
+            await sheet.get_by_role("button", name="Start 3 tries").dblclick()
             await expect(sheet.locator(".tries > li", has_text="sleep 60")).to_have_count(3)
+            async with talk(server) as client:
+                assert len((await client.ask("hello"))["data"]["races"]) == 1
             await page.keyboard.press("Escape")
             cards = page.locator("#graph .live.working")
             await expect(cards.locator(".title")).to_have_text([f"Try {number} · do it" for number in (1, 2, 3)])

@@ -29,6 +29,16 @@ export function createRaceActions(store, { ask, attempt, notice }, { open }, { t
     comparing = ids.join();
     compare(ids);
   };
+  let isAsked = false;
+  // A second press before the first is answered is the same: a race costs what it costs once.
+  /** @param {() => Promise<any>} work */
+  const once = async (work) => {
+    if (isAsked) return false;
+    isAsked = true;
+    const done = await attempt(work);
+    isAsked = false;
+    return done;
+  };
   const siblings = (/** @type {State} */ state) => {
     const shape = topology(state);
     const place = shape.index.get(state.selected);
@@ -61,7 +71,7 @@ export function createRaceActions(store, { ask, attempt, notice }, { open }, { t
     },
     /** @param {string} prompt @param {Entrants} entrants @param {string} judge */
     start: (prompt, entrants, judge) =>
-      attempt(async () => {
+      once(async () => {
         const { flow, flowId } = store.state;
         const data = { prompt, from: continuing(store.state), flow_id: flow.id || flowId, ...entrants };
         const begun = await ask("race", judge ? { ...data, judge } : data);
@@ -78,7 +88,7 @@ export function createRaceActions(store, { ask, attempt, notice }, { open }, { t
     // Whole, or some paths of it. What is taken whole is where the conversation goes on.
     /** @param {string} nodeId @param {string[]} paths */
     take: (nodeId, paths = []) =>
-      attempt(async () => {
+      once(async () => {
         const part = paths.length ? { paths } : {};
         const done = await ask("take", { node_id: nodeId, ...part });
         const words = [

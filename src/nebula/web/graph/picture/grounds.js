@@ -220,9 +220,10 @@ function headingOf(scene, region, far) {
     const at = { left: Math.max(edge + 2, 8), top: Math.max(top + ABOVE * scale - 8, 14) };
     const free = roomBeside(scene, region, at);
     const own = (box.right - box.left) * scale;
+    const isCrowded = region.count < 2 && scene.layout.regions.length > MOST_TITLES;
     // Of many that are tiny, some titles that can be read are better than all of them cut.
     if (free >= LEAST)
-      return { place, ...at, room: free, least: region.count > 1 ? LEAST : NARROWEST, strong: true, plate: "" };
+      return { place, ...at, room: free, least: isCrowded ? NARROWEST : LEAST, strong: true, plate: "" };
     return { place, ...at, room: Math.min(Math.max(own, LEAST), room), strong: true, plate: "soft" };
   }
   if (region.count < 2 || HEAD * scale < LOWEST) return null;
