@@ -77,6 +77,24 @@ def load(text: str, path: str) -> Branch:
     return root
 
 
+def last_line(item: Leaf | Branch) -> int:
+    """Return the last line with something of the item on it: a block's own end mark lies behind later comments."""
+    last = item.line
+    pending: list[Leaf | Branch] = [item]
+    while pending:
+        piece = pending.pop()
+        if isinstance(piece, Branch):
+            pending += piece.items
+            pending += piece.keys
+            last = max(last, piece.end_line if piece.flow_style else piece.line)
+        else:
+            # A block scalar ends at the start of the line behind it.
+            last = max(
+                last, piece.end_line - 1 if piece.end_column == 0 < piece.end_line - piece.line else piece.end_line
+            )
+    return last
+
+
 def _compose(events: Iterator[Any], path: str) -> Leaf | Branch | None:
     root: Leaf | Branch | None = None
     open_branches: list[Branch] = []
