@@ -58,11 +58,13 @@ async def test_one_that_comes_later_than_the_work_leads_out(monkeypatch: pytest.
         signal.raise_signal(signal.SIGINT)
 
 
-async def test_work_that_nobody_interrupted_leaves_no_trace() -> None:
-    before = signal.getsignal(signal.SIGTERM)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+async def test_one_that_comes_after_work_that_nobody_interrupted_leads_out_by_our_exit_code(number: int) -> None:
     with Signals(lambda: None):
         pass
-    assert signal.getsignal(signal.SIGTERM) == before
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(number)
+    signal.raise_signal(number)  # at once after it: what is open is being closed
 
 
 async def test_one_of_the_last_moment_does_not_interrupt_what_follows_the_work() -> None:
@@ -123,3 +125,23 @@ def test_a_closed_window_does_not_end_a_task_that_was_started_to_outlive_it() ->
     code = code.format(command="nebula", argv=["nebula", "-p", "x", "--root", "/nowhere"], number=int(signal.SIGHUP))
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (64, ""), "it went on until it found a mistake of its own"
+
+
+ENDED = """
+import sys
+from nebula.cli import start
+class KeptToTheEnd:
+    def __del__(self):
+        from _signal import raise_signal
+        raise_signal({number})
+sys.kept, sys.argv = KeptToTheEnd(), ["nebula", "-p", "x", "--root", "/nowhere"]
+sys.exit(start.nebula())
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_while_the_interpreter_is_put_away_is_not_the_exit_code(number: int) -> None:
+    code = ENDED.format(number=int(number))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 64

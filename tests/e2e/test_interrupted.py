@@ -63,7 +63,7 @@ def test_by_the_second_ctrl_c_at_once(bench: Bench, reply: Turn) -> None:
             process.send_signal(signal.SIGINT)
             time.sleep(0.02)
         out, err = process.communicate(timeout=60)
-    assert process.returncode in (130, -signal.SIGINT)  # the last one may come when the interpreter is gone already
+    assert process.returncode == 130  # also where the last one comes when the interpreter is being put away
     assert b"Traceback" not in err
     assert json.loads(out.splitlines()[-1])["status"] == "interrupted"
 

@@ -7,6 +7,7 @@ module loads next to nothing.
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]  # `signal` makes classes of what it has, which takes its time
 import atexit
 import gc
 import sys
@@ -41,16 +42,23 @@ def _start(program: str, *, is_task: bool = False) -> int:
         return code
     except KeyboardInterrupt:  # before anything is loaded that would say so
         return INTERRUPTED
+    finally:
+        if is_task:
+            _end_with_the_exit_code()
 
 
 def _take_every_end_for_ctrl_c() -> None:
     """Have a task that is told to end, or whose window is closed, end with its exit code from the first moment on; once
     it has begun it hears signals by itself."""
-    import _signal  # type: ignore[import-not-found]  # `signal` makes classes of what it has, which takes its time
-
     for number in (_signal.SIGTERM, _signal.SIGHUP):
         if _signal.getsignal(number) == _signal.SIG_DFL:  # `nohup` has one of them ignored
             _signal.signal(number, _signal.default_int_handler)
+
+
+def _end_with_the_exit_code() -> None:
+    """Let no signal take the place of an exit code while the interpreter, which forgets who heard it, is put away."""
+    for number in (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP):
+        _signal.signal(number, _signal.SIG_IGN)
 
 
 def _collect_rarely() -> None:

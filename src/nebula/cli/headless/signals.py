@@ -7,6 +7,7 @@ import signal
 import time
 from _signal import signal as set_handler  # type: ignore[import-not-found]
 from collections.abc import Callable
+from types import FrameType
 
 AT_ONCE_S = 1.0
 """A signal so soon after another is the same wish."""
@@ -15,14 +16,14 @@ AT_ONCE_S = 1.0
 class Signals:
     """Interrupts work by the first signal of several; those that follow at once, also after its end, mean the same.
 
-    One that comes later, where the work still has not ended, interrupts it again, and the next takes the default way
-    out.
+    One that comes later, where the work still has not ended, interrupts it again, and the next leads out. So does one
+    that comes when it has ended: as Ctrl-C, whichever it is, so that what is open is closed and the exit code is ours.
     """
 
     def __init__(self, interrupt: Callable[[], object]) -> None:
         self._interrupt = interrupt
         self._times = 0
-        self._last = 0.0
+        self._last = -AT_ONCE_S
         self._is_over = False
         ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN  # started by nohup
         self._numbers = (signal.SIGINT, signal.SIGTERM, *(() if ignored else (signal.SIGHUP,)))
@@ -37,8 +38,7 @@ class Signals:
     def __exit__(self, *_: object) -> None:
         self._is_over = True  # a signal of the last moment is heard only now, and what follows the work is not it
         for number in self._numbers:
-            default = signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
-            signal.signal(number, self._hear_late if self._times else default)
+            signal.signal(number, self._hear_late)
 
     def _hear(self) -> None:
         if self._is_over or (self._times and time.monotonic() - self._last < AT_ONCE_S):
@@ -48,7 +48,7 @@ class Signals:
         if self._times > 1:
             self.__exit__()
 
-    def _hear_late(self, number: int, _: object) -> None:
+    def _hear_late(self, number: int, frame: FrameType | None) -> None:
         if time.monotonic() - self._last >= AT_ONCE_S:
-            signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
-            signal.raise_signal(number)
+            self._last = time.monotonic()
+            signal.default_int_handler(number, frame)
