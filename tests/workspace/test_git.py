@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from nebula.git import READING, GitFailed, find_repository, git_setting, git_user, safe_git
+from nebula.git import READING, GitFailed, OddRepository, find_repository, git_setting, git_user, safe_git
 from nebula.git.writing import check_out
 
 
@@ -463,6 +463,19 @@ def test_no_file_that_the_settings_name_holds_up_who_wrote_a_line(repository: Pa
     with contextlib.suppress(GitFailed):
         assert safe_git(str(repository), "blame", "--porcelain", "HEAD", "--", name, timeout=60).ok
     assert time.monotonic() - started < 40, "it waits for what never comes"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", [".gitignore", "deep/.gitignore", ".git/info/exclude", ".git/commondir"])
+def test_a_file_of_rules_without_end_costs_a_second_once(repository: Path, place: str) -> None:
+    (repository / place).parent.mkdir(exist_ok=True)
+    with open(repository / place, "ab") as large:
+        large.truncate(1 << 34)
+    started = time.monotonic()
+    for _ in range(5):
+        with pytest.raises(OddRepository, match=f"{place} is no plain file, or too large"):
+            safe_git(str(repository), "status", "--porcelain=v1", timeout=60)
+    assert time.monotonic() - started < 20, "it is read again each time"
 
 
 @pytest.mark.slow

@@ -170,7 +170,7 @@ class Workbench:
             from nebula.extensions.skills import describe_skills
 
             told = f"{told}\n\n{describe_skills(self.project.skills.skills)}"
-        return told, context.instructions.remarks()
+        return told, context.remarks()
 
     async def open_servers(self, show: Callable[[Activity], None]) -> list[Sentence]:
         """Start the MCP servers that do not run yet, which is shown; return what to say of those that could not be."""

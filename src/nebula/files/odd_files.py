@@ -1,4 +1,5 @@
-"""What is no plain file in the place of one: other programs open it by name, and wait for a pipe without end."""
+"""What is no plain file in the place of one, or so large that it is none of its kind: other programs open it by name,
+wait for a pipe without end, and read whatever there is."""
 
 from __future__ import annotations
 
@@ -14,12 +15,30 @@ _NAMED: Final = re.compile(
     r"^[^\S\n]*(?:path|ignoreRevsFile)[^\S\n]*=[^\S\n]*\"?([^\"\n]+)", re.MULTILINE | re.IGNORECASE
 )
 _MOST_SETTINGS: Final = 20
-_LIMIT: Final = 1024 * 1024
+MOST_OF_SETTINGS: Final = 1024 * 1024
+"""Bytes of a file that the settings name, or that nobody needs to be large."""
+
+
+_SMALL: Final = RULES | {
+    "HEAD",
+    "alternates",
+    "attributes",
+    "commondir",
+    "config",
+    "config.worktree",
+    "exclude",
+    "gitdir",
+    "grafts",
+    "sparse-checkout",
+}
+"""Files for git that are read whole, most of them by every git command, and that nobody needs to be large."""
+_LARGE: Final = {"index": 1 << 30, "packed-refs": 1 << 30, "shallow": 1 << 28}
+"""How many bytes the others may have that git reads whole."""
 
 
 def find_odd_file(start: str, names: Container[str] | None = None, skip: Container[str] = ()) -> str | None:
-    """Return the path of the first pipe, device or socket below a folder, also behind a link; of all files, or of those
-    with one of these names."""
+    """Return the path of the first pipe, device or socket below a folder, also behind a link, or of the first file too
+    large for its name; of all files, or of those with one of these names."""
     waiting = [start]
     while waiting:
         try:
@@ -44,24 +63,23 @@ def find_odd_settings(git_dir: str) -> str | None:
             break
         try:
             with open(waiting[at], encoding="utf-8", errors="surrogateescape") as file:
-                named = _NAMED.findall(file.read(_LIMIT))
+                named = _NAMED.findall(file.read(MOST_OF_SETTINGS))
         except (OSError, ValueError):
             continue
         here = os.path.dirname(waiting[at])
         waiting += [os.path.join(here, os.path.expanduser(each.strip())) for each in named]
-    return next((each for each in waiting if is_odd(each) or _is_large(each)), None)
+    return next((each for each in waiting if is_odd(each, most=MOST_OF_SETTINGS)), None)
 
 
-def _is_large(path: str) -> bool:
+def is_odd(path: str, most: int | None = None) -> bool:
+    """Return whether something is neither a folder nor a plain file, or has more bytes than `most`; without that, than
+    a file of its name may have."""
     try:
-        return os.stat(path).st_size > _LIMIT
+        found = os.stat(path)
     except OSError:
         return False
-
-
-def is_odd(path: str) -> bool:
-    try:
-        mode = os.stat(path).st_mode
-    except OSError:
-        return False
-    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+    if not stat.S_ISREG(found.st_mode):
+        return not stat.S_ISDIR(found.st_mode)
+    name = os.path.basename(path)
+    limit = MOST_OF_SETTINGS if name in _SMALL else _LARGE.get(name)
+    return found.st_size > (most or limit or found.st_size)

@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from nebula.errors import NebulaError
-from nebula.files.odd_files import RULES, find_odd_file, find_odd_settings, is_odd
+from nebula.files.odd_files import MOST_OF_SETTINGS, RULES, find_odd_file, find_odd_settings, is_odd
 from nebula.files.reading import read_or_empty
 from nebula.language import sentence_of
 from nebula.programs import ProgramResult, find_program, run, safe_path
@@ -102,6 +102,10 @@ class GitFailed(NebulaError):
     """Raised where git is missing, the directory is in no repository, or git failed or took too long."""
 
 
+class OddRepository(GitFailed):
+    """Raised where git would wait for a file of the repository without end, or read it for as long."""
+
+
 def safe_git(root: str, *args: str, timeout: float = DEFAULT_TIMEOUT, feed: bytes | None = None) -> GitResult:
     """Run a reading git command in `root`. ValueError for a subcommand that is not known to be safe."""
     command = _checked(args)
@@ -142,20 +146,22 @@ def _failed(problem: Exception) -> GitFailed:
     return GitFailed("git failed: {problem}", problem=sentence_of(problem))
 
 
-_odd_repositories: dict[str, str] = {}
-"""Git directories, each with the pipe or device that git would wait for."""
+_odd_repositories: dict[str, tuple[str, int | None]] = {}
+"""Git directories, each with what git would wait for, or read without end, and how large that may be."""
 
 
 def _refuse_odd(root: str) -> None:
     work_tree, git_dir = find_repository(root) or (root, root)
-    odd = find_odd_file(git_dir) or find_odd_settings(git_dir) or find_odd_file(work_tree, RULES, skip={".git"})
+    named = find_odd_settings(git_dir)
+    odd = named or find_odd_file(git_dir) or find_odd_file(work_tree, RULES, skip={".git"})
     if odd:
-        _odd_repositories[git_dir] = odd
+        _odd_repositories[git_dir] = odd, MOST_OF_SETTINGS if named else None
         raise _waits_for(odd, work_tree)
 
 
-def _waits_for(odd: str, work_tree: str) -> GitFailed:
-    return GitFailed("{path} is no plain file; git would wait for it.", path=os.path.relpath(odd, work_tree))
+def _waits_for(odd: str, work_tree: str) -> OddRepository:
+    sentence = "{path} is no plain file, or too large for one of its name: git is not asked about this repository."
+    return OddRepository(sentence, path=os.path.relpath(odd, work_tree))
 
 
 def ask_git(root: str, *args: str, timeout: float = DEFAULT_TIMEOUT, feed: bytes | None = None) -> bytes | None:
@@ -247,8 +253,8 @@ def _start_of_command(root: str) -> list[str]:
         raise GitFailed("This directory is not in a git repository.")
     work_tree, git_dir = place
     odd = _odd_repositories.get(git_dir)
-    if odd and is_odd(odd):
-        raise _waits_for(odd, work_tree)
+    if odd and is_odd(*odd):
+        raise _waits_for(odd[0], work_tree)
     return [program, "--no-pager", "--no-replace-objects", f"--git-dir={git_dir}", f"--work-tree={work_tree}"]
 
 

@@ -6,7 +6,8 @@ import sys
 from datetime import date
 
 from nebula.agent.instructions.standing import Instructions, gather_instructions
-from nebula.git import ask_git, find_repository
+from nebula.git import GitFailed, OddRepository, find_repository, safe_git
+from nebula.language import Sentence, sentence_of
 from nebula.value import value
 from nebula.workspace.contract import Workspace
 from nebula.workspace.errors import WorkspaceError
@@ -27,6 +28,8 @@ class GitState:
 
     branch: str = ""
     changes: tuple[str, ...] = ()
+    problem: Sentence | None = None
+    """Why git is not asked, where something in the repository would hold it up."""
 
 
 @value
@@ -40,6 +43,10 @@ class ProjectContext:
     instructions: Instructions
     outline: tuple[str, ...] = ()
     """The files that count most, each with what it defines; empty where there is no index."""
+
+    def remarks(self) -> list[Sentence]:
+        """Return what of the project could not be used, for the user."""
+        return ([self.git.problem] if self.git.problem else []) + self.instructions.remarks()
 
     @property
     def without_source(self) -> bool:
@@ -82,9 +89,17 @@ def _top_of_tree(workspace: Workspace) -> tuple[tuple[str, ...], int]:
 
 
 def read_git_state(root: str) -> GitState:
-    how = ("--porcelain=v1", "--branch", "--untracked-files=normal")
-    told = ask_git(root, "status", *how, timeout=GIT_TIMEOUT_S) if find_repository(root) is not None else None
-    lines = (told or b"").decode("utf-8", "replace").splitlines()
+    if find_repository(root) is None:
+        return GitState()
+    try:
+        status = safe_git(
+            root, "status", "--porcelain=v1", "--branch", "--untracked-files=normal", timeout=GIT_TIMEOUT_S
+        )
+    except OddRepository as problem:
+        return GitState(problem=sentence_of(problem))
+    except GitFailed:
+        return GitState()
+    lines = status.stdout.decode("utf-8", "replace").splitlines()
     branch = lines[0].removeprefix("## ") if lines else ""
     changes = lines[1:]
     shown = tuple(changes[:MAX_STATUS_LINES])

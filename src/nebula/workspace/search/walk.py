@@ -11,7 +11,6 @@ a limit on its memory; in this process they are added up before any is read. Whe
 from __future__ import annotations
 
 import os
-import stat
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Final, Protocol
@@ -34,7 +33,7 @@ SMALL_RULES: Final = 32 * 1024
 MAX_RULES: Final = 256 * 1024
 """The same where there is no ripgrep to leave larger ones to."""
 ODD_RULES: Final = sys.maxsize
-"""Stands for rules that are no plain file: more than anybody takes."""
+"""Stands for rules that are no plain file, or so large that nothing reads them: more than anybody takes."""
 WITHOUT_RULES: Final = (
     "The ignore rules of this project cannot be used (too large, or no plain file); "
     "files that git ignores are included."
@@ -178,9 +177,9 @@ def _rules_size(start: str, use_parents: bool, at_most: int = sys.maxsize) -> in
 
 def _sizes(folder: str, names: Iterable[str]) -> Iterable[int]:
     for name in names:
+        path = os.path.join(folder, name)
         try:
-            found = os.stat(os.path.join(folder, name))
-            yield found.st_size if stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode) else ODD_RULES
+            yield ODD_RULES if is_odd(path) else os.stat(path).st_size
         except OSError:
             yield 0
 
