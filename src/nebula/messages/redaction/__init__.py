@@ -14,6 +14,7 @@ from types import MappingProxyType
 from nebula.files.protected_names import names_secret
 from nebula.language import Sentence
 from nebula.messages.redaction.key_shapes import holds_key, without_keys
+from nebula.messages.redaction.known_values import START, KnownValues
 from nebula.messages.tool_results import Json, Text, ToolUseResult
 
 TYPE_CHECKING = False
@@ -24,13 +25,13 @@ if TYPE_CHECKING:
 
 REDACTED = "[redacted]"
 SECRET_CONTENT = "[the content of a secret file is not recorded]"  # noqa: S105 - the words that stand for one
-SHORTEST_KEY = 7
+SHORTEST_KEY = START
 """Stand-ins for keys such as "none" or "ollama" are no secrets, and redacting them would shred ordinary words."""
 SHORTEST_VALUE = 8
 """A shorter value of a secret file is as likely a port or a flag."""
 LONG = 4_096
-"""Characters from which on a text without secrets is remembered as one: a question about a file, the answer to it and
-the next edit carry the same."""
+"""Characters from which on a text is remembered that was looked through: a question about a file, the answer to it and
+the next edit carry the same, and a secret file is read for each command."""
 MOST_REMEMBERED = 4
 
 # What stands right of `=` or `:`, quoted or a single word; what is behind the last colon of a line, as in .pgpass; the
@@ -55,36 +56,32 @@ _KEPT = frozenset({"path", "renamed_from", "mode", "kind", "before", "after", "s
 
 class Redactor:
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        self._secrets: list[str] = []
+        self._secrets = KnownValues()
         self._without: tuple[str, ...] = ()
+        self._learned: tuple[str, ...] = ()
         self._add(secrets, SHORTEST_KEY)
 
     def learn(self, text: str) -> None:
         """The values in what was read from a secret file."""
+        if text in self._learned:
+            return
         patterns = (_VALUES, _REST_OF_LINE, _LAST_FIELD, _PASSWORD, _ENCODED, _ALONE)
         found = (group for pattern in patterns for match in re.finditer(pattern, text) for group in match.groups())
         values = (kept.strip("\"'") for value in found if value for kept in (value, value.rstrip(" \t,;")))
         self._add(values, SHORTEST_VALUE)
+        if len(text) >= LONG:
+            self._learned = (text, *self._learned[: MOST_REMEMBERED - 1])
 
     def _add(self, secrets: Iterable[str], shortest: int) -> None:
-        # Longest first, so that a key that contains another leaves no rest behind.
-        known = {*self._secrets, *(each for each in secrets if len(each) >= shortest)}
-        self._secrets = sorted(known, key=len, reverse=True)
-        self._without = ()
+        if self._secrets.add(each for each in secrets if len(each) >= shortest):
+            self._without = ()
 
     def text(self, text: str) -> str:
-        for secret in self._secrets:
-            if secret in text:
-                text = text.replace(secret, REDACTED)
-        return without_keys(text, REDACTED)
+        return without_keys(self._secrets.replaced(text, REDACTED), REDACTED)
 
     def secret_start(self, text: str, cut: int) -> int:
         """Return where a known secret begins that goes on behind `cut`, or may at the end of `text`; else `cut`."""
-        for secret in self._secrets:
-            for start in range(max(0, cut - len(secret) + 1), cut):
-                if secret.startswith(text[start : start + len(secret)]):
-                    return start
-        return cut
+        return self._secrets.first_across(text, cut)
 
     def value(self, value: T) -> T:
         """Return the same for JSON and for values of ours, inside strings only: a key of digits must not eat a number.
@@ -138,10 +135,7 @@ class Redactor:
     def _is_in_text(self, text: str) -> bool:
         if len(text) >= LONG and text in self._without:
             return False
-        for secret in self._secrets:
-            if secret in text:
-                return True
-        if holds_key(text):
+        if self._secrets.are_in(text) or holds_key(text):
             return True
         if len(text) >= LONG:
             self._without = (text, *self._without[: MOST_REMEMBERED - 1])
