@@ -21,6 +21,12 @@ class ProgramResult:
     stderr: bytes
 
 
+def ending_signals() -> tuple[signal.Signals, ...]:
+    """Return the signals by which somebody asks a program to end; of a closed window it does not hear under nohup."""
+    ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    return (signal.SIGINT, signal.SIGTERM, *(() if ignored else (signal.SIGHUP,)))
+
+
 def find_program(name: str, *projects: str) -> str | None:
     """Return the absolute path of a program in the PATH; never one inside these projects or in a relative entry."""
     for folder in safe_path(*projects).split(os.pathsep):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import signal
 import subprocess
 import sys
 import threading
@@ -204,7 +205,8 @@ async def test_what_fails_is_said(bench: Bench) -> None:
                 await agent.prompt(session_id=session.session_id, prompt=[text_block("x")])
 
 
-async def test_an_editor_that_ends_it_leaves_a_closed_session(bench: Bench) -> None:
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+async def test_an_editor_that_ends_it_leaves_a_closed_session(bench: Bench, number: signal.Signals) -> None:
     editor = Editor()
     with ScriptedModel([Turn("late", fault=Fault.slow(60))]) as server:
         environ = bench.env(**server.env())
@@ -213,7 +215,7 @@ async def test_an_editor_that_ends_it_leaves_a_closed_session(bench: Bench) -> N
             session = await agent.new_session(cwd=str(bench.project), mcp_servers=[])
             prompt = asyncio.create_task(agent.prompt(session_id=session.session_id, prompt=[text_block("wait")]))
             await asyncio.to_thread(server.wait_until, lambda: bool(server.turns))
-            process.terminate()
+            process.send_signal(number)
             assert await asyncio.wait_for(process.wait(), 60) == 0
             assert (await prompt).stop_reason == "cancelled"
     listed = bench.run("nebula", "sessions", "--json").json

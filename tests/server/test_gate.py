@@ -28,7 +28,7 @@ class Visit:
     sent: list[Message] = field(default_factory=list)
     recorded: list[tuple[str, str, int]] = field(default_factory=list)
     reached: list[Passage] = field(default_factory=list)
-    fails: Exception | None = None
+    fails: BaseException | None = None
 
     async def http(
         self,
@@ -325,6 +325,13 @@ async def test_a_failing_app_is_answered_recorded_and_not_hidden() -> None:
     assert visit.sent[0]["status"] == 500
     assert visit.error["code"] == "internal_error" and "secret" not in visit.sent[1]["body"].decode()
     assert [line[2] for line in visit.recorded] == [500]
+
+
+async def test_a_request_that_is_not_waited_for_when_the_server_stops_is_told_so() -> None:
+    visit = Visit(fails=asyncio.CancelledError())
+    assert await visit.http() == 503
+    assert visit.error["code"] == "stopped"
+    assert [line[2] for line in visit.recorded] == [503]
 
 
 async def test_answers_are_neither_kept_nor_guessed_at() -> None:

@@ -171,6 +171,11 @@ class Gate:
             await _answer(stamped, refusal, passage)
         except _ClientGone:
             return
+        except asyncio.CancelledError:  # the server is being stopped, and does not wait any longer
+            if not started:
+                await _answer(
+                    stamped, Refusal("The server is being stopped; ask again.", status=503, code="stopped"), passage
+                )
         except Exception:
             if not started:
                 await _answer(stamped, internal_error(), passage)

@@ -22,6 +22,7 @@ from typing import Any, Final
 import uvicorn
 
 from nebula.errors import EXIT_INTERRUPTED
+from nebula.programs import ending_signals
 from nebula.server.asgi import App
 from nebula.server.connections import LimitedConfig, hide_bad_text
 from nebula.server.gate import Rules, own_hosts
@@ -88,7 +89,8 @@ def rules_for(listener: Listener, *names: str, **rules: Any) -> Rules:
 
 
 def serve(app: App, listener: Listener, *, announce: str = "", websocket_bytes: int = 0) -> int:
-    """Runs until SIGTERM (0) or SIGINT (130), letting requests under way finish; a second signal does not wait.
+    """Runs until SIGTERM or SIGHUP (0), or SIGINT (130), letting requests under way finish; a second one does not
+    wait.
 
     `announce` is the first line on stdout (the address if empty); `websocket_bytes` above 0 allows WebSockets with
     messages of that size.
@@ -128,7 +130,7 @@ class _Server(uvicorn.Server):
         if threading.current_thread() is not threading.main_thread():
             yield  # signals are the main thread's
             return
-        before = {number: signal.signal(number, self._stop) for number in (signal.SIGINT, signal.SIGTERM)}
+        before = {number: signal.signal(number, self._stop) for number in ending_signals()}
         try:
             yield
         finally:

@@ -39,7 +39,7 @@ def wait_until_refused(port: int) -> None:
             time.sleep(0.01)
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGHUP, 0), (signal.SIGINT, 130)])
 def test_ends_gracefully_when_asked(root: Path, number: signal.Signals, code: int) -> None:
     with gateway_command(root) as gateway:
         assert gateway.process is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -21,7 +22,7 @@ from nebula.server.mcp.app import GuardedTools, create_mcp_server
 from nebula.workspace.audit import AuditLog
 from nebula.workspace.guard.judge import Policy
 from nebula.workspace.local import open_workspace
-from scripted_model import Call, ScriptedModel, Turn
+from scripted_model import Call, Fault, ScriptedModel, Turn
 
 
 @pytest.fixture
@@ -185,3 +186,30 @@ async def test_what_the_agent_cannot_do_is_an_error_of_the_call(environ: Bench) 
         async with connected(bench.project, "auto") as client:
             assert (await client.call_tool("runAgent", {"task": "x"})).is_error, "offered only where it was asked for"
         assert not server.turns
+
+
+@pytest.mark.slow
+def test_a_server_that_is_told_to_end_leaves_a_turn_of_its_agent_with_its_end(bench: Bench) -> None:
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    said = [
+        {"id": 1, "method": "initialize", "params": hello},
+        {"method": "notifications/initialized"},
+        {"id": 2, "method": "tools/call", "params": {"name": "runAgent", "arguments": {"task": "wait"}}},
+    ]
+    with ScriptedModel([Turn("late", fault=Fault.stall(60))]) as server:
+        process = subprocess.Popen(
+            bench.argv("nebula", "mcp", "--agent"),
+            cwd=bench.project,
+            env=bench.env(**server.env()),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        assert process.stdin is not None
+        process.stdin.write(b"".join(json.dumps({"jsonrpc": "2.0", **each}).encode() + b"\n" for each in said))
+        process.stdin.flush()
+        server.wait_until(lambda: bool(server.turns))
+        process.terminate()
+        assert process.wait(60) == 0
+        process.communicate()
+    assert [(event["type"], event.get("status")) for event in bench.trace()][-1] == ("final", "interrupted")
+    assert bench.run("nebula", "sessions", "--json").json[0]["ended_at"] is not None

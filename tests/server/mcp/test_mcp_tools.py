@@ -302,7 +302,7 @@ async def test_http_asks_for_the_token_and_refuses_strangers(http_server: subpro
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 0), (None, 0)])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGHUP, 0), (None, 0)])
 def test_stdio_ends_when_asked_to(root: Path, number: signal.Signals | None, code: int) -> None:
     process = subprocess.Popen(
         [sys.executable, "-P", "-c", COMMAND, "mcp", "--root", str(root)],

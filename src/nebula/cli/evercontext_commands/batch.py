@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
-import signal
 import time
 from collections.abc import Sequence
 from contextlib import closing
@@ -29,6 +28,7 @@ from nebula.cli.settings import open_settings
 from nebula.config import Settings
 from nebula.errors import EXIT_FAILED, EXIT_INTERRUPTED
 from nebula.language import translate
+from nebula.programs import ending_signals
 
 MOST_PARALLEL = 1_000
 _FORM = '{"task": "…", "root"?: "…", "id"?: "…", "planner"?: "…", "executor"?: "…", "plan"?: {…}}'
@@ -76,7 +76,7 @@ async def _run(tasks: list[BatchTask], results: Results, said: dict[str, Any], o
     engine = _engine(results, places, said, options)
     work = asyncio.create_task(run_batch(waiting, options.parallel, engine, view, options.max_total_cost))
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in ending_signals():
         loop.add_signal_handler(number, work.cancel)
     try:
         fresh = {outcome.id: outcome for outcome in await work}

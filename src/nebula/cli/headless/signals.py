@@ -9,6 +9,8 @@ from _signal import signal as set_handler  # type: ignore[import-not-found]
 from collections.abc import Callable
 from types import FrameType
 
+from nebula.programs import ending_signals
+
 AT_ONCE_S = 1.0
 """A signal so soon after another is the same wish."""
 
@@ -25,8 +27,7 @@ class Signals:
         self._times = 0
         self._last = -AT_ONCE_S
         self._is_over = False
-        ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN  # started by nohup
-        self._numbers = (signal.SIGINT, signal.SIGTERM, *(() if ignored else (signal.SIGHUP,)))
+        self._numbers = ending_signals()
 
     def __enter__(self) -> None:
         loop = asyncio.get_running_loop()

@@ -98,9 +98,10 @@ def items_of(value: Branch, name: str, starts: list[int], ends: list[int]) -> li
     default = BY_PLACE if name == "nodes" else ""
     items = []
     for item in value.items:
-        texts = (default, item.text if default else "", "")
         if isinstance(item, Branch):
             texts = (item.text(first, default), item.text(second), item.text(third))
+        else:
+            texts = (default, item.text if default else "", "")
         items.append(Item(texts, (starts[item.line], ends[last_line(item)])))
     return items
 

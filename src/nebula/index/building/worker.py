@@ -7,6 +7,7 @@ processes of one program. Its end of input is its end.
 from __future__ import annotations
 
 import gc
+import os
 import pickle
 import sys
 
@@ -23,8 +24,12 @@ def main() -> None:
             batch = pickle.load(requests)  # noqa: S301 - from the process that started this one
         except EOFError:
             return
-        pickle.dump(build(root, batch), answers, protocol=5)
-        answers.flush()
+        built = build(root, batch)
+        try:
+            pickle.dump(built, answers, protocol=5)
+            answers.flush()
+        except BrokenPipeError:  # who asked is gone; what is still on its way there would fail once more at exit
+            os._exit(1)
 
 
 if __name__ == "__main__":

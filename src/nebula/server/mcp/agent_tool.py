@@ -15,7 +15,7 @@ from nebula.events import Final as TurnEnd
 from nebula.events import Stamped, Step
 from nebula.language import explain_to
 from nebula.tools.approval import allow_all
-from nebula.value import value
+from nebula.value import field, value
 
 RUN_AGENT: Final = "runAgent"
 Report = Callable[[float, str], Coroutine[Any, Any, None]]
@@ -29,6 +29,7 @@ class AgentTool:
     settings: Settings
     read_only: bool = False
     allow: tuple[str, ...] = ()
+    under_way: set[asyncio.Task[Any]] = field(default_factory=set)
 
     @property
     def spec(self) -> types.Tool:
@@ -56,6 +57,10 @@ class AgentTool:
 
     async def run(self, args: Mapping[str, Any], report: Report) -> tuple[dict[str, Any], bool]:
         """Return what came of the task, and whether it failed. `report` is told which tools run."""
+        call = asyncio.current_task()
+        assert call is not None  # noqa: S101 - whoever awaits is one
+        self.under_way.add(call)
+        call.add_done_callback(self.under_way.discard)
         task, mode, resume = args.get("task"), args.get("mode") or self._modes[0], args.get("session")
         if not isinstance(task, str) or not task.strip() or mode not in self._modes:
             return {"error": f"'task' must be a text, and 'mode' one of {', '.join(self._modes)}."}, True
@@ -74,6 +79,13 @@ class AgentTool:
         finally:
             await session.close()
         return _describe(final, session.id), final.status != "ok"
+
+    async def stop(self) -> None:
+        """Interrupt the turns under way, and wait until they are recorded and their sessions closed."""
+        for call in self.under_way:
+            call.cancel()
+        if self.under_way:
+            await asyncio.wait(self.under_way)
 
     @property
     def _modes(self) -> tuple[str, ...]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
-import signal
 import stat
 import sys
 from collections.abc import Sequence
@@ -14,6 +13,7 @@ from contextlib import suppress
 from nebula.cli.arguments import Parser, UsageError
 from nebula.cli.settings import open_settings, session_overrides
 from nebula.config import Settings
+from nebula.programs import ending_signals
 from nebula.server.acp.agent import AcpAgent
 from nebula.server.acp.commands import EditorCommands, EditorDoor
 
@@ -53,7 +53,7 @@ async def _standard_input() -> asyncio.StreamReader:
         await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
     except (ValueError, OSError):
         raise UsageError("an editor starts this command and talks with it through a pipe") from None
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in ending_signals():
         # As if the editor had gone: what is under way is interrupted, and sessions are closed.
         asyncio.get_running_loop().add_signal_handler(number, reader.feed_eof)
     return reader

@@ -8,6 +8,9 @@ import logging
 import os
 import signal
 import sys
+from typing import Any
+
+from mcp.server.lowlevel import Server
 
 from nebula.agent.judging import judged_workspace
 from nebula.cli.arguments import refuse_open_door
@@ -15,6 +18,7 @@ from nebula.cli.printing import print_remark
 from nebula.config import Settings
 from nebula.errors import EXIT_INTERRUPTED
 from nebula.language import explain, translate
+from nebula.programs import ending_signals
 from nebula.server.gate import body_limit
 from nebula.server.mcp.agent_tool import AgentTool
 from nebula.server.mcp.app import MCP_PATH, GuardedTools, create_mcp_app, create_mcp_server, serve_stdio
@@ -29,15 +33,37 @@ from nebula.workspace.local import open_workspace
 def serve_here(options: argparse.Namespace, settings: Settings) -> int:
     """Serve on standard input and output."""
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
-    _end_at_once_on_signals()
-    asyncio.run(serve_stdio(create_mcp_server(_tools(options, settings, _audit(settings)), _agent(options, settings))))
+    for number in ending_signals():
+        signal.signal(number, _end_at_once)
+    agent = _agent(options, settings)
+    server = create_mcp_server(_tools(options, settings, _audit(settings)), agent)
+    asyncio.run(serve_stdio(server) if agent is None else _serve_with_agent(server, agent))
     return 0
 
 
-def _end_at_once_on_signals() -> None:
+def _end_at_once(number: int, _: object = None) -> None:
     """A thread is waiting on standard input and cannot be woken. Writes are whole or not at all, so none is harmed."""
-    signal.signal(signal.SIGINT, lambda *_: os._exit(EXIT_INTERRUPTED))
-    signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
+    os._exit(EXIT_INTERRUPTED if number == signal.SIGINT else 0)
+
+
+async def _serve_with_agent(server: Server[Any], agent: AgentTool) -> None:
+    """Serve until standard input ends, or a signal comes: then turns under way are interrupted as by Ctrl-C. A second
+    signal does not wait for that."""
+    loop = asyncio.get_running_loop()
+    ending: list[asyncio.Task[None]] = []
+
+    async def end(number: int) -> None:
+        await agent.stop()
+        _end_at_once(number)
+
+    def hear(number: int) -> None:
+        if ending:
+            _end_at_once(number)
+        ending.append(loop.create_task(end(number)))
+
+    for number in ending_signals():
+        loop.add_signal_handler(number, hear, number)
+    await serve_stdio(server)
 
 
 def serve_http(options: argparse.Namespace, settings: Settings) -> int:
