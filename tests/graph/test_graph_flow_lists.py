@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -135,16 +136,23 @@ def writers(count: int) -> dict[str, str]:
 
 @pytest.mark.parametrize("style", writers(3))
 def test_a_new_turn_in_another_writers_file_costs_a_fraction_of_reading_it_as_yaml(style: str) -> None:
-    file = load_flow(writers(2000)[style].encode(), "x")
+    file = load_flow(writers(1000)[style].encode(), "x")
     wanted = replace(
         file.flow,
-        entries=(*file.flow.entries, FlowEntry(2001, "n-2001")),
-        edges=(*file.flow.edges, Edge(2000, 2001)),
+        entries=(*file.flow.entries, FlowEntry(1001, "n-1001")),
+        edges=(*file.flow.edges, Edge(1000, 1001)),
     )
-    before = time.process_time()
     edited = edit(file, wanted)
-    took = time.process_time() - before
-    before = time.process_time()
-    assert read_as_yaml(edited.text) == edited
     assert edited.flow == wanted
-    assert took < (time.process_time() - before) / 2
+    assert read_as_yaml(edited.text) == edited
+    assert shortest(lambda: edit(file, wanted)) < shortest(lambda: read_as_yaml(edited.text)) / 2
+
+
+def shortest(work: Callable[[], object]) -> float:
+    """Return the processor time of some work, without what else happened to be at work."""
+    took = []
+    for _ in range(4):
+        before = time.process_time()
+        work()
+        took.append(time.process_time() - before)
+    return min(took)

@@ -404,3 +404,13 @@ def test_a_folder_of_very_many_entries_is_quick(workspace: LocalWorkspace, root:
     assert seconds < 3
     assert peak < 10_000_000
     assert workspace.list_files(".", extensions=[".md"]).files == ()
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="its file systems have no names that are no text")
+def test_a_project_in_a_folder_whose_name_is_no_text_is_listed(root: Path, open_at: Open) -> None:
+    place = Path(os.fsdecode(os.fsencode(root) + b"/\xff"))
+    (place / "src").mkdir(parents=True)
+    (place / "src/a.txt").write_text("needle")
+    (place / ".gitignore").write_text("b.txt\n")
+    (place / "b.txt").write_text("needle")
+    assert open_at(at=place).search(".", "needle").files == ("src/a.txt",)

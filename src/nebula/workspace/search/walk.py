@@ -185,6 +185,10 @@ def _sizes(folder: str, names: Iterable[str]) -> Iterable[int]:
 
 
 def _start(folder_fd: int, folder: str) -> str:
-    """Return the path that the opened directory has now."""
+    """Return the path that the opened directory has now; one in bytes that are no text, which the library does not
+    take, by its descriptor."""
     path = path_of(folder_fd, folder)
-    return os.readlink(path) if path != folder and os.path.islink(path) else path
+    if path == folder or not os.path.islink(path):
+        return path
+    now = os.readlink(path)
+    return now if os.fsencode(now).decode("utf-8", "ignore") == now else path
