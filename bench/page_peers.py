@@ -30,7 +30,7 @@ import { layoutOf } from "./graph/layout/layout.js";
 import { pointOf } from "./graph/layout/geometry.js";
 (async () => {
 const { ids, pairs, titles } = await (await fetch("/flow.json")).json();
-const flow = { nodes: ids, connections: pairs.map(([s, t]) => ({ source: ids[s], target: ids[t] })) };
+const flow = { nodes: ids, connections: pairs.map(([s, t]) => ({ source: ids[s], target: ids[t], from: s, to: t })) };
 const topology = topologyOf(flow); const layout = layoutOf(topology);
 const at = (place) => pointOf(layout, place); const container = document.getElementById("view");
 const last = at(ids.length - 1);
