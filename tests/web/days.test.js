@@ -64,3 +64,13 @@ test("a moment is told by its clock today, by its day this year, else by its dat
   assert.equal(told(2025, 0, 2), "Jan 2, 2025");
   assert.deepEqual([timeOf("at noon", "en", now), timeOfDay("", "en")], ["", ""]);
 });
+
+test("a clock is written as a browser writes it in that language", () => {
+  for (const lang of ["en", "ja"]) {
+    const browser = new Intl.DateTimeFormat(lang, { hour: "numeric", minute: "2-digit" });
+    for (let hour = 0; hour < 24; hour++) {
+      const at = new Date(2026, 10, 19, hour, 5 * (hour % 12));
+      assert.equal(timeOfDay(at.toISOString(), lang), browser.format(at).replaceAll(/\s/g, " "));
+    }
+  }
+});

@@ -31,7 +31,6 @@ import { createHandles } from "./graph/handles.js";
 import { flowKeys, pictureKeys } from "./graph/keys.js";
 import { createHeader } from "./header/header.js";
 import { afterFrame, isTyping, onNextFrame } from "./lib/dom.js";
-import { timeOfDay } from "./lib/time.js";
 import { speaker } from "./lib/words.js";
 import { link, listen, place as first } from "./line.js";
 import { outlineKeys } from "./outline/keys.js";
@@ -202,7 +201,6 @@ const remembering = createRemembering(createAddress(), pace);
 store.subscribe(draw);
 // While the first titles are on their way: what is worked out of the flow is at hand when they are there.
 store.subscribe((state) => begun || (selectors.rows(state), selectors.layout(state)));
-timeOfDay("", store.state.view.lang); // the first clock of a language takes 3 ms: while the answers are on their way
 store.subscribe(remembering.keep);
 // While it is open, the preview says what would be sent now.
 const inputsChanged = different();
