@@ -348,6 +348,9 @@ async def test_nodes_that_are_seen_first(client):
 
     assert await seen() == [f"turn {number}" for number in (*range(40), *range(109, 130), *range(90, 109))]
     assert await seen(near=ids[80]) == [f"turn {number}" for number in (*range(40), *range(60, 100), *range(41, 60))]
+    assert "later" not in await seen()
+    await client.ask("create_node", prompt="later", parents=ids[-1:])
+    assert "later" in await seen()
     await client.ask("create_flow", name="empty")
     assert await seen(flow_id="empty") == []
     assert await refused(client, "first_nodes", flow_id="none") == "not_found"

@@ -95,6 +95,19 @@ class CompactFlows:
         return known[1]
 
 
+class SeenFirst:
+    """What a reader probably sees first, worked out once while the flow and their place in it stay the same."""
+
+    def __init__(self) -> None:
+        self._last: tuple[Flow, str | None, list[str]] | None = None
+
+    def list_ids(self, flow: Flow, near: str | None) -> list[str]:
+        last = self._last
+        if last is None or last[0] is not flow or last[1] != near:
+            last = self._last = flow, near, seen_first(flow, near)
+        return last[2]
+
+
 def seen_first(flow: Flow, near: str | None = None) -> list[str]:
     """Return ids of nodes that a reader who comes to a flow probably sees: its beginning, and where they were or its
     end, with what leads there. A guess by the order of the file: what is missing is asked for."""

@@ -10,7 +10,7 @@ from nebula.agent.undo import NoJournalHere
 from nebula.config import Settings
 from nebula.graph.graph import Graph
 from nebula.graph.undo import EditHistories, EditHistory
-from nebula.server.conversation.briefs import CompactFlows
+from nebula.server.conversation.briefs import CompactFlows, SeenFirst
 from nebula.server.conversation.graph_watch import GraphWatch
 from nebula.server.conversation.hub import Hub, Subscriber
 from nebula.server.conversation.turns.agent import AgentTurns
@@ -39,6 +39,7 @@ class ServerContext:
     modes: tuple[str, ...]
     """What `send_prompt` may ask for; the first is the default."""
     compact_flows: CompactFlows = field(default_factory=CompactFlows)
+    seen_first: SeenFirst = field(default_factory=SeenFirst)
 
     def files(self) -> LocalWorkspace:
         """Return the project's files; a server of a graph alone refuses."""

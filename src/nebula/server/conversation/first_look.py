@@ -20,7 +20,6 @@ from nebula.errors import NebulaError
 from nebula.graph.values import DEFAULT_FLOW
 from nebula.server.conversation.actions.nodes import list_briefs
 from nebula.server.conversation.actions.subscriptions import greeting
-from nebula.server.conversation.briefs import seen_first
 from nebula.server.conversation.context import ServerContext, in_thread
 from nebula.server.conversation.pages import HEADERS
 from nebula.server.conversation.protocol import encode
@@ -82,5 +81,5 @@ class FirstLooks:
 
 def _read(server: ServerContext, flow_id: str, near: str | None) -> str:
     flow = server.compact_flows.write(server.graph, flow_id)
-    nodes = list_briefs(server, seen_first(server.graph.get_flow(flow_id), near))
+    nodes = list_briefs(server, server.seen_first.list_ids(server.graph.get_flow(flow_id), near))
     return f',"flow":{flow},"nodes":{encode(nodes)}'

@@ -13,7 +13,7 @@ from nebula.language import Sentence
 from nebula.llm.choose import choose_model
 from nebula.llm.errors import ModelError
 from nebula.server.conversation.actions.declared import Texts
-from nebula.server.conversation.briefs import brief_node, seen_first
+from nebula.server.conversation.briefs import brief_node
 from nebula.server.conversation.context import Client, ServerContext, in_thread
 from nebula.server.conversation.protocol import ActionError, ActionResult
 
@@ -79,7 +79,7 @@ async def first_nodes(
     """Do as `get_nodes` for the nodes of a flow that are probably seen first: who asks need not know their ids."""
 
     def read() -> list[dict[str, Any]]:
-        return list_briefs(server, seen_first(server.graph.get_flow(flow_id), near))
+        return list_briefs(server, server.seen_first.list_ids(server.graph.get_flow(flow_id), near))
 
     return ActionResult({"nodes": await in_thread(read)})
 
