@@ -132,7 +132,8 @@ export function createLoading(store, { ask, attempt }) {
 function connectionsOf(ids, pairs) {
   const connections = [];
   for (let at = 0; at < pairs.length; at += 2) {
-    const [from, to] = [pairs[at], pairs[at + 1]];
+    const from = pairs[at];
+    const to = pairs[at + 1];
     connections.push({ source: ids[from], target: ids[to], from, to });
   }
   return connections;
