@@ -188,6 +188,13 @@ def test_a_refused_write_names_its_file_and_the_way_to_allow_it(bench: Bench) ->
     assert not (bench.project / "notes.txt").exists()
 
 
+def test_an_allowed_secret_file_that_is_too_large_is_not_said_to_need_the_option(bench: Bench) -> None:
+    bench.write(".env", "A=1\n" * 200_000)
+    with ScriptedModel([Turn("", [Call("readFile", {"path": ".env"})]), Turn("No.")]) as server:
+        ran = run_here(bench, "nebula", "-p", "read", "--allow", ".env", **server.env())
+    assert "nebula: .env: has more than the 524288 bytes allowed.\n" in ran.err and "--allow" not in ran.err
+
+
 def test_a_refused_secret_file_names_the_option_that_allows_it_and_git_does_not(bench: Bench) -> None:
     calls = [Call("writeFile", {"path": path, "content": "A=1"}) for path in (".env", ".git/config", "../x")]
     with ScriptedModel([Turn("", calls), Turn("No.")]) as server:

@@ -13,7 +13,7 @@ from conftest import Bench
 from in_process import Ran, run_here, sit_down_here
 from nebula.cli.terminal.input.typed_ahead import QUIET_S
 from nebula.graph.graph import Graph
-from scripted_model import Call, Fault, ScriptedModel, Turn
+from scripted_model import Call, Fault, RecordedRequest, ScriptedModel, Turn
 from terminal_driver import CTRL_C, CTRL_D, CTRL_O, CTRL_R, ENTER, ESCAPE, Person
 
 CREATE = Call("writeFile", {"path": "notes.txt", "content": "one\ntwo\n"})
@@ -160,6 +160,24 @@ def test_what_the_command_line_allowed_can_be_taken_back_too(bench: Bench) -> No
         ran = run_here(bench, "nebula", "--yes", stdin="/permissions ask\nwrite\nn\nexit\n", **server.env())
     assert "yes to all (/permissions)" in ran.out and ASK in ran.out
     assert not (bench.project / "notes.txt").exists()
+
+
+def test_a_network_that_was_taken_back_is_no_delegates_either(bench: Bench) -> None:
+    told: list[str] = []
+
+    def answer(request: RecordedRequest) -> Turn:
+        said = str(request.json["messages"][-1])
+        if "PART" in said:
+            return Turn("", [Call("runCommand", {"command": "true", "network": True})])
+        if "WHOLE" in said:
+            return Turn("", [Call("delegate", {"task": "PART"})])
+        told.append(said)
+        return Turn("Done.")
+
+    typed = "/permissions revoke network\nWHOLE\nexit\n"
+    with ScriptedModel(answer) as server:
+        run_here(bench, "nebula", "--allow-network", stdin=typed, **server.env())
+    assert "was not run" in told[0], "the delegate's command"
 
 
 def test_a_pattern_is_allowed_and_shown(bench: Bench) -> None:

@@ -19,7 +19,7 @@ from nebula.messages import AssistantToolUse, Json
 from nebula.tools.approval import Approvals, Decision, allow_all
 from nebula.tools.contract import Call, Outcome, ToolFailure
 from nebula.tools.permissions import NETWORK, Permission
-from nebula.tools.web.fetch_url import UNATTENDED, fetch_url
+from nebula.tools.web.fetch_url import UNATTENDED, ask_for_page, fetch_url
 from nebula.tools.web.html_text import html_to_text
 from nebula.tools.web.page import MOST_BYTES, Deadline, NotFetched, Target, fetch, is_private
 
@@ -215,9 +215,18 @@ def test_addresses_that_are(address: str) -> None:
 
 def test_a_host_is_remembered_by_its_name_and_port() -> None:
     approvals = Approvals(Asked())
-    approvals.permissions.give(Permission("network", "example.org"))
+    approvals.permissions.give(Permission("host", "example.org"))
     assert not approvals.permissions.has(NETWORK)
-    assert not approvals.permissions.has(Permission("network", "example.org:8443"))
+    assert not approvals.permissions.has(Permission("host", "example.org:8443"))
+
+
+def test_a_yes_to_a_host_with_the_name_of_a_permission_is_one_to_that_host() -> None:
+    approvals = Approvals(Asked(Decision(True, "session")))
+    use = AssistantToolUse("1", "fetchUrl", "fetchUrl", {}, {})
+    public = Target(parse_url("http://network/"), ("93.184.216.34",))
+    for _ in range(2):
+        asyncio.run(ask_for_page(approvals, public, "", Call(use)))
+    assert [each.name for each in approvals.granted] == ["network"] and not approvals.permissions.has(NETWORK)
 
 
 @pytest.mark.slow

@@ -56,6 +56,17 @@ def test_it_is_asked_about_each_time_and_each_file(tmp_path: Path, read_only: bo
     assert first.to_json()["path"] == first.to_json()["read"] == ".env" and desk.events == desk.questions
 
 
+def test_a_link_to_a_secret_file_is_asked_about_by_the_name_of_the_file(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, Decision(True), Decision(True), Decision(True))
+    (tmp_path / "notes.txt").symlink_to(".env")
+    (tmp_path / "key.pem").symlink_to(".env.local")
+    for path, content in (("notes.txt", "KEY=1\n"), ("key.pem", "KEY=2\n")):
+        outcome = desk.read(path)
+        [shown] = outcome.content
+        assert outcome.secret and isinstance(shown, Json) and shown.value["content"] == content
+    assert [question.path for question in desk.questions] == [".env", "key.pem", ".env.local"]
+
+
 def test_no_rule_answers_and_a_refusal_may_say_why(tmp_path: Path) -> None:
     desk = Desk(tmp_path, by_rule="yes")
     with pytest.raises(SecretPath):

@@ -309,6 +309,18 @@ def test_a_folder_that_is_allowed_opens_its_control_files_and_no_others() -> Non
         assert told(judge, path, "writing") is not None
 
 
+def test_a_yes_to_a_path_is_none_to_what_is_below_it() -> None:
+    judge = Judge(Policy(allowed=frozenset({"a/.vscode"}))).allowing([".vscode", "Jenkinsfile"])
+    for path in (".vscode", "Jenkinsfile", "a/.vscode/tasks.json"):
+        assert told(judge, path, "writing") is None
+    for path in (".vscode/tasks.json", "Jenkinsfile/.bashrc"):
+        assert told(judge, path, "writing") is not None
+    assert not judge.allows_in_repository(normal_path("Jenkinsfile/.git/index"))
+    assert judge.allowing([".git"]).allows_in_repository(normal_path(".git/index"))
+    with pytest.raises(MalformedRequest):
+        judge.allowing(["."])
+
+
 REPOSITORY = [".git/index", ".git/refs/heads/main", ".git/logs/HEAD", ".git/objects/ab/cd", ".git/rebase-merge/done"]
 RUN_BY_GIT = [
     ".git/hooks/pre-commit", ".git/config", ".git/config.worktree", ".git/info/attributes", ".git/modules/a/index",

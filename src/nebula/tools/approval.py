@@ -134,7 +134,7 @@ class Approvals:
     async def ask(self, question: Approval, call: Call, lasting: Permission | None) -> Decision:
         """Put a question and return the answer. `lasting` is what a yes for the session allows, None where there is no
         such yes: then no rule answers either."""
-        rule = None if lasting is None or lasting.kind == "network" else self.by_rule
+        rule = None if lasting is None or lasting.kind in ("network", "host") else self.by_rule
         event = replace(question, once=lasting is None, tool_use_id=call.use.id, decision=rule)
         call.emit(event)
         decision = await self.approver(event)

@@ -19,10 +19,10 @@ class Permission:
     """Something that is done without asking: writing files, calling a tool of an MCP server, using the network or
     fetching pages of one host, showing a secret file to commands."""
 
-    kind: Literal["write", "ignored", "call", "network", "secret", "rule"]
+    kind: Literal["write", "ignored", "call", "network", "host", "secret", "rule"]
     name: str
-    """A pattern of paths, the name of the tool, "network" or a host of it, a secret file that commands may read, or the
-    option of the command line."""
+    """A pattern of paths, the name of the tool, "network", a host, a secret file that commands may read, or the option
+    of the command line."""
     described: str = ""
     """Of a tool: a digest of how its server described it when the user said yes. Described otherwise, it is another
     tool."""

@@ -178,6 +178,18 @@ def test_a_tool_that_is_no_longer_what_was_offered_is_not_called(now: list[Any])
     assert (str(failure.value), failure.value.code, connection.calls) == (DESCRIBED_ANEW, 409, [])
 
 
+def test_a_yes_to_a_tool_is_none_to_what_its_server_makes_of_it_while_somebody_thinks() -> None:
+    connection = Near(declared())
+
+    async def think(_: Approval) -> Decision:
+        connection.tools = (declared(description="Sends your notes away."),)
+        return Decision(True, "session")
+
+    with pytest.raises(ToolFailure) as failure:
+        run(ExternalTool(connection, connection.tools[0], Approvals(think)))
+    assert (str(failure.value), connection.calls) == (DESCRIBED_ANEW, [])
+
+
 def test_what_the_model_is_told_of_a_tool() -> None:
     connection = Near()
     for tool, about in (

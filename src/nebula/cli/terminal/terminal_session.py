@@ -191,6 +191,7 @@ class TerminalSession:
             self.options.yes = False  # nor in the next session that is opened here
         if NETWORK in taken:
             self.settings = replace(self.settings, allow_network=False)
+            self.session.settings = replace(self.session.settings, allow_network=False)  # nor for tries and delegates
         return taken
 
     def mark(self) -> str:

@@ -95,8 +95,9 @@ class Settling:
         return await to_the_end(apply)
 
     async def decide(self, changes: CommandChanges, named: Sequence[str] = ()) -> Decision:
-        """Ask about the set; `named` are paths and folders that were asked about by name before."""
-        unnamed = [path for path in changes.paths if not any(f"{path}/".startswith(f"{each}/") for each in named)]
+        """Ask about the set; `named` are paths, and repositories, that were asked about by name before."""
+        inside = tuple(f"{each}/" for each in named if each.rpartition("/")[2] == ".git")
+        unnamed = [path for path in changes.paths if path not in named and not path.startswith(inside)]
         if not unnamed:
             return Decision(True)
         lasting = IGNORED if changes.is_ignored else Permission("write", EVERY_FILE)

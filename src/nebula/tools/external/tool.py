@@ -86,10 +86,10 @@ class ExternalTool:
     async def run(self, args: Mapping[str, Any], call: Call) -> Outcome:
         said = whole_characters(json.dumps(args, ensure_ascii=False, indent=2), "What the tool is given")
         try:
-            await self._connection.open()
-            self._require_same()
+            await self._open_same()
             if not self.reads_only:
                 await self._ask(said, call)
+                await self._open_same()  # it may have ended while somebody thought
             result = await self._connection.call(self._tool, dict(args), ProgressReport(self.spec.name, call.show))
         except ServerFailed as problem:
             raise ToolFailure(str(problem), code=502) from None
@@ -107,8 +107,9 @@ class ExternalTool:
         share = MAX_IMAGES_PER_MESSAGE // max(1, len(call.peers))
         return share, f"because a message takes {MAX_IMAGES_PER_MESSAGE} images"
 
-    def _require_same(self) -> None:
-        """Refuse a tool that its server, started again meanwhile, describes otherwise than when it was offered."""
+    async def _open_same(self) -> None:
+        """Start a server that has ended again. Refuse a tool that it describes otherwise than when it was offered."""
+        await self._connection.open()
         now = [each for each in self._connection.tools if each.name == self._tool]
         if [_describe(self._connection, each) for each in now] != [self._permission.described]:
             raise ToolFailure(DESCRIBED_ANEW, code=409)

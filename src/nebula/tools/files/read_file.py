@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from nebula.events import Approval, new_trace_id
-from nebula.language import Sentence
+from nebula.language import Sentence, sentence_of
 from nebula.messages import DeclaredSpec, DialectForm
 from nebula.tools.contract import Call, FunctionTool, Outcome, ToolFailure, number_argument, schema, text_argument
 from nebula.tools.declaration import ToolDeclaration, ToolKit
@@ -44,19 +44,25 @@ REFUSED = "The user did not allow this file to be read. Do not try it again; go 
 
 
 async def read_file(kit: ToolKit, args: Mapping[str, Any], call: Call) -> Outcome:
-    """Read a file; a secret one only after the user was asked about it by name, each time."""
+    """Read a file; a secret one, also where a link leads to it, only after the user was asked about it by its own name,
+    each time."""
     files, approvals = kit.workspace, kit.approvals
-    try:
-        return await _read(files, kit.ledger, args, call)
-    except SecretPath:
-        if approvals is None or not approvals.somebody_is_there or not isinstance(files, ReadingWorkspace):
-            raise
-    path = normal_path(args["path"]).text
-    question = Approval(new_trace_id(), "read", call.use.name, text=path, remarks=(Sentence(WARNING, path=path),))
-    decision = await approvals.ask(question, call, None)
-    if not decision.allowed:
-        raise decision.refusal(REFUSED)
-    return await _read(files.allowing(path), kit.ledger, args, call)
+    asked: list[str] = []
+    while True:
+        try:
+            return await _read(files, kit.ledger, args, call)
+        except SecretPath as refused:
+            path = str(refused.values["path"])
+            if path in asked or approvals is None or not approvals.somebody_is_there:
+                raise
+            if not isinstance(files, ReadingWorkspace):
+                raise
+        question = Approval(new_trace_id(), "read", call.use.name, text=path, remarks=(Sentence(WARNING, path=path),))
+        decision = await approvals.ask(question, call, None)
+        if not decision.allowed:
+            raise decision.refusal(REFUSED)
+        asked.append(path)
+        files = files.allowing(path)
 
 
 async def _read(files: Workspace, ledger: ReadLedger, args: Mapping[str, Any], call: Call) -> Outcome:
@@ -76,7 +82,7 @@ async def _read_whole(files: Workspace, ledger: ReadLedger, path: str, room: int
         file = await asyncio.to_thread(files.read_file, path)
     except TooLarge as error:
         said = f"{error} Read a part of it with start_line and end_line."
-        raise ToolFailure(said, code=error.status, policy=True) from None
+        raise ToolFailure(said, code=error.status, policy=True, problem=sentence_of(error)) from None
     shown = file.content.removeprefix(BOM)
     if quoted_size(shown) <= room:
         ledger.saw(path, file.content)

@@ -53,7 +53,7 @@ async def fetch_url(approvals: Approvals, args: Mapping[str, Any], call: Call) -
     for _ in range(MOST_REDIRECTS + 1):
         target = await _in_thread(partial(look_up, url), deadline)
         if allowed_once != url.authority or target.private:
-            await _ask(approvals, target, origin, call)
+            await ask_for_page(approvals, target, origin, call)
             allowed_once = url.authority
             deadline.restart()  # to think about an answer is no time of the server's
         page = await _in_thread(partial(fetch, target, deadline), deadline)
@@ -63,9 +63,10 @@ async def fetch_url(approvals: Approvals, args: Mapping[str, Any], call: Call) -
     raise ToolFailure(f"It was sent on more than {MOST_REDIRECTS} times.", code=502)
 
 
-async def _ask(approvals: Approvals, target: Target, origin: str, call: Call) -> None:
+async def ask_for_page(approvals: Approvals, target: Target, origin: str, call: Call) -> None:
+    """Ask about a page of this host, unless pages of it are allowed. Raises ToolFailure for a no."""
     url = target.url
-    lasting = None if target.private else Permission("network", url.authority)
+    lasting = None if target.private else Permission("host", url.authority)
     if lasting is not None and (approvals.permissions.has(lasting) or approvals.permissions.has(NETWORK)):
         return
     if not approvals.somebody_is_there:

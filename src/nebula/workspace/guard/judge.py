@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from nebula.files.protected_names import is_named
-from nebula.value import field, replace, value
+from nebula.value import field, value
 from nebula.workspace.contract import DEFAULT_MAX_BYTES
 from nebula.workspace.errors import (
     ExtensionRefused,
@@ -25,6 +25,12 @@ from nebula.workspace.guard.repositories import RepositoryFinder
 _RUN_BY_GIT = frozenset({"hooks", "config", "config.worktree", "attributes", "modules", "commondir", "git-rebase-todo"})
 """`commondir` names the folder that settings and hooks are taken from; the list of a rebase has lines that it runs."""
 
+BY_NAME_ALONE = (
+    SECRET := "{path}: may hold secrets; the user must allow this file by name.",
+    CONTROL := "{path}: controls other programs; the user must allow it by name.",
+)
+"""What is said of a file that --allow would open."""
+
 
 @value
 class Policy:
@@ -37,16 +43,20 @@ class Policy:
 
 
 class Judge:
-    def __init__(self, policy: Policy) -> None:
+    def __init__(self, policy: Policy, named: frozenset[str] = frozenset()) -> None:
+        """`named`: what the user said yes to when asked about it; a folder there is that folder, and not what is in
+        it."""
         self.policy = policy
+        self._said = named
+        self._named = tuple(normal_path(path).parts for path in sorted(named))
         self._allowed = tuple(normal_path(path).parts for path in sorted(policy.allowed))
-        if () in self._allowed:
+        if () in (*self._allowed, *self._named):
             raise MalformedRequest("The root itself cannot be allowed; name the files.")
         self._extensions = None if policy.extensions is None else tuple(map(str.lower, policy.extensions))
 
     def allowing(self, paths: Iterable[str]) -> Judge:
-        """Return a judge that also allows these by name."""
-        return Judge(replace(self.policy, allowed=self.policy.allowed | frozenset(paths)))
+        """Return a judge that also allows these, since the user said yes to each of them."""
+        return Judge(self.policy, self._said | frozenset(paths))
 
     def reading(self, path: NormalPath) -> None:
         """Refuse a file that may not be read."""
@@ -60,10 +70,10 @@ class Judge:
         if standing.untouchable:
             raise ProtectedPath("{path}: .git and .nebula are never written; choose another place.", path=path.text)
         self._no_secret(path)
-        if is_named(path.parts, self._allowed, with_folders=True):
+        if self._is_named(path) or is_named(path.parts, self._allowed, with_folders=True):
             return
         if standing.control or (repositories is not None and repositories.is_inside(path.text)):
-            raise ProtectedPath("{path}: controls other programs; the user must allow it by name.", path=path.text)
+            raise ProtectedPath(CONTROL, path=path.text)
 
     def allows_in_repository(self, path: NormalPath) -> bool:
         """Return whether the user allowed a command's change below `.git` by name. `.git` stands for all of it but what
@@ -72,7 +82,8 @@ class Judge:
         if ".nebula" in names or ".git" not in path.parts:
             return False
         runs = not _RUN_BY_GIT.isdisjoint(names)
-        return is_named(path.parts, self._allowed, with_folders=not runs)
+        agreed = (each for each in self._named if each[-1] == ".git" or each == path.parts)
+        return is_named(path.parts, (*self._allowed, *agreed), with_folders=not runs)
 
     def may_read(self, path: NormalPath) -> bool:
         try:
@@ -81,14 +92,17 @@ class Judge:
             return False
         return True
 
+    def _is_named(self, path: NormalPath) -> bool:
+        return is_named(path.parts, (*self._allowed, *self._named), with_folders=False)
+
     def _no_secret(self, path: NormalPath) -> None:
-        if path.standing.secret and not is_named(path.parts, self._allowed, with_folders=False):
-            raise SecretPath("{path}: may hold secrets; the user must allow this file by name.", path=path.text)
+        if path.standing.secret and not self._is_named(path):
+            raise SecretPath(SECRET, path=path.text)
 
     def _file(self, path: NormalPath) -> None:
         if path.names_directory:
             raise PathRefused("{path}: names a directory; give the name of a file.", path=path.text)
-        if self._extensions is None or is_named(path.parts, self._allowed, with_folders=False):
+        if self._extensions is None or self._is_named(path):
             return  # a file that the user allowed by name is allowed, of whatever kind
         if not path.name.lower().endswith(self._extensions):
             kinds = ", ".join(self._extensions)

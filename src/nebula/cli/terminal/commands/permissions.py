@@ -7,7 +7,7 @@ from nebula.cli.terminal.input.contract import agreed
 from nebula.cli.terminal.terminal_session import TerminalSession
 from nebula.language import Sentence, explain, translate
 from nebula.stage import one_line
-from nebula.tools.permissions import NETWORK, Permission
+from nebula.tools.permissions import Permission
 
 _REVOKE = ("revoke", "ask", "reset")
 _ABOUT = {
@@ -15,6 +15,7 @@ _ABOUT = {
     "ignored": Sentence("what commands leave in files that git ignores"),
     "call": Sentence("a tool of an MCP server, as it was described"),
     "network": Sentence("commands that use the network"),
+    "host": Sentence("pages of this host that are fetched"),
     "secret": Sentence("a secret file that commands may read"),
     "rule": Sentence("every ordinary write and every call of a tool"),
 }
@@ -48,8 +49,6 @@ def _take_back(terminal: TerminalSession, name: str) -> None:
 
 
 def _format(permission: Permission) -> str:
-    if permission.kind == "network" and permission != NETWORK:
-        return f"{one_line(permission.name)}  {translate('pages of this host that are fetched')}"
     return f"{one_line(permission.name)}  {explain(_ABOUT[permission.kind])}"
 
 
