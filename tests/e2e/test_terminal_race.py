@@ -26,6 +26,8 @@ def test_a_race_in_a_session_and_parts_of_it_taken_and_taken_back(bench, termina
         assert bench.read("a.txt") == "one\n"
         screen.line("/compare a.txt")
         screen.wait("+two", times=2)
+        screen.line("/compare nothing.txt")
+        screen.wait("No try changed nothing.txt.")
         screen.line("/take 1:a.txt 2:b.txt")
         screen.wait("2 files change if you take this:")
         screen.wait(ASK)

@@ -118,3 +118,6 @@ def test_too_much_is_named_and_shown_when_asked(kept: Kept):
         "  a.txt: only 1", "  b.txt: only 2", "    @@ -0,0 +1 @@", "    +b",
     ]  # fmt: skip
     assert len(show_comparison(tries, kept.workspace.history, ["a.txt"], 100)) == 302
+    for everything in ("", ".", "./"):  # "" is what a bare /compare asks for
+        assert len(show_comparison(tries, kept.workspace.history, [everything], 100)) == 305, everything
+    assert show_comparison(tries, kept.workspace.history, ["a.tx"], 100) == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
+from pathlib import PurePosixPath
 from typing import Final
 
 from nebula.agent.race.compare import NOT_TEXT, AlignedRow, Column, ComparedFile, compare_tries
@@ -37,7 +38,7 @@ def show_comparison(
 
 
 def _is_below(path: str, named: str) -> bool:
-    return f"{path}/".startswith(f"{named.removeprefix('./').strip('/')}/")
+    return PurePosixPath(path).is_relative_to(named)
 
 
 def format_head(file: ComparedFile) -> str:

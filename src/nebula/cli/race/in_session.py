@@ -19,8 +19,6 @@ from nebula.language import translate
 from nebula.stage import one_line
 from nebula.workspace.local import LocalWorkspace
 
-USAGE = "/race 3 TASK, or /race --models A,B TASK"
-
 
 async def run_race(terminal: TerminalSession, argument: str) -> None:
     """Run the tries that `argument` wishes for beside one another, and show what each came to."""
@@ -28,7 +26,7 @@ async def run_race(terminal: TerminalSession, argument: str) -> None:
     wish = _read_wish(terminal, argument)
     files = session.project.workspace
     if wish is None or not isinstance(files, LocalWorkspace):
-        screen.warn("Say what to try: {usage}", usage=USAGE)
+        screen.warn("Say what to try: /race 3 TASK, or /race --models A,B TASK")
         return
     ways = translate("Esc ends all · stop N ends one · compare")
     lines = RaceLines(screen, terminal.typed.shown, ways)
@@ -96,8 +94,12 @@ async def compare_tries(terminal: TerminalSession, argument: str) -> None:
         screen.warn("There was no race in this session yet. /compare NODE NODE compares two turns.")
         return
     tries = list(terminal.tries.values())
-    for line in show_comparison(tries, files.history, argument.split() or [""], screen.columns):
+    lines = show_comparison(tries, files.history, argument.split() or [""], screen.columns)
+    for line in lines:
         screen.verbatim(line)
+    if not lines:
+        named = one_line(argument.strip())
+        screen.line(translate("No try changed {paths}.", paths=named) if named else translate("No try changed a file."))
 
 
 async def take_from_race(terminal: TerminalSession, argument: str) -> None:
