@@ -14,7 +14,7 @@ from nebula.index.errors import IndexFailed
 from nebula.index.in_step.watch import watch
 from nebula.index.index import Index
 from nebula.index.values import Hit, Report, Skipped
-from nebula.language import Sentence, explain, translate
+from nebula.language import Sentence, explain, translate, translate_count
 from nebula.llm.errors import ModelError
 from nebula.tools.code.code_index import open_index
 
@@ -64,7 +64,9 @@ def _print_report(report: Report, options: argparse.Namespace) -> None:
         return
     tell_line("{ingested} files indexed, {deleted} removed, {renamed} renamed", **counts)
     if report.skipped:
-        tell_remark("{count} files left out; nebula index status names them", count=len(report.skipped))
+        one = "{count} file left out; nebula index status names it"
+        many = "{count} files left out; nebula index status names them"
+        print_remark(translate_count(len(report.skipped), one, many))
 
 
 def _named(skipped: Sequence[Skipped]) -> list[dict[str, str]]:
