@@ -19,10 +19,10 @@ GIT = {
 }
 
 
-def turn(bench: Bench, prompt: str, *calls: Call, env: dict[str, str] | None = None) -> str:
+def turn(bench: Bench, prompt: str, *calls: Call, env: dict[str, str] | None = None, answer: str = "Done.") -> str:
     """Let a turn make these calls; its node's id."""
     script = [Turn("Working.", [call]) for call in calls]
-    with ScriptedModel([*script, Turn("Done.")]) as model:
+    with ScriptedModel([*script, Turn(answer)]) as model:
         ran = run_here(bench, "nebula", "-p", prompt, "--yes", "--output-format", "json", **model.env(), **(env or {}))
     assert ran.code == 0, ran.err
     node_id: str = ran.json["node_id"]

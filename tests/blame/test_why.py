@@ -50,19 +50,20 @@ def test_what_cannot_be_explained_is_said(bench: Bench) -> None:
 
 
 def test_a_person_asks_why_in_a_session(bench: Bench) -> None:
-    turn(bench, "please add one", write("a.py", "line of one", "another of one"))
+    turn(bench, "please\nadd one", write("a.py", "line of one", "another of one"), answer="Done:\n\n- a\n- b")
 
     def person(person: Person) -> None:
         person.prompt()
         person.line("/why a.py:2")
         person.wait("please add one")
+        person.wait("- a - b")
         person.line("/why b.py")
         person.wait("there is no such file")
         person.line("/exit")
 
     with ScriptedModel([]) as model:
         code, seen = sit_down_here(bench, person, **model.env())
-    assert code == 0, seen
+    assert code == 0 and "␊" not in seen.text, seen
 
 
 def test_lines_of_two_commits_and_two_agents_are_told_apart(bench: Bench) -> None:

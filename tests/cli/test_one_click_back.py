@@ -43,6 +43,13 @@ def test_undo_and_redo_show_the_diff_before_they_act(bench: Bench) -> None:
     assert "LINE 3" in bench.read("a.txt")
 
 
+def test_a_folder_or_mode_that_comes_back_is_named(bench: Bench) -> None:
+    make = Call("runCommand", {"command": "mkdir made; chmod 755 a.txt; echo new >> a.txt"})
+    out = worked(bench, "go\n/undo\n", Turn("", [make]), Turn("Made."))
+    undone = out.split("What changes:")[1]
+    assert "\nmade: folder → nothing\n" in undone and re.search("\na.txt: mode 755 → 644\n--- a/a.txt\n", undone)
+
+
 def test_at_a_terminal_files_are_named_where_their_lines_would_fill_more_than_the_screen(bench: Bench) -> None:
     new = [Call("writeFile", {"path": f"{name}.txt", "content": f"{name}\n" * 30}) for name in ("one", "two")]
 

@@ -9,7 +9,7 @@ from nebula.cli.nebula import COMMANDS
 from nebula.cli.terminal.commands.elsewhere import ELSEWHERE
 from nebula.cli.terminal.commands.table import TABLE, find, unknown
 from nebula.cli.terminal.dialogs.approval import pattern_for
-from nebula.cli.terminal.dialogs.session_choice import Choice, read_choice, session_line
+from nebula.cli.terminal.dialogs.session_choice import Choice, listed_session, read_choice, session_line
 from nebula.cli.terminal.output.width import display_width
 from nebula.cli.turn_lines import Refusals
 from nebula.events import Step, ToolResult
@@ -161,6 +161,11 @@ def test_a_session_shows_what_it_is_about_and_how_it_ended(first, last, shown):
     head = len(session_line(replace(_info(words="x"), first_prompt=""), 100)) - 1
     line = session_line(info, head + 27)
     assert line[head:] == shown and display_width(line) <= head + 27
+
+
+def test_a_session_without_an_answer_says_its_prompt_once() -> None:
+    info = replace(_info(words="fix"), first_prompt="fix", ending="failed", ended_at=datetime(2026, 1, 1).astimezone())
+    assert listed_session(info, 99).endswith("  failed · fix")
 
 
 @pytest.mark.parametrize("columns", [50, 57, 70, 77, 110])

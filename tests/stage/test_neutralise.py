@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from nebula.stage import neutralise, one_line
+from nebula.stage import join_lines, neutralise, one_line
 
 OBEYED = [*range(0x09), *range(0x0B, 0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
 
@@ -70,6 +70,10 @@ def test_one_line_is_one_line(text):
     shown = one_line(text)
     assert len(shown.splitlines()) <= 1
     assert not any(unicodedata.category(character) in {"Cc", "Zl", "Zp"} for character in shown)
+
+
+def test_lines_of_a_prompt_go_on_behind_one_another():
+    assert join_lines(" fix\n\n\tthe\r\nparser\x1b[31m\n") == "fix the parser␛[31m"
 
 
 def test_the_stage_is_light_to_import():

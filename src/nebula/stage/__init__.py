@@ -13,7 +13,7 @@ from __future__ import annotations
 from nebula.stage.closing import closing_line
 from nebula.stage.cues import Ask, Backstage, Checklist, Close, Cue, Curtain, DraftText, Heard, Remark, Say
 from nebula.stage.play import Scene, Stage, StageOptions, perform, staged_json
-from nebula.stage.visible import fit_to_decide, neutralise, one_line
+from nebula.stage.visible import fit_to_decide, join_lines, neutralise, one_line
 
 __all__ = [
     "Ask",
@@ -31,6 +31,7 @@ __all__ = [
     "StageOptions",
     "closing_line",
     "fit_to_decide",
+    "join_lines",
     "neutralise",
     "one_line",
     "perform",

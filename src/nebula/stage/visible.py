@@ -52,6 +52,11 @@ def one_line(text: str) -> str:
     return _replace_codes(text, _UNSEEN_IN_LINE)
 
 
+def join_lines(text: str) -> str:
+    """Do the same for words of several lines, such as a prompt: they go on behind one another."""
+    return one_line(" ".join(text.split()))
+
+
 def _replace_codes(text: str, table: dict[int, str]) -> str:
     text = text.translate(table)
     return text if text.isascii() else re.sub(_SURROGATE, "\ufffd", text)

@@ -28,7 +28,7 @@ from nebula.cli.terminal.output.width import cut, pad
 from nebula.config import Settings
 from nebula.errors import EXIT_FAILED
 from nebula.language import explain, translate
-from nebula.stage import one_line
+from nebula.stage import join_lines, one_line
 
 SHOWN = 20
 LINE = 200
@@ -53,7 +53,7 @@ def _list(settings: Settings, options: argparse.Namespace) -> None:
         status = task.status or translate("unfinished")
         when = task.started[:19].replace("T", " ")
         head = f"{short[task.trace_id]}  {when}  {pad(status, 11)} {task.duration_s:8.1f} s  "
-        print_line(cut(head + one_line(task.prompt), _columns()))
+        print_line(cut(head + join_lines(task.prompt), _columns()))
     if not newest:
         tell_remark("There is no task in the trace yet.")
 

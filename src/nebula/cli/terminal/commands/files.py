@@ -16,7 +16,7 @@ from nebula.cli.terminal.output.diff_view import fits, show_diff
 from nebula.cli.terminal.output.width import cut
 from nebula.cli.terminal.terminal_session import TerminalSession, at_work
 from nebula.language import translate
-from nebula.stage import one_line
+from nebula.stage import join_lines, one_line
 from nebula.workspace.diff import TextDiff
 from nebula.workspace.file_history import FilePlan
 
@@ -115,7 +115,7 @@ def tell_where(terminal: TerminalSession) -> None:
     """After the conversation went elsewhere."""
     terminal.measure_context()
     turns = terminal.session.conversation.turns
-    last = cut(one_line(turns[-1].prompt), 60) if turns else ""
+    last = cut(join_lines(turns[-1].prompt), 60) if turns else ""
     if last:
         terminal.screen.tell("The next prompt continues from: {prompt}", prompt=last)
     else:
@@ -179,7 +179,7 @@ def show_preview(terminal: TerminalSession, files: Sequence[tuple[str, TextDiff]
         return
     screen = terminal.screen
     screen.line(translate("What changes:"), "bold")
-    diffs = [diff.text.rstrip("\n") or path for path, diff in files]
+    diffs = [_with_name(path, diff.text.rstrip("\n")) for path, diff in files]
     if not screen.capable or fits(screen, diffs, screen.rows):
         show_diff(screen, "\n".join(diffs))
         return
@@ -187,6 +187,11 @@ def show_preview(terminal: TerminalSession, files: Sequence[tuple[str, TextDiff]
         screen.line(f"  {one_line(path)} (+{diff.added} −{diff.removed})")
     if len(files) > LISTED:
         screen.line(f"  … +{len(files) - LISTED}")
+
+
+def _with_name(path: str, text: str) -> str:
+    """Return a diff; what no lines show (another mode, a folder that came or went) says first whose it is."""
+    return text if text.startswith("--- ") else f"{one_line(path)}: {text}" if text else one_line(path)
 
 
 def named(paths: Sequence[str]) -> str:

@@ -17,7 +17,7 @@ from nebula.cli.terminal.commands.graph.nodes import short_ids
 from nebula.cli.terminal.output.width import cut
 from nebula.cli.terminal.terminal_session import TerminalSession, at_work
 from nebula.language import explain, translate
-from nebula.stage import one_line
+from nebula.stage import join_lines, one_line
 from nebula.workspace.reading import ReadingWorkspace
 
 _LINES = re.compile(r"(?P<path>.+?)(?::(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?)?")
@@ -54,7 +54,7 @@ def _list(terminal: TerminalSession, path: str, turns: list[FileTurn]) -> None:
     short = short_ids(terminal, [turn.turn_id for turn in turns if turn.node is not None])
     for number, turn in enumerate(turns, start=1):
         when = f"{datetime.fromisoformat(turn.ts).astimezone():%m-%d %H:%M}" if turn.ts else ""
-        said = one_line(turn.prompt) or translate("(put back or taken back)")
+        said = join_lines(turn.prompt) or translate("(put back or taken back)")
         figures = f"+{turn.added} −{turn.removed}"
         screen.line(cut(f"{number:3}  {short.get(turn.turn_id, '')}  {when}  {figures}  {said}", screen.columns - 1))
         for decision in decisions_in(turn.node) if turn.node is not None else ():
@@ -119,9 +119,9 @@ def _show_source(terminal: TerminalSession, own: list[ExplainedRun], short: dict
             screen.columns - 1,
         )
     )
-    screen.line(f"  {one_line(node.prompt)}", "bold", hang=2)
+    screen.line(f"  {join_lines(node.prompt)}", "bold", hang=2)
     if node.response.strip():
-        screen.line(f"  {one_line(node.response.strip().rpartition(chr(10) * 2)[2])}", hang=2)
+        screen.line(f"  {join_lines(node.response.strip().rpartition(chr(10) * 2)[2])}", hang=2)
 
 
 WHY = SessionCommand("why", "FILE[:LINE[-LINE]]: which prompts these lines come from", why)

@@ -101,7 +101,7 @@ def listed_session(info: SessionInfo, columns: int) -> str:
     """Id, time and what it is about, on one line; behind that the last words, where there is room. That it did not end
     well stands before them."""
     status = explain(_STATUS[info.status]) if info.status in ("failed", "refused", "interrupted") else ""
-    said = one_line(" · ".join(filter(None, (status, info.name, info.first_prompt, info.last_words))))
+    said = one_line(" · ".join(dict.fromkeys(filter(None, (status, info.name, info.first_prompt, info.last_words)))))
     return cut(f"{info.id}  {info.started_at:%Y-%m-%d %H:%M}  {said or translate('(nothing said yet)')}", columns)
 
 

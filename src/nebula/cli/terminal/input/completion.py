@@ -11,7 +11,7 @@ from prompt_toolkit.document import Document
 
 from nebula.cli.terminal.input.node_names import NodeNames
 from nebula.cli.terminal.output.width import cut
-from nebula.stage import one_line
+from nebula.stage import join_lines, one_line
 from nebula.workspace.search.file_names import FileNames
 
 ABOUT_COLUMNS = 60
@@ -56,7 +56,7 @@ class PromptCompleter(Completer):
         for name in self._files().matching(pattern):
             yield Completion(f"@{name}", -len(pattern) - 1, display=one_line(name))
         for node in self._nodes.matching(pattern):
-            about = cut(one_line(node.prompt), ABOUT_COLUMNS)
+            about = cut(join_lines(node.prompt), ABOUT_COLUMNS)
             yield Completion(f"@{node.id}", -len(pattern) - 1, display=node.id, display_meta=about)
 
     def _tags(self, pattern: str) -> Iterable[Completion]:

@@ -14,14 +14,14 @@ from nebula.cli.terminal.output.width import cut
 from nebula.cli.terminal.terminal_session import TerminalSession, at_work
 from nebula.cli.terminal.turns import take_turn
 from nebula.language import translate, translate_count
-from nebula.stage import one_line
+from nebula.stage import join_lines
 
 
 async def retry(terminal: TerminalSession, _: str = "") -> None:
     turn = _last_turn(terminal)
     if turn is None:
         return
-    prompt = cut(one_line(turn.prompt), 60)
+    prompt = cut(join_lines(turn.prompt), 60)
     terminal.screen.hint("Asking again as a new branch: {prompt}", prompt=prompt)
     terminal.session.place.step_back()
     await take_turn(terminal, turn.prompt, _given_with(terminal, turn, turn.prompt))
@@ -109,7 +109,7 @@ async def _choose_turn(terminal: TerminalSession) -> str | None:
         return None
     terminal.screen.tell("The turns that led here, newest first:")
     short = await at_work(short_ids, terminal, [node.id for node in offered])
-    names = [f"{short[node.id]}  {cut(one_line(node.prompt), 60)}" for node in offered]
+    names = [f"{short[node.id]}  {cut(join_lines(node.prompt), 60)}" for node in offered]
     names[count:] = [translate("{turn} (another try of the first)", turn=name) for name in names[count:]]
     number = await choose(terminal, names, translate("Number of the turn to go on from (Enter stays here): "), 0)
     return offered[number].id if isinstance(number, int) else None

@@ -9,7 +9,7 @@ from nebula.cli.terminal.output.width import cut
 from nebula.cli.terminal.terminal_session import TerminalSession, at_work
 from nebula.graph.values import Node
 from nebula.language import translate
-from nebula.stage import one_line
+from nebula.stage import join_lines, one_line
 from nebula.workspace.diff import diff_texts
 
 PROMPT_WIDTH = 40
@@ -28,7 +28,7 @@ async def compare_turns(terminal: TerminalSession, names: list[str]) -> None:
     one, other = found[0], found[1]
     short = short_ids(terminal, ids)
     for mark, node in (("−", one), ("+", other)):
-        prompt = cut(one_line(node.prompt), PROMPT_WIDTH)
+        prompt = cut(join_lines(node.prompt), PROMPT_WIDTH)
         terminal.screen.parts([f"{mark} {short[node.id]}", prompt, *_facts(node)], "bold")
     _show_texts(terminal, translate("Prompt"), one.prompt, other.prompt)
     _show_texts(terminal, translate("Answer"), one.response, other.response)

@@ -14,7 +14,7 @@ from nebula.graph.flows.topology import Topology, first_turns
 from nebula.graph.graph import Graph
 from nebula.graph.values import Flow
 from nebula.language import explain
-from nebula.stage import one_line
+from nebula.stage import join_lines, one_line
 from nebula.value import replace
 
 NAMED = 60
@@ -141,11 +141,11 @@ def _labels(terminal: TerminalSession, graph: Graph, flow: Flow) -> dict[int, tu
     labels = {}
     for entry in newest:
         try:
-            prompt = " ".join(graph.get_node(entry.id).prompt.split())
+            prompt = join_lines(graph.get_node(entry.id).prompt)
         except GraphError as problem:
-            prompt = f"({explain(problem)})"
+            prompt = one_line(f"({explain(problem)})")
         mark = "*" if entry.id == here else " "
-        labels[entry.index] = mark, f"{one_line(short[entry.id])}  {one_line(prompt)}"
+        labels[entry.index] = mark, f"{one_line(short[entry.id])}  {prompt}"
     return labels
 
 
