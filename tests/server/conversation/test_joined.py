@@ -66,3 +66,8 @@ def test_modules_that_import_each_other_are_refused():
 def test_the_first_style_sheet_comes_first():
     sheets = {"a/one.css": "a {}", "index.css": "all {}", "b/two.css": "b {}"}
     assert joined_sheet(sheets, "index.css") == "all {}\na {}\nb {}"
+
+
+def test_no_remark_of_a_style_sheet_is_served():
+    sheet = "/* One. */\na { /* two, @media */\n  b: c; /* three\n     lines */\n}\n/* @license stays */\n"
+    assert joined_sheet({"a.css": sheet}, "a.css") == "a {\nb: c;\n}\n/* @license stays */\n"

@@ -22,7 +22,8 @@ _TYPES: Final = re.compile(r"^[ \t]*/\*\*[^*@]*(?:(?!\*/|@license)[*@][^*@]*)*\*
 """For the type checker alone: a third of what is written."""
 _REMARK: Final = re.compile(r"^[ \t]*//(?!.*@license).*\n", re.MULTILINE)
 """For who reads the source; no line of a template begins so."""
-_STYLE_REMARK: Final = re.compile(r"^[ \t]*/\*[^*@]*(?:(?!\*/|@license)[*@][^*@]*)*\*/\n", re.MULTILINE)
+_STYLE_REMARK: Final = re.compile(r"(^)?[ \t]*/\*[^*@]*(?:(?!\*/|@license)[*@][^*@]*)*\*/(?(1)\n|)", re.MULTILINE)
+"""A line of its own, or behind what it is about."""
 _INDENT: Final = re.compile(r"^[ \t]+", re.MULTILINE)
 """Likewise; between elements of a template the end of the line is space enough."""
 _LATER: Final = re.compile(r'import(?<!\wimport)\("(\.[^"]+)"\)')
