@@ -321,6 +321,15 @@ test("room to grow is given up where the titles of all could not be read for it"
   assert.ok(Math.max(...corners.map(({ row }, number) => row + extents[number].rows)) * 116 <= 2000);
 });
 
+test("room to grow is no hole beside a conversation that takes most of the width", () => {
+  const talk = (/** @type {number} */ lanes, /** @type {number} */ rows) => ({
+    width: lanes * 272 + 48,
+    rows: rows + 1,
+  });
+  const corners = packed([talk(1, 2), talk(2, 2), talk(2.5, 8)], { rowHeight: 116, shape: 0.7 });
+  assert.deepEqual(corners.at(-1), { left: 0, row: 4 }); // below, with room for one turn more
+});
+
 test("a merge passes a card on the side that it comes from", () => {
   const topology = topologyOf({
     nodes: ["a", "b", "c", "d", "m"],

@@ -4,6 +4,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { readPlace, writePlace } from "../../src/nebula/web/app/address.js";
+import { layoutOf } from "../../src/nebula/web/graph/layout/layout.js";
+import { everything, zoomedTo } from "../../src/nebula/web/graph/sight.js";
+import { EMPTY } from "../../src/nebula/web/state/state.js";
+import { topologyOf } from "../../src/nebula/web/state/topology.js";
 import { createPace } from "../../src/nebula/web/app/pace.js";
 import { fencesOf, isLong, pieces } from "../../src/nebula/web/lib/plain.js";
 import {
@@ -32,6 +36,19 @@ test("zooming keeps what is under the pointer, within bounds", () => {
   const view = zoomed({ x: 0, y: 0, scale: 1 }, 2, { x: 100, y: 100 });
   assert.deepEqual(toPlane(view, { x: 100, y: 100 }), { x: 100, y: 100 });
   assert.equal(zoomed(view, 1e9, { x: 0, y: 0 }).scale, LARGEST);
+});
+
+test("zooming out ends a little beyond the sight of everything", () => {
+  const topology = topologyOf({ nodes: ["a", "b"], connections: [{ source: "a", target: "b" }] });
+  for (const at of [null, { x: 10, y: 10 }]) {
+    const sight = { layout: layoutOf(topology), topology, state: EMPTY, size: SIZE, live: [] };
+    const all = everything(sight);
+    let view = all;
+    for (let press = 0; press < 30; press++) view = zoomedTo(sight, view, 0.8, at);
+    assert.ok(view.scale < all.scale && view.scale > all.scale / 2, `${view.scale} instead of ${all.scale}`);
+    const less = { ...view, scale: view.scale / 9 }; // seen in a smaller panel
+    assert.equal(zoomedTo(sight, less, 0.8, at).scale, less.scale);
+  }
 });
 
 test("panning moves by pixels of the screen", () => {

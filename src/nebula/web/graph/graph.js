@@ -7,7 +7,7 @@ import { neighbour, wouldCircle } from "../state/topology.js";
 import { chrome } from "./chrome.js";
 import { createGrowing } from "./growing.js";
 import { detailAt, placeAt } from "./layout/geometry.js";
-import { centred, kept, panned, zoomed } from "./layout/viewport.js";
+import { centred, kept, panned } from "./layout/viewport.js";
 import { placeLive } from "./live.js";
 import { drawHovered, drawLive } from "./overlay.js";
 import { roomOf } from "./picture/cards.js";
@@ -16,7 +16,7 @@ import { createMinimap } from "./picture/minimap.js";
 import { paint } from "./picture/paint.js";
 import { nameOfFlow } from "./picture/scene.js";
 import { followPointer } from "./pointer.js";
-import { begin, bringIntoSight, everything, isReadable, whole, zoomedByKey } from "./sight.js";
+import { begin, bringIntoSight, everything, isReadable, whole, zoomedTo } from "./sight.js";
 
 /** @import { Choosing } from "../app/choosing.js" */
 /** @import { Looking } from "../app/looking.js" */
@@ -92,8 +92,7 @@ export function createGraph(root, actions, store, words) {
     if (view) looking.look({ viewport: kept(next(view), size, whole(view)) });
   };
   /** @param {number} factor @param {Point | null} at */
-  const zoom = (factor, at = null) =>
-    look((now) => (at ? zoomed(viewport(now), factor, at) : zoomedByKey(now, viewport(now), factor)));
+  const zoom = (factor, at = null) => look((now) => zoomedTo(now, viewport(now), factor, at));
   // After the frame that is on its way: the panel may just have been opened, and a run that was counts with all its turns.
   // Who asks for everything sees it arranged anew.
   const fit = () => {

@@ -15,6 +15,7 @@ import { centred, filled, fitted, holds, panned, zoomed } from "./layout/viewpor
 /** @typedef {{ card: Box, region: number }} Aim A card, and in which conversation it is, if in one. */
 
 const [NEAREST, FURTHEST] = [0.9, 0.55]; // how a conversation is first seen
+const FARTHEST = 0.7; // of the scale at which everything can be seen
 const BESIDE = 10; // pixels that stay free on both sides of everything, however small it is
 const [ABOVE, BELOW] = [48, 58]; // pixels that the buttons above the picture take, and at least the legend below it
 const AROUND_LEGEND = 16;
@@ -66,12 +67,14 @@ export function isReadable(view) {
   return detailAt(everything(view).scale) !== "far";
 }
 
-// Without a pointer the picture is zoomed about its middle, and the chosen turn stays in sight if it was.
-/** @param {Sight} view @param {Viewport} viewport @param {number} factor */
-export function zoomedByKey(view, viewport, factor) {
+// Not much further away than everything is seen. Without a pointer about the middle; the chosen turn stays in sight.
+/** @param {Sight} view @param {Viewport} viewport @param {number} factor @param {Point | null} at */
+export function zoomedTo(view, viewport, factor, at) {
   const { size } = view;
+  const least = FARTHEST * everything(view).scale;
+  if (at) return zoomed(viewport, factor, at, least);
   const aim = chosen(view);
-  const next = zoomed(viewport, factor, { x: size.width / 2, y: size.height / 2 });
+  const next = zoomed(viewport, factor, { x: size.width / 2, y: size.height / 2 }, least);
   return aim && isSeen(view, viewport, aim.card) ? bringIntoSight(view, next) : next;
 }
 

@@ -26,10 +26,12 @@ export function packed(extents, room) {
   const guess = Math.max(widest, steps(Math.sqrt(area * WASTE * shape)));
   if (extents.length > FEW) return inColumns(extents, guess, GROWTH).corners;
   const widths = { widest, most: 2 * guess };
-  const growing = smallest(extents, room, widths, GROWTH);
-  if (sizeOf(growing, room) <= READABLE) return growing.corners;
-  const close = smallest(extents, room, widths, 0);
-  return (sizeOf(close, room) <= READABLE ? close : growing).corners;
+  const [growing, once, close] = [GROWTH, 1, 0].map((rows) => smallest(extents, room, widths, rows));
+  const size = sizeOf(growing, room);
+  // Beside one that takes most of the width, what stays free is a hole.
+  const isHole = extents.some(({ width }) => width > extents[0].width && 2 * width > growing.width);
+  if (size <= READABLE && !isHole) return growing.corners;
+  return ([once, close].find((each) => sizeOf(each, room) <= Math.min(READABLE, size)) ?? growing).corners;
 }
 
 /** @param {Extent[]} extents @param {Room} room @param {{ widest: number, most: number }} widths @param {number} growth */

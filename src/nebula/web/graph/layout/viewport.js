@@ -30,10 +30,10 @@ export function panned(view, byX, byY) {
   return { ...view, x: view.x + byX / view.scale, y: view.y + byY / view.scale };
 }
 
-// The point of the screen keeps what is under it.
-/** @param {Viewport} view @param {number} factor @param {Point} at @returns {Viewport} */
-export function zoomed(view, factor, at) {
-  const scale = Math.min(LARGEST, Math.max(SMALLEST, view.scale * factor));
+// The point of the screen keeps what is under it. What is smaller than `least` already gets no smaller.
+/** @param {Viewport} view @param {number} factor @param {Point} at @param {number} least @returns {Viewport} */
+export function zoomed(view, factor, at, least = SMALLEST) {
+  const scale = Math.min(LARGEST, Math.max(Math.min(least, view.scale), view.scale * factor));
   const under = toPlane(view, at);
   return { x: under.x - at.x / scale, y: under.y - at.y / scale, scale };
 }
