@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { draft, keepDraft } from "../../src/nebula/web/app/preferences.js";
+import { attachedBefore, draft, keepAttached, keepDraft } from "../../src/nebula/web/app/preferences.js";
 import {
   base64,
   fits,
@@ -233,6 +233,22 @@ test("a folder is no file: why it cannot go along is said in our words", async (
   const folder = { name: "src", type: "", size: 4096, arrayBuffer: async () => Promise.reject(new Error("not found")) };
   await assert.rejects(read(folder), { message: "attach_unreadable" });
   await assert.rejects(read({ ...folder, type: "image/png" }), { message: "attach_unreadable" });
+});
+
+test("what is attached outlives a reload, and what is too large for that is named", () => {
+  const kept = new Map();
+  globalThis.sessionStorage = {
+    getItem: (name) => kept.get(name) ?? null,
+    setItem: (name, value) => kept.set(name, value),
+    removeItem: (name) => kept.delete(name),
+  };
+  const file = (/** @type {string} */ name, /** @type {string} */ data) => ({ name, size: 1, image: false, data });
+  const [one, large, two] = [file("one", "1"), file("large", "\u0000".repeat(1_000_000)), file("two", "2")];
+  keepAttached([one, two, large]);
+  assert.ok([...kept.values()].join("").length < 2_000_000, "a browser has room for it");
+  assert.deepEqual(attachedBefore(), [one, two, "large"]);
+  keepAttached([]);
+  assert.deepEqual(attachedBefore(), []);
 });
 
 test("a draft that a browser has no room for is not kept, and nothing older in its place", () => {

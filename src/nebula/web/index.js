@@ -56,6 +56,7 @@ const BEGIN_WITHIN_MS = 100;
 /** @type {(id: string) => any} Each is there: index.html says so. */
 const find = (id) => document.getElementById(id);
 
+const lost = preferences.attachedBefore().filter((each) => typeof each === "string");
 const store = createStore(reduce, preferences.rememberedState(EMPTY, first.flow));
 const selectors = createSelectors();
 const pace = createPace(REST_MS);
@@ -217,6 +218,7 @@ listen({
     begin(); // titles are asked for now, not with the next frame
     if (resumed) return; // the reader is where they were
     if (!remembering.arrived && (first.figures ?? null) !== null) await figures.showFigures(first.figures ?? 0);
+    if (!remembering.arrived && lost.length) asking.tell("attach_lost", { name: lost.join(", ") });
     remembering.arrived = true;
     remembering.keep(store.state);
   },

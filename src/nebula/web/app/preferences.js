@@ -1,13 +1,16 @@
 // What the browser remembers: language, look and places for good; token, draft, mode and name for this tab.
 
+/** @import { Attached } from "../composer/composing.js" */
 /** @import { State } from "../state/state.js" */
 
 const LANGUAGE = "nebula.language";
 const THEME = "nebula.theme";
 const TOKEN = "nebula.token";
 const DRAFT = "nebula.draft";
+const ATTACHED = "nebula.attached";
 const ANSWER = "nebula.answer.";
 const LONGEST_DRAFT = 2_000_000; // a browser keeps some five million characters for a page, and refuses more
+const MOST_ATTACHED = 1_500_000; // beside such a draft
 const PLACE = "nebula.place.";
 const MODE = "nebula.mode";
 const MODEL = "nebula.model";
@@ -136,6 +139,18 @@ export function keepDraft(text) {
   else sessionStorage.removeItem(DRAFT);
 }
 
+/** @returns {(Attached | string)[]} By its name alone what was too much to be kept. */
+export function attachedBefore() {
+  return JSON.parse(sessionStorage.getItem(ATTACHED) ?? "[]");
+}
+
+/** @param {Attached[]} attached */
+export function keepAttached(attached) {
+  let room = MOST_ATTACHED;
+  const kept = attached.map((each) => ((room -= JSON.stringify(each).length) < 0 ? each.name : each));
+  sessionStorage.setItem(ATTACHED, JSON.stringify(kept));
+}
+
 // What was left out and typed below a question that is not answered yet.
 /** @param {string} id @returns {{ off: Set<string>, reason: string }} */
 export function begunAnswer(id) {
@@ -153,10 +168,11 @@ export function keepAnswer(id, off, reason) {
 /** @param {State} empty @param {string | null} flow @returns {State} */
 export function rememberedState(empty, flow) {
   const view = { lang: language(), theme: theme(), mode: mode(), notify: notify(), panels: panels(), ...parts() };
+  const attached = attachedBefore().filter((each) => typeof each !== "string");
   return {
     ...empty,
     flowId: flow ?? empty.flowId,
-    composing: { ...empty.composing, model: model() },
+    composing: { ...empty.composing, model: model(), attached },
     view: { ...empty.view, ...view },
   };
 }

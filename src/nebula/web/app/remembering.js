@@ -1,7 +1,7 @@
 // Keeps how the reader has the page: in the address where they are, in the browser what they prefer.
 
 import { remembered } from "../state/selectors.js";
-import { keepMode, keepPanels, keepParts, keepPlace } from "./preferences.js";
+import { keepAttached, keepMode, keepPanels, keepParts, keepPlace } from "./preferences.js";
 
 /** @import { createAddress } from "./address.js" */
 /** @import { Pace } from "./pace.js" */
@@ -10,6 +10,7 @@ import { keepMode, keepPanels, keepParts, keepPlace } from "./preferences.js";
 /** @param {ReturnType<typeof createAddress>} address @param {Pace} pace */
 export function createRemembering(address, pace) {
   const [mode, panels, parts] = [remembered(keepMode), remembered(keepPanels), remembered(keepParts)];
+  const attached = remembered(keepAttached);
   const place = remembered(
     (
       /** @type {State["flow"]} */ flow,
@@ -26,7 +27,8 @@ export function createRemembering(address, pace) {
     /** Whether the reader is where the address said at first. */
     arrived: false,
     /** @param {State} state */
-    keep: ({ view, flow, selected, figures }) => {
+    keep: ({ view, flow, selected, figures, composing }) => {
+      attached(composing.attached);
       mode(view.mode);
       panels(view.panels);
       parts(view.graph, view.drawer);

@@ -195,6 +195,7 @@ export const EN = {
   attach_large:
     "{name} {count|is|are} too large to send along: files at most 700 KB together, an image 10 MB, images 20 MB together.",
   attach_unreadable: "{name} cannot be read: only files can be sent along, no folders.",
+  attach_lost: "Too large to be kept over a reload: {name}.",
   attach_binary: "{name} {count|is|are} neither an image nor text.",
   merging: "Merges",
   merge_hint: "Keeps this turn and lets you choose another: the next prompt continues both. Ctrl+click does the same.",

@@ -195,6 +195,7 @@ export const JA = {
   attach: "ファイルや画像を添付",
   attach_large: "{name} は大きすぎて送れません（ファイルは合計 700 KB、画像は 1 枚 10 MB・合計 20 MB まで）。",
   attach_unreadable: "{name} を読めません。添付できるのはファイルだけで、フォルダは添付できません。",
+  attach_lost: "大きすぎて再読み込みの後に残りません: {name}",
   attach_binary: "{name} は画像でもテキストでもありません。",
   merging: "合流",
   merge_hint:
