@@ -198,6 +198,35 @@ test("several turns are deleted in one step and brought back in one", async (con
   assert.deepEqual([store.state.notice, store.state.offer, asked.length], ["undone ", null, 2]);
 });
 
+test("what is said meanwhile leaves the way back where it is, until its time is over", async (context) => {
+  const { store, asking, asked, last, answer } = scripted(context);
+  createEdits(store, asking).remove(["a"]);
+  await answer(asked[0], {});
+  asking.tell("later");
+  assert.deepEqual([store.state.notice, store.state.offer?.text], ["later", "deleted"]);
+  context.mock.timers.tick(6000);
+  assert.deepEqual([store.state.notice, store.state.offer?.text], ["", "deleted"]);
+  asking.tell("last");
+  asking.takeUp(store.state.offer);
+  last("undo").reject(Object.assign(new Error("gone"), { code: "lost" }));
+  await settled();
+  assert.deepEqual([store.state.notice, store.state.offer?.text], ["last", "deleted"], "it was not taken back yet");
+  context.mock.timers.tick(14_000);
+  assert.deepEqual([store.state.notice, store.state.offer], ["", null]);
+});
+
+test("a turn that is gone is not called by its id, and a flow is not a turn", async (context) => {
+  const { store, asking, asked } = scripted(context);
+  const id = "0192f0c1-2345-7abc-8def-0123456789ab";
+  const told = [`No node ${id}`, `Flow 'main' has no node ${id}`, `ノード${id}がありません`, `No flow '${id}'`];
+  for (const message of told) {
+    createEdits(store, asking).remove(["a"]);
+    asked.at(-1).reject(Object.assign(new Error(message), { code: "not_found" }));
+    await settled();
+    assert.equal(store.state.notice, message.startsWith("No flow") ? `failed ${message}` : "turn_gone");
+  }
+});
+
 test("a flow that was given another name keeps its turns in sight", async (context) => {
   const { store, asking, last, answer } = scripted(context);
   const loading = createLoading(store, asking);

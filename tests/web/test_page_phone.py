@@ -52,7 +52,17 @@ async def test_of_two_that_were_merged_by_the_list_the_next_press_chooses_one(be
             await expect(page.locator("#composer .chip .name")).to_have_text(["two"])
 
 
-async def test_what_is_said_in_passing_lies_over_the_bar_alone_and_speaks_of_no_keys(bench):
+COVERED = """() => {
+  const banner = document.getElementById("banner").getBoundingClientRect();
+  const over = (box) => box.width && box.top < banner.bottom && box.bottom > banner.top && box.left < banner.right && box.right > banner.left;
+  const controls = "#header button, #tabs button, #composer, .minimap, .controls, .legend, #outline :is(input, button)";
+  return [...document.querySelectorAll(controls)].filter((each) => over(each.getBoundingClientRect())).length;
+}"""
+SMALL = """[...document.querySelectorAll("#transcript :is(.acts, .fork) .icon-button")]
+    .map((each) => each.getBoundingClientRect()).filter(({ width, height }) => width && Math.min(width, height) < 40).length"""
+
+
+async def test_what_is_said_in_passing_lies_over_no_control_and_speaks_of_no_keys(bench):
     with serving(bench, "vizprompt") as server:
         async with talk(server) as client:
             await branched(client)
@@ -64,9 +74,16 @@ async def test_what_is_said_in_passing_lies_over_the_bar_alone_and_speaks_of_no_
             await expect(banner.get_by_role("button", name="Undo")).to_be_visible()
             await expect(banner).not_to_contain_text("Ctrl")
             await until(page, "!document.getAnimations().length")
-            lowest = await banner.evaluate("(banner) => banner.getBoundingClientRect().bottom")
-            assert lowest <= await page.evaluate("document.querySelector('header').offsetHeight")
             await expect(page.locator("#transcript .selected")).to_contain_text("answer to two")  # the turn before
+            assert await page.evaluate(SMALL) == 0, "a thumb hits each of them"
+            for name in ("talk", "graph", "outline"):
+                await tab(page, name)
+                assert await page.evaluate(COVERED) == 0, name
+            await page.set_input_files(
+                ".attach input", {"name": "one.bin", "mimeType": "application/octet-stream", "buffer": b"\xff\xfe"}
+            )
+            await expect(banner).to_contain_text("neither an image nor text")
+            await expect(banner.get_by_role("button", name="Undo")).to_be_visible()
 
 
 @pytest.mark.parametrize("locale", ["en-US", "ja-JP"])

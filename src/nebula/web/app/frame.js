@@ -28,16 +28,18 @@ export function createFrame({ body, documentElement: root }, { takeUp, dismiss }
       waits.textContent = awaiting ? say("awaiting") : "";
       for (const each of all("[data-word]")) each.textContent = say(each.dataset.word ?? "");
       for (const each of all("[data-label]")) each.setAttribute("aria-label", say(each.dataset.label ?? ""));
+      const back = status === "open" ? offer : null;
       const text = status === "open" ? notice : say(status);
       const undo = (/** @type {NonNullable<typeof offer>} */ given) =>
-        html` <button type="button" class="quiet" @click=${() => takeUp(given)}>${icon("undo-2")}${say("take_back")}</button>${iconButton("x", say("close"), dismiss)}`;
-      render(html`<span>${text}</span>${status === "open" && offer ? undo(offer) : nothing}`, banner);
-      banner.hidden = text === "";
+        html`<span>${given.text}</span><button type="button" class="quiet" @click=${() => takeUp(given)}>${icon("undo-2")}${say("take_back")}</button>${iconButton("x", say("close"), dismiss)}`;
+      const news = text && text !== back?.text ? html`<span class="news">${text}</span>` : nothing;
+      render(html`${news}${back ? undo(back) : nothing}`, banner);
+      banner.hidden = !text && !back;
       banner.className = status === "open" ? "" : "warning";
       const atWork = [...turns.values()].filter((turn) => !isOver(turn));
       const asks = atWork.some((turn) => turn.ask);
-      const news = asks ? say("title_waiting") : atWork.length ? say("title_working") : "";
-      root.ownerDocument.title = news ? `${news} · nebula` : "nebula";
+      const doing = asks ? say("title_waiting") : atWork.length ? say("title_working") : "";
+      root.ownerDocument.title = doing ? `${doing} · nebula` : "nebula";
     },
   };
 }

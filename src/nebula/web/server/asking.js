@@ -2,6 +2,7 @@
 
 const NOTICE_MS = 6000;
 const OFFER_MS = 20_000;
+const TURN = /(?<!')[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/; // the id of a flow is quoted
 const SLOW_MS = 300; // what is answered sooner needs no sign that it is on its way
 
 /** @import { Edit, Offer, State } from "../state/state.js" */
@@ -16,6 +17,7 @@ const SLOW_MS = 300; // what is answered sooner needs no sign that it is on its 
  */
 export function createAsking(store, link, say) {
   let notices = 0;
+  let offers = 0;
   let late = 0;
 
   // Nothing that was asked is silent for longer than a moment: the page shows that an answer is awaited.
@@ -34,14 +36,18 @@ export function createAsking(store, link, say) {
     }
   }
 
-  /** @param {string} text @param {Offer | null} offer */
-  function notice(text, offer = null) {
+  // A way back stands until its own time is over.
+  /** @param {string} text @param {Offer} [offer] */
+  function notice(text, offer) {
     const number = ++notices;
     store.change("notice", { text, offer });
-    setTimeout(() => number === notices && store.change("notice", { text: "" }), offer ? OFFER_MS : NOTICE_MS);
+    setTimeout(() => number === notices && store.change("notice", { text: "" }), NOTICE_MS);
+    if (!offer) return;
+    const given = ++offers;
+    setTimeout(() => given === offers && dismiss(), OFFER_MS);
   }
 
-  const dismiss = () => store.change("notice", { text: "" });
+  const dismiss = () => store.change("dismiss");
 
   /** @param {string} word @param {Record<string, any>} values */
   const tell = (word, values = {}) => notice(say()(word, values));
@@ -56,6 +62,7 @@ export function createAsking(store, link, say) {
       const error = /** @type {Failure} */ (problem);
       if (!error.code) throw error;
       if (error.code === "changed_since") tell("changed_since");
+      else if (error.code === "not_found" && TURN.test(error.message)) tell("turn_gone");
       else if (error.code !== "lost") tell("failed", { message: error.message });
       return false;
     }
@@ -81,6 +88,7 @@ export function createAsking(store, link, say) {
       attempt(async () => {
         const answers = [];
         for (const { action, data } of steps) answers.push(await ask(action, data));
+        dismiss();
         tell(done, { paths: answers.flatMap((each) => each.paths ?? []).join(", ") });
       }),
   };

@@ -15,7 +15,8 @@ const CHANGES = {
   events: (state, { events, now }) => heardAll(state, events, now),
   status: (state, { status }) => ({ ...state, status }),
   awaiting: (state, { awaiting }) => ({ ...state, awaiting }),
-  notice: (state, { text, offer = null }) => ({ ...state, notice: text, offer }),
+  notice: (state, { text, offer }) => ({ ...state, notice: text, offer: offer ? { ...offer, text } : state.offer }),
+  dismiss: (state) => ({ ...state, notice: state.notice === state.offer?.text ? "" : state.notice, offer: null }),
   hello: (state, { modes, project, turns, races = [], resumed, now }) => ({
     ...state,
     race: raceFound(state.race, races, resumed),

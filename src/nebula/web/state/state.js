@@ -32,7 +32,7 @@ import { NO_TURNS } from "./turns.js";
  * @property {string} status
  * @property {boolean} awaiting Whether an answer of the server takes longer than a moment.
  * @property {string} notice
- * @property {Offer | null} offer What can be done about it with one click.
+ * @property {(Offer & { text: string }) | null} offer What can be taken back with one click, and what was said of it.
  * @property {string[]} modes
  * @property {FlowHead[]} flows
  * @property {string} flowId

@@ -66,6 +66,7 @@ export const EN_GRAPH = {
   count_models: "Models",
   count_tags: "Tags",
   changed_since: "Left as it is: the same was changed elsewhere meanwhile.",
+  turn_gone: "That turn is not there any more.",
   deed_readFile: "Read {about}",
   deed_writeFile: "Write {about}",
   deed_editFile: "Edit {about}",

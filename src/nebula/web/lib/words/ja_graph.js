@@ -66,6 +66,7 @@ export const JA_GRAPH = {
   count_models: "モデル",
   count_tags: "タグ",
   changed_since: "そのままにしました。その間に、ほかで同じところが変更されました。",
+  turn_gone: "そのターンはもうありません。",
   deed_readFile: "{about} を読む",
   deed_writeFile: "{about} を書く",
   deed_editFile: "{about} を編集",
