@@ -172,6 +172,8 @@ async def test_a_new_conversation_is_new_while_another_is_being_begun(bench):
             await page.get_by_role("button", name="Stop").click()
             await expect(page.locator("#transcript .working")).to_have_count(0)
             await expect(page.locator("#prompt")).to_have_value("one")
+            await expect(page.locator("#transcript .remark")).to_have_count(1)
+            await expect(page.locator(".failed")).to_have_count(0)  # who stops a turn need not be told that it failed
 
 
 async def test_a_second_turn_begins_beside_one_at_work_from_the_same_node(bench):

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { continuing, isBusy, steerable, turnHere, turnInSight } from "../../src/nebula/web/state/here.js";
+import { liveTurns } from "../../src/nebula/web/graph/live.js";
 import { reduce } from "../../src/nebula/web/state/reduce.js";
 import { EMPTY } from "../../src/nebula/web/state/state.js";
 import { begin, isOver, LOST, lost, perform } from "../../src/nebula/web/state/turn.js";
@@ -440,4 +441,19 @@ test("remarks stand one behind the other, and a lost turn has its curtain up", (
   const turn = perform(perform(begin({ trace_id: "t" }, 0), remark(1, "one"), 0), remark(2, "two"), 0);
   assert.deepEqual([turn.remarks, turn.curtain], [["one", "two"], true]);
   assert.deepEqual([lost(turn).status, lost(turn).curtain, isOver(lost(turn))], [LOST, false, true]);
+});
+
+test("a turn without an answer is shown as failed, but not one that somebody stopped", () => {
+  const shown = (status) => {
+    const close = { cue: "close", status, line: "" };
+    const ended = event(send(at("main")), "final", {
+      trace_id: "t",
+      flow_id: "main",
+      seq: 1,
+      node_id: null,
+      stage: [close],
+    });
+    return liveTurns(ended).map(({ kind }) => kind);
+  };
+  assert.deepEqual([shown("error"), shown("refused"), shown("interrupted")], [["failed"], ["failed"], []]);
 });

@@ -4,7 +4,7 @@
 import { concerns } from "../state/events.js";
 import { turnsOfFlow } from "../state/here.js";
 import { told } from "../lib/deeds.js";
-import { isOver } from "../state/turn.js";
+import { hasFailed, isOver } from "../state/turn.js";
 import { shownFor, slotFor } from "./layout/placing.js";
 
 /** @import { Deed } from "../lib/deeds.js" */
@@ -25,8 +25,6 @@ import { shownFor, slotFor } from "./layout/placing.js";
  * @property {number} [number] Of a try in a race.
  */
 /** @typedef {Live & { x: number, row: number, above: number }} Placed */
-
-const ENDED_WELL = new Set(["ok", "cancelled"]);
 
 /** @param {State} state @returns {Live[]} */
 export function liveTurns(state) {
@@ -60,7 +58,7 @@ function triesAtWork(state) {
 /** @param {Turn} turn @param {Turn[]} turns @param {State} state @returns {LiveKind | null} */
 function kindOf(turn, turns, state) {
   if (!isOver(turn)) return turn.ask ? "asking" : "working";
-  if (turn.nodeId || ENDED_WELL.has(turn.status) || state.briefs.has(turn.traceId)) return null;
+  if (turn.nodeId || !hasFailed(turn) || state.briefs.has(turn.traceId)) return null;
   const from = turn.parents.join();
   const later = turns.slice(turns.indexOf(turn) + 1).some((other) => other.parents.join() === from);
   return later ? null : "failed";

@@ -199,3 +199,9 @@ export function lost(turn) {
 export function isOver(turn) {
   return turn.status !== "";
 }
+
+// What somebody stopped is no failure.
+/** @param {Turn} turn */
+export function hasFailed(turn) {
+  return isOver(turn) && turn.status !== "ok" && turn.status !== "interrupted";
+}

@@ -11,7 +11,7 @@ import { linkOfWord } from "../lib/editor_link.js";
 import { guard, html, nothing, render, repeat } from "../lib/lit.js";
 import { turnHere } from "../state/here.js";
 import { siblingsOf } from "../state/topology.js";
-import { begin, isOver, LOST } from "../state/turn.js";
+import { begin, hasFailed, isOver, LOST } from "../state/turn.js";
 import { acts } from "./acts.js";
 import { checklist } from "./checklist.js";
 import { correcting } from "./correcting.js";
@@ -252,7 +252,7 @@ const keyOf = (ask) => ask.approval_id;
 /** @param {Turn} turn @param {Say} say @param {Labels} labels @param {ReadingActions} actions @param {HTMLElement} working */
 function live(turn, say, labels, { turns }, working) {
   const waits = html`<div class="meanwhile unheard" role="status"><p class="hint">${say("steer_waits")}</p>${turn.waiting.map((each) => plain(each.text))}</div>`;
-  const failed = isOver(turn) && turn.status !== "ok" && turn.status !== "cancelled";
+  const failed = hasFailed(turn);
   const remark = (/** @type {string} */ text) =>
     html`<p class="remark ${failed ? "failed" : ""}">${failed ? icon("circle-alert") : nothing}<span>${text}</span></p>`;
   // Below what has come since stands another line: the one above does not slide down past that.
