@@ -66,7 +66,7 @@ def test_every_help_is_english_otherwise(bench: Bench, words: tuple[str, ...]) -
         (("nebula", "--mode", "x"), "'x' は選べません"),
         (("nebula", "--port", "1"), "不明な引数: --port 1"),
         (("nebula", "--root", "nowhere"), "nowhere: そのようなディレクトリはありません"),
-        (("nebula", "do", "it"), '-p を使ってください: nebula -p "do it"'),
+        (("nebula", "do", "it"), '-p を使ってください: nebula -p "do it"（nebula --help'),
         (("vizprompt", "node", "show", "0badcafe"), "0badcafe"),
         (("vizprompt", "search", "--limit", "0"), "--limit は 1 以上"),
     ],

@@ -98,7 +98,7 @@ def _not_a_command(argv: Sequence[str]) -> UsageError:
     if "near" in problem.values and len(words) == 1:
         return problem
     task = " ".join(argv).replace('"', '\\"')
-    return UsageError('for a task use -p: nebula -p "{task}"', task=task)
+    return UsageError('for a task use -p: nebula -p "{task}" (see nebula --help)', task=task)
 
 
 def exit_codes() -> str:
