@@ -138,3 +138,13 @@ def test_many_lines_are_found_as_each_of_them_is(tmp_path: Path, end: str) -> No
     assert found == [line for line in index.lines() if line.id in {"a", "b"}]
     assert [line.path for line in found] == ["000/000.xml", "000/001.xml", "000/004.xml"]  # the last is not finished
     assert found[2] in index.find("a")
+
+
+def test_a_project_that_is_moved_away_is_not_made_again(tmp_path: Path) -> None:
+    files = Files(str(tmp_path / "project/.nebula/graph"))
+    files.make()
+    (tmp_path / "project").rename(tmp_path / "moved")
+    files.look()
+    with pytest.raises(FileNotFoundError):
+        files.make()
+    assert not (tmp_path / "project").exists()

@@ -219,6 +219,24 @@ def test_a_removed_file_starts_again(tmp_path):
     assert [entry.text for entry in read_log(str(path))] == ["two"]
 
 
+@pytest.mark.parametrize("there", ["nothing", "another"])
+def test_a_project_that_is_moved_away_is_not_made_again(tmp_path, there):
+    project = tmp_path / "project"
+    project.mkdir()
+    record = LogReader(str(project / ".nebula/log.txt"), user="hana")
+    record(EventStream("s").emit(Task("one", "agent", "m")))
+    project.rename(tmp_path / "moved")
+    if there == "another":
+        project.mkdir()
+    with pytest.raises(MemoryFileError, match="was moved or removed meanwhile"):
+        record(EventStream("s").emit(Task("two", "agent", "m")))
+    assert list(project.rglob("*")) == [] and project.exists() is (there == "another")
+    (project.rmdir if there == "another" else project.exists)()
+    (tmp_path / "moved").rename(project)
+    record(EventStream("s").emit(Task("three", "agent", "m")))
+    assert [entry.text for entry in read_log(record.path)] == ["one", "three"]
+
+
 @pytest.mark.parametrize("reader", [LogReader, TraceReader])
 def test_a_link_that_comes_into_the_files_place_is_not_followed(tmp_path, reader):
     victim, path = tmp_path / "bashrc", tmp_path / "record"

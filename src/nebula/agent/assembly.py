@@ -289,6 +289,7 @@ def graph_opener(settings: Settings) -> Callable[[], Graph]:
     def open_graph() -> Graph:
         from nebula.graph.graph import Graph
 
+        os.stat(settings.root)  # one that was moved away meanwhile is not made again
         return Graph(os.path.join(settings.state_dir, "graph"))
 
     return open_graph

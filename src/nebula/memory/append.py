@@ -48,6 +48,8 @@ class AppendingReader(ABC):
 
     def __init__(self, path: str) -> None:
         self.path = os.path.abspath(path)
+        self._project = os.path.dirname(os.path.dirname(self.path))
+        self._known_project = _identity_of(self._project)
         self._file: _OpenFile | None = None
         self._tail_checked = False
 
@@ -79,6 +81,10 @@ class AppendingReader(ABC):
         return file
 
     def _open(self) -> int:
+        if self._known_project is not None and _identity_of(self._project) != self._known_project:
+            raise MemoryFileError(
+                "{path} was moved or removed meanwhile; nothing is recorded there", path=self._project
+            )
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         try:
             return os.open(self.path, flags, 0o600)
@@ -94,6 +100,14 @@ class AppendingReader(ABC):
         size = os.fstat(descriptor).st_size
         tail = os.pread(descriptor, len(self._entry_end), max(0, size - len(self._entry_end)))
         return b"" if size == 0 or tail == self._entry_end else self._entry_end
+
+
+def _identity_of(folder: str) -> tuple[int, int] | None:
+    try:
+        found = os.stat(folder)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 class TraceReader(AppendingReader):

@@ -92,8 +92,11 @@ class Files:
             return project.subfolder(_PROJECT_PART.strip(os.sep), make=False)
 
     def make(self) -> None:
-        """Makes the folder and those above it where they are missing, each of them on the disk on return."""
+        """Makes the folder and those above it where they are missing, each of them on the disk on return; but no
+        project that was there before, and was moved away."""
         above = self.root.removesuffix(_PROJECT_PART)
+        if above != self.root and self._identity != (0, 0) and not os.path.isdir(above):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), above)
         while not os.path.isdir(above):
             above = os.path.dirname(above)
         missing = os.path.relpath(self.root, above)
