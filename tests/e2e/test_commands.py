@@ -383,7 +383,7 @@ def test_what_a_submodule_ignores_is_asked_of_the_submodule(bench, project: Path
     git(inner, "add", "-A")
     git(inner, "commit", "-q", "-m", "inner")
     (project / "folder-link").symlink_to("src")
-    line = "touch a.log inner/b.tmp; rm folder-link; mkdir folder-link; touch folder-link/c.log; echo x > inner/d.txt"
+    line = "touch a.log z.log inner/b.tmp; rm folder-link; mkdir folder-link; touch folder-link/c.log; echo x > inner/d.txt"
     _, _, events = ran(bench, line, "--yes")
     assert set(proposed(events)) == {"folder-link", "folder-link/c.log", "inner/d.txt"}
 

@@ -97,7 +97,7 @@ DISK = {
     "fill the home": "cat /dev/zero > ~/big; sleep 20",
     "files without end": "i=0; while :; do i=$((i+1)); mkdir d$i 2>/dev/null && touch d$i/{1..500} || break; done; sleep 20",
     "one sparse file": "truncate -s 1T huge; ls -l huge",
-    "huge output": "yes canary-not | head -c 50000000; yes",
+    "huge output": "yes harmless | head -c 50000000; yes",
     "binary output": "head -c 5000000 /dev/urandom",
     "deep folders": "for i in $(seq 400); do mkdir d && cd d || break; done",
     "long and odd names": "touch -- -rf '..a' '... ' $'a\\nb' $'\\e[2J' \"$(printf 'x%.0s' {1..255})\" $'\\xff'; mkdir '..\\..'",

@@ -100,10 +100,12 @@ def _by_repository(root: str, changes: list[LayerChange]) -> dict[str, set[str]]
     """Return the names of the changes, relative to the repository that each lies in.
 
     Each repository is asked about its own files: git gives up at the first one that lies in a submodule, or behind what
-    is still a link in the project."""
+    is still a link in the project, as a folder is that takes the link's place."""
     asked: dict[str, set[str]] = {}
     folders: dict[str, str | None] = {}
     for change in changes:
+        if change.is_folder and os.path.islink(os.path.join(root, change.path)):
+            continue
         folder = os.path.dirname(change.path)
         if folder not in folders:
             folders[folder] = None if _is_behind_link(root, folder) else innermost_repository(root, folder)
