@@ -268,7 +268,7 @@ class Flushes:
             self.happened.append(("gone", os.path.join(folder, path)))
             real_unlink(path, dir_fd=dir_fd)
 
-        monkeypatch.setattr(os, "fsync", fsync)
+        monkeypatch.setattr("nebula.files.syscalls.full_sync", fsync)
         monkeypatch.setattr(os, "rename", rename)
         monkeypatch.setattr(os, "unlink", unlink)
 

@@ -222,7 +222,7 @@ def test_a_turn_waits_for_the_disk_twice_and_a_removal_for_the_end_of_its_step(
 
     graph = Graph(tmp_path)
     first = graph.create_node("first").id
-    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr("nebula.files.syscalls.full_sync", fsync)
     second = graph.create_node("second", parents=[first]).id
     assert [path.startswith(".state/.new-") for path in flushed] == [True, True, False, False]
     assert sorted(flushed[2:]) == ["flows/000", "nodes/000"]
