@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import { readPlace, writePlace } from "../../src/nebula/web/app/address.js";
 import { layoutOf } from "../../src/nebula/web/graph/layout/layout.js";
-import { everything, zoomedTo } from "../../src/nebula/web/graph/sight.js";
+import { everything, whole, zoomedTo } from "../../src/nebula/web/graph/sight.js";
 import { EMPTY } from "../../src/nebula/web/state/state.js";
 import { topologyOf } from "../../src/nebula/web/state/topology.js";
 import { createPace } from "../../src/nebula/web/app/pace.js";
@@ -43,8 +43,9 @@ test("zooming out ends a little beyond the sight of everything", () => {
   for (const at of [null, { x: 10, y: 10 }]) {
     const sight = { layout: layoutOf(topology), topology, state: EMPTY, size: SIZE, live: [] };
     const all = everything(sight);
-    let view = all;
+    let view = { ...all, x: 5000, scale: 1 };
     for (let press = 0; press < 30; press++) view = zoomedTo(sight, view, 0.8, at);
+    assert.ok(holds(view, SIZE, whole(sight)), "also where it began at an edge");
     assert.ok(view.scale < all.scale && view.scale > all.scale / 2, `${view.scale} instead of ${all.scale}`);
     const less = { ...view, scale: view.scale / 9 }; // seen in a smaller panel
     assert.equal(zoomedTo(sight, less, 0.8, at).scale, less.scale);

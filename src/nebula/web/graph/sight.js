@@ -67,14 +67,15 @@ export function isReadable(view) {
   return detailAt(everything(view).scale) !== "far";
 }
 
-// Not much further away than everything is seen. Without a pointer about the middle; the chosen turn stays in sight.
+// Not much further away than everything is seen, and then without more blank space than there must be. Without a pointer
+// about the middle; the chosen turn stays in sight.
 /** @param {Sight} view @param {Viewport} viewport @param {number} factor @param {Point | null} at */
 export function zoomedTo(view, viewport, factor, at) {
   const { size } = view;
   const least = FARTHEST * everything(view).scale;
-  if (at) return zoomed(viewport, factor, at, least);
-  const aim = chosen(view);
-  const next = zoomed(viewport, factor, { x: size.width / 2, y: size.height / 2 }, least);
+  const next = zoomed(viewport, factor, at ?? { x: size.width / 2, y: size.height / 2 }, least);
+  if (factor < 1) return panned(filled(panned(next, 0, ABOVE), between(size), whole(view)), 0, -ABOVE);
+  const aim = at ? null : chosen(view);
   return aim && isSeen(view, viewport, aim.card) ? bringIntoSight(view, next) : next;
 }
 
