@@ -73,7 +73,7 @@ async def test_a_branch_is_named_moved_and_deleted_at_once(bench):
                 await client.ask("move_branch", node_id=third, to="research")  # meanwhile, by somebody else
                 await expect(await row(page, "three")).to_have_count(0)
                 await page.locator("#dialog button.primary").click()
-                await expect(page.locator("#dialog")).to_contain_text("has no node")
+                await expect(page.locator("#dialog")).to_contain_text("That turn is not there any more.")
                 await page.keyboard.press("Escape")
                 assert (await client.ask("get_flow", compact=True))["data"]["ids"] != []
                 await (await row(page, "two")).click()
