@@ -10,7 +10,7 @@ from nebula.language import Sentence, explain, translate
 from nebula.messages import ToolResultStatus
 from nebula.stage import DraftText, one_line
 from nebula.workspace.errors import WorkspaceError
-from nebula.workspace.guard.judge import BY_NAME_ALONE
+from nebula.workspace.guard.judge import OPENED_BY_NAME
 from nebula.workspace.guard.paths import normal_path
 
 LONG_S = 60
@@ -87,7 +87,7 @@ class Refusals:
                 return Sentence("A command that asks for the network was not run. To allow it add --allow-network.")
         elif isinstance(event, ToolResult) and event.refused and event.decision is None:
             path = self._paths.get(event.result.tool_use_id, "")
-            if event.problem is not None and event.problem.sentence not in BY_NAME_ALONE:
+            if event.problem is not None and event.problem.sentence not in OPENED_BY_NAME:
                 return event.problem if _may_be_allowed_by_name(path) else None
             if _may_be_allowed_by_name(path) and self._in_session:
                 return Sentence(

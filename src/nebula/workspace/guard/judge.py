@@ -25,9 +25,10 @@ from nebula.workspace.guard.repositories import RepositoryFinder
 _RUN_BY_GIT = frozenset({"hooks", "config", "config.worktree", "attributes", "modules", "commondir", "git-rebase-todo"})
 """`commondir` names the folder that settings and hooks are taken from; the list of a rebase has lines that it runs."""
 
-BY_NAME_ALONE = (
+OPENED_BY_NAME = (
     SECRET := "{path}: may hold secrets; the user must allow this file by name.",
     CONTROL := "{path}: controls other programs; the user must allow it by name.",
+    KIND := "{path}: files of this kind are not allowed here; EC_ALLOW_EXT says which are: {kinds}.",
 )
 """What is said of a file that --allow would open."""
 
@@ -106,8 +107,4 @@ class Judge:
             return  # a file that the user allowed by name is allowed, of whatever kind
         if not path.name.lower().endswith(self._extensions):
             kinds = ", ".join(self._extensions)
-            raise ExtensionRefused(
-                "{path}: files of this kind are not allowed here; EC_ALLOW_EXT says which are: {kinds}.",
-                path=path.text,
-                kinds=kinds,
-            )
+            raise ExtensionRefused(KIND, path=path.text, kinds=kinds)
