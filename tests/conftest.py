@@ -8,6 +8,7 @@ import os
 import pwd
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -51,6 +52,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Brings the page's third-party modules to those of the lock file, and makes the user that PostgreSQL runs as where
     we are root: once, before workers would do it at the same time, and while no test looks whether `/etc/passwd` stays
     as it is."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup the programs that tests start would not hear it either
     is_worker = hasattr(config, "workerinput")
     if not is_worker:
         subprocess.run([sys.executable, VENDOR], check=True)

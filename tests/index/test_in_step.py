@@ -414,7 +414,7 @@ def beside(project: Project) -> Project:
 
 @pytest.mark.slow
 @settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 )
 @given(steps=STEPS)
 def test_after_any_history_the_index_equals_a_fresh_one(url: str, steps: list[tuple[object, ...]]) -> None:

@@ -128,9 +128,11 @@ async def lose_at(wire: str, lost: Lost, places: list[int]) -> int:
 @everywhere
 @either_way
 async def test_a_stream_lost_at_any_byte_leaves_no_half_reply(wire: str, lost: Lost) -> None:
-    length = length_of(wire)
-    again = await lose_at(wire, lost, list(range(length)))
-    assert again > length * 0.5, "what comes after the last word of the model may be lost, and no more"
+    """At every other byte in one way, at those between in the other; the next test tries them all by chance."""
+    first = 0 if lost == Fault.cut else 1
+    places = list(range(first, length_of(wire), 2))
+    again = await lose_at(wire, lost, places)
+    assert again > len(places) * 0.5, "what comes after the last word of the model may be lost, and no more"
 
 
 @everywhere

@@ -6,8 +6,6 @@ each place of the text is looked up by its first characters, and what begins wit
 
 from __future__ import annotations
 
-from bisect import bisect_left
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -81,6 +79,8 @@ class KnownValues:
         return False
 
     def _begins_with(self, start: str) -> bool:
+        from bisect import bisect_left  # not for every start
+
         at = bisect_left(self._sorted, start)
         return at < len(self._sorted) and self._sorted[at].startswith(start)
 
