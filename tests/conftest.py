@@ -78,6 +78,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.slow)
 
 
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Return what hands out the slow tests (`--dist loadscope`): file by file, but all of the browser's to one worker.
+    Two browsers beside each other lose keys on two processors; the tests of other rooms wait for half of their time."""
+    if config.option.dist != "loadscope":
+        return None
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByFile(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return "tests/web" if nodeid.startswith("tests/web/") else nodeid.partition("::")[0]
+
+    return ByFile(config, log)
+
+
 def pytest_collection_finish() -> None:
     gc.freeze()  # what was collected stays to the end: the collector need not look at it thousands of times
 
