@@ -139,7 +139,7 @@ def test_yes_to_all_is_marked_and_can_be_taken_back(bench: Bench) -> None:
         screen.prompt(times=2)
         screen.wait("yes to all (/permissions) · agent")
         screen.line("/permissions")
-        screen.wait("*  files that are written")
+        screen.wait("*  every change of ordinary files")
         screen.wait("Take all of them back now? (y/N):")
         screen.line("y")
         screen.wait("From now on everything is asked about.")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from nebula.events import Approval, Notice, ProposedChange, QuestionKind
 from nebula.messages import AssistantToolUse, Json
-from nebula.sandbox.contract import LayerChange
+from nebula.sandbox.contract import Entry, LayerChange
 from nebula.tools.approval import (
     ASKED_AGAIN,
     BY_NAME,
@@ -575,7 +575,7 @@ def test_a_control_file_that_changes_meanwhile_is_asked_about_again(tmp_path: Pa
 
 
 def changed(*paths: str) -> tuple[LayerChange, ...]:
-    return tuple(LayerChange(path, "created") for path in paths)
+    return tuple(LayerChange(path, "created", after=Entry("file", 0o644)) for path in paths)
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,16 @@ from fnmatch import fnmatchcase
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nebula.tools.permissions import NETWORK, Permission, Permissions
+from nebula.events import ProposedChange
+from nebula.tools.permissions import ALL_WRITES, NETWORK, Permission, Permissions
 
 TOOL = Permission("call", "notes__add", "described so")
+
+
+def written(*paths: str) -> list[ProposedChange]:
+    return [ProposedChange(path, "changed") for path in paths]
+
+
 PATHS = ("src/a.py", "src/b/c.py", "docs/x.md", "a.txt", "b.txt")
 
 
@@ -25,23 +32,23 @@ def test_a_yes_to_files_reaches_as_far_as_its_pattern_until_it_is_taken_back(his
             held += [pattern] if pattern not in held else []
     assert [each.name for each in permissions.listed] == held
     for path in PATHS:
-        assert permissions.reach([path]) is any(fnmatchcase(path, pattern) for pattern in held)
+        assert permissions.reach(written(path)) is any(fnmatchcase(path, pattern) for pattern in held)
 
 
 def test_files_are_reached_only_if_each_is() -> None:
     permissions = Permissions()
-    assert not permissions.reach([]) and not permissions.reach(["a"])
+    assert not permissions.reach([]) and not permissions.reach(written("a"))
     for pattern in ("src/*", "*.md"):
         permissions.give(Permission("write", pattern))
-    assert permissions.reach(["src/a.py", "b.md"])
-    assert not permissions.reach(["src/a.py", "b.txt"])
+    assert permissions.reach(written("src/a.py", "b.md"))
+    assert not permissions.reach(written("src/a.py", "b.txt"))
 
 
 def test_a_permission_of_another_kind_reaches_no_file() -> None:
     permissions = Permissions()
     permissions.give(Permission("call", "*", ""))
     permissions.give(NETWORK)
-    assert not permissions.reach(["network"]) and not permissions.reach(["a.txt"])
+    assert not permissions.reach(written("network", "a.txt"))
 
 
 def test_a_tool_is_allowed_as_it_was_described() -> None:
@@ -63,3 +70,24 @@ def test_one_name_is_taken_back_or_all() -> None:
     assert not permissions.has(TOOL) and permissions.has(NETWORK)
     assert permissions.take_back() == (NETWORK, Permission("write", "*.py"))
     assert permissions.listed == () and permissions.take_back() == ()
+
+
+def test_a_pattern_is_a_yes_to_what_is_written_and_to_nothing_else() -> None:
+    permissions = Permissions()
+    permissions.give(Permission("write", "*.md"))
+    kinds = {kind: ProposedChange("a.md", kind) for kind in ("created", "changed", "deleted", "mode", "link")}
+    kinds["other mode"] = ProposedChange("a.md", "changed", beyond_text=True)
+    assert [kind for kind, change in kinds.items() if permissions.reach([change])] == ["created", "changed"]
+    assert not permissions.reach(kinds.values())
+    permissions.give(ALL_WRITES)
+    assert permissions.reach(kinds.values())
+
+
+def test_what_the_command_line_named_is_listed_and_taken_back() -> None:
+    permissions = Permissions({".env", ".git"})
+    permissions.give(Permission("secret", "key.pem"))
+    named = (Permission("named", ".env"), Permission("named", ".git"))
+    assert permissions.listed == (*named, Permission("secret", "key.pem"))
+    assert permissions.secrets == (".env", ".git", "key.pem")
+    assert permissions.take_back(".env") == named[:1] and permissions.named == {".git"}
+    assert permissions.take_back() == (named[1], Permission("secret", "key.pem")) and not permissions.named

@@ -15,6 +15,7 @@ from nebula.sandbox.contract import CommandResult
 from nebula.tools.commands.layers import CommandLayers
 from nebula.tools.commands.run_command import RunCommand
 from nebula.tools.contract import Call, CancelledLate, Outcome, ToolFailure, to_the_end
+from nebula.tools.permissions import Permissions
 from nebula.value import replace
 from nebula.workspace.errors import DiskFull
 
@@ -40,7 +41,7 @@ def outcome(layers: CommandLayers) -> Outcome:
 def test_output_that_may_show_an_allowed_secret_is_marked(
     settings: Settings, allowed: tuple[str, ...], is_secret: bool
 ) -> None:
-    assert outcome(AnsweringLayers(settings, allowed)).secret is is_secret
+    assert outcome(AnsweringLayers(settings, permissions=Permissions(set(allowed)))).secret is is_secret
 
 
 class SpeakingLayers(AnsweringLayers):
@@ -59,7 +60,7 @@ def test_output_that_may_show_an_allowed_secret_is_not_shown_while_it_comes(
 ) -> None:
     use = AssistantToolUse("1", "runCommand", "runCommand", {"command": "true"}, {"command": "true"})
     shown: list[Any] = []
-    layers = SpeakingLayers(settings, allowed)
+    layers = SpeakingLayers(settings, permissions=Permissions(set(allowed)))
     asyncio.run(RunCommand(layers, None, None).run(use.orig_args, Call(use, emit=shown.append)))
     assert any("printed" in str(getattr(event, "text", "")) for event in shown) is is_shown
 

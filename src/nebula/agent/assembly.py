@@ -106,12 +106,12 @@ async def open_session(
         for remark in (*forgetful, *state.remarks, *taken_back, *telemetry_remarks(os.environ)):
             session.remarks.add(remark)
         _take_up(session, resume, from_nodes)
-        bench.delegate = _delegates(session, project_recorders(settings, state), tuple(allow))
+        bench.delegate = _delegates(session, project_recorders(settings, state))
         opened.pop_all()
     return session
 
 
-def _delegates(session: Session, recorders: tuple[Reader, ...], allow: tuple[str, ...]) -> Runner | None:
+def _delegates(session: Session, recorders: tuple[Reader, ...]) -> Runner | None:
     """Return what runs the delegates of a session; None where the files are on another machine."""
     if not isinstance(session.project.workspace, LocalWorkspace):
         return None
@@ -119,7 +119,7 @@ def _delegates(session: Session, recorders: tuple[Reader, ...], allow: tuple[str
     async def run(errand: Errand, trace_id: str) -> Delegated:
         from nebula.agent.race.delegates import run_delegate
 
-        return await run_delegate(session, recorders, allow, errand, trace_id)
+        return await run_delegate(session, recorders, errand, trace_id)
 
     return run
 
@@ -161,9 +161,9 @@ def open_workbench(
     mode: str = "",
 ) -> Workbench:
     """Open what a session of that mode works with."""
-    allow = spelled_in(settings.root, allow)
     project = open_project_access(settings, approvals, allow, state)
-    redactor = redactor_of(settings, allow, project.external.secrets if project.external else ())
+    named = approvals.permissions.named
+    redactor = redactor_of(settings, named, project.external.secrets if project.external else ())
     return (ChatBench if mode == CHAT else Workbench)(project, redactor)
 
 
@@ -179,7 +179,7 @@ def open_preview(settings: Settings, graph: Graph, mode: str = "agent", context_
     bench = open_workbench(settings, Approvals(allow_all), state=prepare_state_folder(settings.root), mode=mode)
     bench.find_node = archive.find_by_beginning
     session = Session("", settings, unasked, bench, archive, (), Summaries(archive), mode=mode)
-    bench.delegate = _delegates(session, (), ())
+    bench.delegate = _delegates(session, ())
     return session
 
 
@@ -191,13 +191,14 @@ def open_project_access(
     extensions: tuple[str, ...] | None = None,
 ) -> ProjectAccess:
     """`extensions`: the only kinds of files that may be read and written; None: every text file."""
-    policy = Policy(extensions=extensions, max_bytes=settings.max_bytes, allowed=frozenset(allow))
+    given = approvals.permissions
+    given.named.update(spelled_in(settings.root, allow))
+    policy = Policy(extensions=extensions, max_bytes=settings.max_bytes, allowed=given.named)
     checks = Checks(_allowed_checks(settings), settings.root, settings.check_timeout_s)
     files, read_only = (_workspace(settings, policy, read_only=only) for only in (False, True))
     skills = _skills(settings)
     folders = skills.folders_outside(settings.root) if skills else ()
-    given = approvals.permissions
-    commands = None if settings.mcp_url else CommandLayers(settings, tuple(allow), folders, permissions=given)
+    commands = None if settings.mcp_url else CommandLayers(settings, folders, permissions=given)
     hooks = _hooks(settings, commands, approvals)
     audit, code = open_audit_log(settings, state or StateFolder()), code_search(settings)
     external = external_servers(settings)

@@ -30,6 +30,7 @@ from nebula.llm.choose import ChosenModel
 from nebula.llm.errors import ModelError
 from nebula.messages import UserMessage, strip_hidden_characters
 from nebula.messages.redaction import Redactor
+from nebula.tools.permissions import NETWORK, Permission
 from nebula.value import field, record, replace
 
 if TYPE_CHECKING:
@@ -297,6 +298,13 @@ class Session:
         """Use the checks of these settings from now on, as far as they are trusted."""
         self.settings = settings
         self.project.checks = replace(self.project.checks, commands=settings.allowed_checks)
+
+    def revoke(self, name: str = "") -> tuple[Permission, ...]:
+        """Take back what goes without asking under this name, or all of it, and return it."""
+        taken = self.project.approvals.revoke(name)
+        if NETWORK in taken:
+            self.settings = replace(self.settings, allow_network=False)  # nor for tries and delegates
+        return taken
 
     async def close(self) -> None:
         """Close the session, each part whatever happens to another; it can be resumed."""

@@ -17,7 +17,7 @@ from nebula.workspace.diff import TextDiff, diff_texts
 from nebula.workspace.errors import NotKept, WorkspaceError
 from nebula.workspace.file_history import FileHistory, FilePlan, is_among, states_after
 from nebula.workspace.journal.changes import RecordedChange
-from nebula.workspace.journal.states import parse_state
+from nebula.workspace.journal.states import EntryState, parse_state
 from nebula.workspace.local import LocalWorkspace
 from nebula.workspace.records import moment
 
@@ -114,7 +114,18 @@ def propose(history: FileHistory, path: str, before: str | None, after: str | No
     kind = "deleted" if not after else "changed" if before else "created"
     diff = difference(history, path, before, after)
     texts = whole_texts(history, before, after)
-    return ProposedChange(path, kind, diff.added, diff.removed, diff.text, "", *texts)
+    beyond = not after or _is_beyond_text(parse_state(before) if before else None, parse_state(after))
+    return ProposedChange(path, kind, diff.added, diff.removed, diff.text, "", *texts, beyond_text=beyond)
+
+
+def _is_beyond_text(before: EntryState | None, after: EntryState) -> bool:
+    """Return whether more changes than the text of a file; a mode that nobody noted may have been any."""
+    can_run = bool((after.mode or 0) & 0o111)
+    if after.kind != "file" or before is None:
+        return after.kind != "file" or can_run
+    if before.kind != "file" or None in (before.mode, after.mode):
+        return before.kind != "file" or can_run
+    return before.mode != after.mode
 
 
 def journal_of(workspace: Workspace) -> FileHistory:

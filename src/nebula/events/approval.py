@@ -26,6 +26,13 @@ class ProposedChange:
     new: str | None = None
     before: str = ""
     """Hash of the content that it replaces, where it is bound to one. Never on the wire."""
+    beyond_text: bool = False
+    """More than the text of a file changes: its mode, or what stands there at all. Never on the wire."""
+
+    @property
+    def is_write(self) -> bool:
+        """Return whether a tool that writes could have done it: it gives a file its text, and nothing else."""
+        return self.kind in ("created", "changed") and not self.beyond_text
 
     def to_json(self) -> dict[str, Any]:
         body = {name: getattr(self, name) for name in ("path", "kind", "added", "removed", "diff")}

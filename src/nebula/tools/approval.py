@@ -18,7 +18,7 @@ from nebula.events import Activity, Approval, Notice, ProposedChange, new_trace_
 from nebula.language import Sentence, agrees, fold_width
 from nebula.messages import AssistantToolUse, ToolSpec
 from nebula.tools.contract import Call, Outcome, ToolFailure, to_the_end
-from nebula.tools.permissions import EVERY_FILE, YES_TO_ALL, Permission, Permissions
+from nebula.tools.permissions import ALL_WRITES, YES_TO_ALL, Permission, Permissions
 from nebula.tools.result_limits import cut_middle
 from nebula.tools.writing import WritingTool
 from nebula.value import field, record, replace, value
@@ -231,11 +231,11 @@ class Approved:
             if tool is not self._tool:
                 warning = Sentence(BY_NAME, path=proposal.path)
                 decision = await self._approvals.ask(self._question(proposal, (warning, *remarks)), call, None)
-            elif message.allows(call, proposal) or self._approvals.permissions.reach([proposal.path]):
+            elif message.allows(call, proposal) or self._approvals.permissions.reach([proposal]):
                 decision = Decision(True, "session")
             else:
                 question = self._question(proposal, remarks, await self._together(proposal, call, message))
-                decision = await self._approvals.ask(question, call, Permission("write", EVERY_FILE))
+                decision = await self._approvals.ask(question, call, ALL_WRITES)
                 message.allowed = message.allowed or (decision.allowed and decision.scope == "message")
             chosen = keep_hunks(proposal, decision.hunks) if decision.hunks else proposal
             decision = await self._approvals.heed_hooks(decision, call, self.spec.name, (chosen,))

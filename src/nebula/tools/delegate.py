@@ -15,7 +15,7 @@ from nebula.messages import AssistantToolUse, DeclaredSpec, DialectForm, Json, T
 from nebula.tools.approval import Approvals, Decision
 from nebula.tools.contract import Call, Outcome, ToolFailure, schema, text_argument
 from nebula.tools.declaration import ToolDeclaration, ToolKit
-from nebula.tools.permissions import EVERY_FILE, Permission
+from nebula.tools.permissions import ALL_WRITES
 from nebula.tools.result_limits import cut_middle
 from nebula.value import value
 
@@ -139,10 +139,10 @@ class Delegate:
         assert approvals is not None  # noqa: S101 - a delegate that may write is the agent's
 
         async def ask(question: Approval) -> Decision:
-            if approvals.permissions.reach([change.path for change in question.changes]):
+            if approvals.permissions.reach(question.changes):
                 decision = Decision(True, "session")
             else:
-                decision = await approvals.ask(question, call, Permission("write", EVERY_FILE))
+                decision = await approvals.ask(question, call, ALL_WRITES)
             meant = [each for each in question.changes if not decision.paths or each.path in decision.paths]
             return await approvals.heed_hooks(decision, call, NAME, meant)
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal
 
+from nebula.events import ProposedChange
+from nebula.language import Sentence
 from nebula.value import field, record, value
 
 EVERY_FILE = "*"
@@ -19,26 +21,45 @@ class Permission:
     """Something that is done without asking: writing files, calling a tool of an MCP server, using the network or
     fetching pages of one host, showing a secret file to commands."""
 
-    kind: Literal["write", "ignored", "call", "network", "host", "secret", "rule"]
+    kind: Literal["write", "ignored", "call", "network", "host", "secret", "named", "rule"]
     name: str
-    """A pattern of paths, the name of the tool, "network", a host, a secret file that commands may read, or the option
-    of the command line."""
+    """A pattern of paths, the name of the tool, "network", a host, a secret file that commands may read, what --allow
+    names, or the option of the command line."""
     described: str = ""
     """Of a tool: a digest of how its server described it when the user said yes. Described otherwise, it is another
     tool."""
 
+    @property
+    def about(self) -> Sentence:
+        """Say what goes without asking."""
+        return _ABOUT_ALL if self == ALL_WRITES else _ABOUT[self.kind]
 
+
+ALL_WRITES = Permission("write", EVERY_FILE)
 IGNORED = Permission("ignored", "git-ignored")
 """What commands leave in files that git ignores: each test of a compiled project does."""
 NETWORK = Permission("network", "network")
 YES_TO_ALL = Permission("rule", "--yes")
 """Ordinary writes and calls of tools, by the command line."""
+_ABOUT = {
+    "write": Sentence("what is written into such files; not their deletion"),
+    "ignored": Sentence("what commands leave in files that git ignores"),
+    "call": Sentence("a tool of an MCP server, as it was described"),
+    "network": Sentence("commands that use the network"),
+    "host": Sentence("pages of this host that are fetched"),
+    "secret": Sentence("a secret file that commands may read"),
+    "named": Sentence("a secret or control file, treated as any other (--allow)"),
+    "rule": Sentence("every ordinary write and every call of a tool"),
+}
+_ABOUT_ALL = Sentence("every change of ordinary files, what commands delete as well")
 
 
 @record
 class Permissions:
     """Everything that the user allowed in one session."""
 
+    named: set[str] = field(default_factory=set)
+    """Secret and control files that --allow names: the guard of the files looks here whenever it judges a path."""
     _given: list[Permission] = field(default_factory=list)
 
     def give(self, permission: Permission) -> None:
@@ -48,26 +69,30 @@ class Permissions:
     def has(self, permission: Permission) -> bool:
         return permission in self._given
 
-    def reach(self, paths: Iterable[str]) -> bool:
-        """Return whether each of `paths` may be written without asking."""
+    def reach(self, changes: Iterable[ProposedChange]) -> bool:
+        """Return whether each of `changes` may be made without asking. A pattern was given for what is written into
+        files: it deletes none, makes no link and no file that can be run."""
         patterns = [each.name for each in self._given if each.kind == "write"]
         if EVERY_FILE in patterns:
             return True
         from fnmatch import fnmatchcase  # not for every start
 
-        return bool(patterns) and all(any(fnmatchcase(path, each) for each in patterns) for path in paths)
+        return bool(patterns) and all(
+            change.is_write and any(fnmatchcase(change.path, each) for each in patterns) for change in changes
+        )
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """The secret files that commands may read."""
-        return tuple(each.name for each in self._given if each.kind == "secret")
+        """The secret files that commands may read, and whatever else --allow names."""
+        return (*sorted(self.named), *(each.name for each in self._given if each.kind == "secret"))
 
     @property
     def listed(self) -> tuple[Permission, ...]:
-        return tuple(self._given)
+        return (*(Permission("named", name) for name in sorted(self.named)), *self._given)
 
     def take_back(self, name: str = "") -> tuple[Permission, ...]:
         """Take back what has this `name`, or everything, and return it."""
-        taken = tuple(each for each in self._given if not name or each.name == name)
+        taken = tuple(each for each in self.listed if not name or each.name == name)
         self._given = [each for each in self._given if each not in taken]
+        self.named.difference_update(each.name for each in taken if each.kind == "named")
         return taken

@@ -48,8 +48,7 @@ def open_workspace(
 ) -> ReadingWorkspace:
     """Return the guarded files below `root`. Opened read-only, it has no code to write with."""
     jail = Jail(root, calls=calls)
-    policy = policy or Policy()
-    judge = Judge(replace(policy, allowed=frozenset(jail.place(each).text for each in policy.allowed)))
+    judge = Judge(policy or Policy(), place=jail.place)
     if read_only:
         return ReadingWorkspace(jail, judge)
     return LocalWorkspace(jail, judge, writing=LateWriter(jail, calls))

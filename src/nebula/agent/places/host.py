@@ -27,6 +27,7 @@ from nebula.sandbox.git_settings import settings_of_copies
 from nebula.sandbox.remembered import AVAILABLE, recall
 from nebula.sandbox.tries.places import Copies, Overlays, Places, TryPlace
 from nebula.tools.commands.layers import CommandLayers
+from nebula.tools.permissions import Permissions
 
 _TICK_MS: Final = 200
 
@@ -68,7 +69,7 @@ def _refuse(control: socket.socket, problem: str) -> None:
 
 def _make_places(root: str, order: PlaceOrder) -> Places:
     settings = order.settings
-    layers = CommandLayers(settings, order.allow)
+    layers = CommandLayers(settings, permissions=Permissions(set(order.allow)))
     found = layers.secret_finder.find(root, order.hidden)
     with closed_after(os.open(root, FOLDER_FLAGS)) as project:
         os.chdir(project)

@@ -16,9 +16,7 @@ from nebula.tools.delegate import Delegated, Errand, Proposed
 from nebula.workspace.local import LocalWorkspace
 
 
-async def run_delegate(
-    session: Session, recorders: tuple[Reader, ...], allow: tuple[str, ...], errand: Errand, trace_id: str
-) -> Delegated:
+async def run_delegate(session: Session, recorders: tuple[Reader, ...], errand: Errand, trace_id: str) -> Delegated:
     """Run one delegate of a session to its end; cancelled, it ends at once. Its node has the parents of the asking
     turn, whose id is `trace_id`."""
     chosen, settings = session.chosen, session.settings
@@ -35,7 +33,7 @@ async def run_delegate(
         tuple(command_line(settings).items()),
         session.place.next_parents(),
         session.id,
-        allow,
+        tuple(sorted(session.project.approvals.permissions.named)),
         "plan" if errand.read_only else "agent",
         fresh=True,
     )

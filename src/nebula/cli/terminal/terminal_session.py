@@ -27,7 +27,7 @@ from nebula.language import Sentence, explain, translate
 from nebula.llm.catalog import short_name
 from nebula.llm.choose import ChosenModel
 from nebula.stage import StageOptions, one_line
-from nebula.tools.permissions import EVERY_FILE, NETWORK, YES_TO_ALL, Permission
+from nebula.tools.permissions import ALL_WRITES, NETWORK, YES_TO_ALL, Permission
 from nebula.value import replace
 from nebula.workspace.file_history import FilePlan
 
@@ -186,12 +186,13 @@ class TerminalSession:
 
     def revoke(self, name: str = "") -> tuple[Permission, ...]:
         """Take back the permission of this name, or all of them, and return what was taken back."""
-        taken = self.session.project.approvals.revoke(name)
+        taken = self.session.revoke(name)
+        # Nor in the next session that is opened here.
         if YES_TO_ALL in taken:
-            self.options.yes = False  # nor in the next session that is opened here
+            self.options.yes = False
         if NETWORK in taken:
             self.settings = replace(self.settings, allow_network=False)
-            self.session.settings = replace(self.session.settings, allow_network=False)  # nor for tries and delegates
+        self.options.allow = sorted(self.session.project.approvals.permissions.named)
         return taken
 
     def mark(self) -> str:
@@ -199,7 +200,7 @@ class TerminalSession:
         given = self.permissions
         if not given:
             return ""
-        if any(each == YES_TO_ALL or (each.kind, each.name) == ("write", EVERY_FILE) for each in given):
+        if YES_TO_ALL in given or ALL_WRITES in given:
             return translate("yes to all (/permissions)")
         return translate("yes to {patterns} (/permissions)", patterns=one_line(" ".join(each.name for each in given)))
 

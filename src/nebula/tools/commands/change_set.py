@@ -59,12 +59,6 @@ class CommandChanges:
     """The user allowed them, and the repository is no longer as the command found it."""
 
     @property
-    def paths(self) -> tuple[str, ...]:
-        """Return the paths of all that a yes would write."""
-        beside = (*self.ignored, *self.repository)
-        return (*(change.path for change in self.proposed), *(change.path for change in beside))
-
-    @property
     def is_minor(self) -> bool:
         """Nothing that anybody has to be asked about."""
         return not self.proposed and not self.repository and not self.ignored
@@ -136,7 +130,8 @@ class CommandChanges:
         """Return what a yes to these paths writes; to all of it: also what git ignores, and git's own files."""
         if paths:
             return [each for each in self.proposed if each.path in paths]
-        return [*self.proposed, *(ProposedChange(each.path, each.kind) for each in (*self.ignored, *self.repository))]
+        beside = [_without_text(each) for each in (*self.ignored, *self.repository)]
+        return [*self.proposed, *beside]
 
     def known(self, paths: Iterable[str]) -> list[str]:
         return [path for path in paths if path in self.by_path]
@@ -273,13 +268,26 @@ def _implied_folders(by_path: Mapping[str, list[LayerChange]]) -> list[LayerChan
 def _proposed(layer: Layer, changes: list[LayerChange], *, with_diff: bool) -> ProposedChange:
     first, last = changes[0], changes[-1]
     kind = last.kind if len(changes) == 1 else "changed"
+    beyond = len(changes) > 1 or _is_beyond_text(last)
     renamed = show_name(last.renamed_from or "")
     compared = compare_texts(layer, first, last) if with_diff else Compared(note="no difference: too many files")
     notes = _notes(first.before, last.after, compared)
     if compared is None:
-        return ProposedChange(last.path, kind, diff=notes, renamed_from=renamed)
+        return ProposedChange(last.path, kind, diff=notes, renamed_from=renamed, beyond_text=beyond)
     counts, texts = (compared.added, compared.removed), (compared.old, compared.new)
-    return ProposedChange(last.path, kind, *counts, notes + compared.text, renamed, *texts)
+    return ProposedChange(last.path, kind, *counts, notes + compared.text, renamed, *texts, beyond_text=beyond)
+
+
+def _without_text(change: LayerChange) -> ProposedChange:
+    return ProposedChange(change.path, change.kind, beyond_text=_is_beyond_text(change))
+
+
+def _is_beyond_text(change: LayerChange) -> bool:
+    """Return whether more changes than the text of a file: its mode, or what stands there at all."""
+    before, after = change.before, change.after
+    if after is None or after.kind != "file":
+        return True
+    return bool(after.mode & 0o111) if before is None else (before.kind, before.mode) != (after.kind, after.mode)
 
 
 def _notes(before: Entry | None, after: Entry | None, compared: Compared | None) -> str:

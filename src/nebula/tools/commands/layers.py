@@ -30,14 +30,12 @@ OnOutput = Callable[[bytes], None]
 @record
 class CommandLayers:
     settings: Settings
-    allowed: tuple[str, ...] = ()
-    """Secret files that the user allowed by name: commands see them."""
     skills: tuple[str, ...] = ()
     """Folders of skills: commands may read them."""
     env: tuple[tuple[str, str], ...] = ()
     """Variables of commands, beside the few that they have anyway."""
     permissions: Permissions = field(default_factory=Permissions)
-    """What was allowed in the session: more secret files among it."""
+    """What was allowed in the session; commands see the secret files among it."""
     learn_secrets: Callable[[], object] = lambda: None
     """Is called when commands are shown more of them, before the next one runs."""
     pointed_out: bool = False
@@ -49,7 +47,7 @@ class CommandLayers:
     """A hook may run while a command does, in a thread of its own."""
     _secrets: SecretFinder | None = None
     _shown: tuple[str, ...] = ()
-    """The files that were allowed in the session when it was made."""
+    """The files that were allowed when it was made."""
     _toolchains: Toolchains | None = None
     _git_user: tuple[str, str] = ("", "")
     _on_disk: bool = False
@@ -197,7 +195,7 @@ class CommandLayers:
         )
 
     def _is_secret(self, path: str) -> bool:
-        return names_secret(path) and path not in self.allowed and path not in self._shown
+        return names_secret(path) and path not in self._shown
 
     def show_secrets(self, paths: Sequence[str]) -> None:
         """Show secret files to the commands of this session: the user agreed to these by name."""
@@ -208,7 +206,7 @@ class CommandLayers:
     @property
     def allowed_secrets(self) -> tuple[str, ...]:
         """Return the secret files that the user allowed by name: what a command says may be their content."""
-        return tuple(path for path in (*self.allowed, *self.permissions.secrets) if names_secret(path))
+        return tuple(path for path in self.permissions.secrets if names_secret(path))
 
     def close(self) -> None:
         launchers, self._launchers, self._secrets = self._launchers, None, None

@@ -16,7 +16,7 @@ from nebula.tools.approval import BY_NAME, Approvals, Decision
 from nebula.tools.commands.change_set import CommandChanges, read_command_changes, report_applied
 from nebula.tools.commands.repository_words import join_described, show_name
 from nebula.tools.contract import Call, Outcome, to_the_end
-from nebula.tools.permissions import EVERY_FILE, IGNORED, Permission
+from nebula.tools.permissions import ALL_WRITES, IGNORED
 from nebula.value import record, replace
 from nebula.workspace.contract import AppliedSet
 from nebula.workspace.local import LocalWorkspace
@@ -97,10 +97,11 @@ class Settling:
     async def decide(self, changes: CommandChanges, named: Sequence[str] = ()) -> Decision:
         """Ask about the set; `named` are paths, and repositories, that were asked about by name before."""
         inside = tuple(f"{each}/" for each in named if each.rpartition("/")[2] == ".git")
-        unnamed = [path for path in changes.paths if path not in named and not path.startswith(inside)]
+        meant = changes.meant(())
+        unnamed = [each for each in meant if each.path not in named and not each.path.startswith(inside)]
         if not unnamed:
             return Decision(True)
-        lasting = IGNORED if changes.is_ignored else Permission("write", EVERY_FILE)
+        lasting = IGNORED if changes.is_ignored else ALL_WRITES
         permissions = self.approvals.permissions
         if permissions.has(lasting) or permissions.reach(unnamed):
             return Decision(True, "session")

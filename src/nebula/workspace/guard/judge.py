@@ -6,7 +6,7 @@ Order of judgement: malformed 422, path 400 (both in `paths`), extension 400, st
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Set
 
 from nebula.files.protected_names import is_named
 from nebula.value import field, value
@@ -39,25 +39,42 @@ class Policy:
     """Endings a file's name may have, with the dot, in any case; None: every text file."""
     max_bytes: int = DEFAULT_MAX_BYTES
     """Of a file read or written, as UTF-8; for an append, of the result."""
-    allowed: frozenset[str] = field(default_factory=frozenset)
-    """What the user allowed by name, relative to the root: secret files, control files and folders of these."""
+    allowed: Set[str] = field(default_factory=frozenset)
+    """What the user allowed by name, relative to the root: secret files, control files and folders of these. What is
+    taken out of it is allowed no longer."""
 
 
 class Judge:
-    def __init__(self, policy: Policy, named: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self,
+        policy: Policy,
+        named: frozenset[str] = frozenset(),
+        place: Callable[[str], NormalPath] = normal_path,
+    ) -> None:
         """`named`: what the user said yes to when asked about it; a folder there is that folder, and not what is in
-        it."""
+        it. `place` returns a path in normal form, as it is spelled where the files are."""
         self.policy = policy
+        self._place = place
         self._said = named
         self._named = tuple(normal_path(path).parts for path in sorted(named))
-        self._allowed = tuple(normal_path(path).parts for path in sorted(policy.allowed))
+        self._read: tuple[frozenset[str], tuple[tuple[str, ...], ...]] = (frozenset(), ())
         if () in (*self._allowed, *self._named):
             raise MalformedRequest("The root itself cannot be allowed; name the files.")
         self._extensions = None if policy.extensions is None else tuple(map(str.lower, policy.extensions))
 
     def allowing(self, paths: Iterable[str]) -> Judge:
         """Return a judge that also allows these, since the user said yes to each of them."""
-        return Judge(self.policy, self._said | frozenset(paths))
+        return Judge(self.policy, self._said | frozenset(paths), self._place)
+
+    @property
+    def _allowed(self) -> tuple[tuple[str, ...], ...]:
+        """The names that the policy allows now."""
+        read, parts = self._read
+        if read != self.policy.allowed:
+            read = frozenset(self.policy.allowed)
+            parts = tuple(self._place(path).parts for path in sorted(read))
+            self._read = read, parts
+        return parts
 
     def reading(self, path: NormalPath) -> None:
         """Refuse a file that may not be read."""

@@ -34,11 +34,18 @@ def spelled_as_there(opener: OpenBeneath, root_fd: int, path: NormalPath) -> Nor
 
 def spelled_in(root: str, paths: Iterable[str]) -> tuple[str, ...]:
     """Return paths below `root`, each as it is spelled there; what is no path stays for somebody else to refuse."""
-    paths = tuple(paths)
+    paths = tuple(map(_normal, paths))
     if all(map(str.isascii, paths)):
         return paths
     with closed_after(os.open(root, FOLDER_FLAGS & ~os.O_NOFOLLOW)) as handle:
         return tuple(_spelled(handle, path) for path in paths)
+
+
+def _normal(path: str) -> str:
+    try:
+        return normal_path(path).text
+    except WorkspaceError:
+        return path
 
 
 def _spelled(root_fd: int, path: str) -> str:

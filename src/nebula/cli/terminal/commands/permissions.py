@@ -5,20 +5,11 @@ from __future__ import annotations
 from nebula.cli.terminal.commands.command import SessionCommand
 from nebula.cli.terminal.input.contract import agreed
 from nebula.cli.terminal.terminal_session import TerminalSession
-from nebula.language import Sentence, explain, translate
+from nebula.language import explain, translate
 from nebula.stage import one_line
 from nebula.tools.permissions import Permission
 
 _REVOKE = ("revoke", "ask", "reset")
-_ABOUT = {
-    "write": Sentence("files that are written"),
-    "ignored": Sentence("what commands leave in files that git ignores"),
-    "call": Sentence("a tool of an MCP server, as it was described"),
-    "network": Sentence("commands that use the network"),
-    "host": Sentence("pages of this host that are fetched"),
-    "secret": Sentence("a secret file that commands may read"),
-    "rule": Sentence("every ordinary write and every call of a tool"),
-}
 
 
 async def permissions(terminal: TerminalSession, argument: str) -> None:
@@ -49,7 +40,7 @@ def _take_back(terminal: TerminalSession, name: str) -> None:
 
 
 def _format(permission: Permission) -> str:
-    return f"{one_line(permission.name)}  {explain(_ABOUT[permission.kind])}"
+    return f"{one_line(permission.name)}  {explain(permission.about)}"
 
 
 PERMISSIONS = SessionCommand(

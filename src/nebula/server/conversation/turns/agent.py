@@ -24,6 +24,7 @@ from nebula.messages.redaction import Redactor
 from nebula.server.conversation.turns.model_sizes import ModelSizes, TurnPreview
 from nebula.server.conversation.turns.steering import SteeringQueue
 from nebula.tools.approval import Approvals, Approver, allow_all
+from nebula.tools.permissions import Permission
 from nebula.value import field, replace, value
 from nebula.workspace.contract import Workspace
 from nebula.workspace.search.file_names import FileNames
@@ -74,6 +75,8 @@ class AgentTurns:
         self._settings = settings
         self._graph = graph
         self._idle: list[Session] = []
+        self._at_work: dict[str, Session] = {}
+        """By the trace id of its turn."""
         self._sizes = ModelSizes(settings, self._choose_model)
         self._asked: dict[str, str] = {}
         """Models that prompts asked for, by session."""
@@ -84,6 +87,7 @@ class AgentTurns:
         steering.redact = Redactor(self._settings.secrets).text  # until the session is there, which knows more
         session = self._session_of(job.parents) or await self._open_session(mode, ask)
         steering.redact = session.redactor.text
+        self._at_work[job.trace_id] = session
         try:
             session.mode = mode
             await self._use_model(session, job.model)
@@ -103,6 +107,7 @@ class AgentTurns:
                 watchers=[Seldom(hear)],
             )
         finally:
+            del self._at_work[job.trace_id]
             self._idle.append(session)
             if len(self._idle) > MOST_IDLE:
                 await self._idle.pop(0).close()
@@ -148,6 +153,21 @@ class AgentTurns:
         self._asked[session.id] = wanted
         await old.connector.aclose()
 
+    def permissions(self, turn_id: str = "") -> tuple[Permission, ...]:
+        """Return what goes without asking in the conversation of this turn, by default in any."""
+        given = [each for session in self._sessions_with(turn_id) for each in session.project.approvals.granted]
+        return tuple(dict.fromkeys(given))
+
+    def revoke(self, turn_id: str = "", name: str = "") -> tuple[Permission, ...]:
+        """Take back what goes without asking there under this name, or all of it, and return it."""
+        return tuple(each for session in self._sessions_with(turn_id) for each in session.revoke(name))
+
+    def _sessions_with(self, turn_id: str) -> list[Session]:
+        """Return the sessions that this turn is a part of, at work and at rest; all of them where none is named."""
+        sessions = [*self._at_work.values(), *self._idle]
+        here = self._at_work.get(turn_id)
+        return [each for each in sessions if not turn_id or each is here or _has(each, turn_id)]
+
     @property
     def has_files(self) -> bool:
         return self._only_mode != CHAT
@@ -167,7 +187,7 @@ class AgentTurns:
         if not parents:
             return None
         for session in sorted(self._idle, key=lambda each: each.conversation.leaf != parents[0]):
-            if any(turn.node_id == parents[0] for turn in session.conversation.turns):
+            if _has(session, parents[0]):
                 self._idle.remove(session)
                 return session
         return None
@@ -176,6 +196,10 @@ class AgentTurns:
         sessions, self._idle = self._idle, []
         for session in sessions:
             await session.close()
+
+
+def _has(session: Session, turn_id: str) -> bool:
+    return any(turn.node_id == turn_id for turn in session.conversation.turns)
 
 
 class Seldom:

@@ -58,6 +58,9 @@ class Turns:
         self._running[job.trace_id] = turn
         turn.task = asyncio.create_task(self._run(turn))
 
+    def is_at_work(self, trace_id: str) -> bool:
+        return trace_id in self._running
+
     def approve(self, approval_id: str, decision: Decision) -> None:
         """Raises ActionError for an unknown id, and for an answer that the question does not have: it stays open."""
         question, answer = self._questions.get(approval_id, (None, None))
@@ -91,6 +94,10 @@ class Turns:
         data = {"trace_id": job.trace_id, "flow_id": job.flow, "waiting": steering.shown()}
         self._hub.publish("steering_waits", data, flows=job.aliases, trace_id=job.trace_id)
         return job.trace_id, steering_id
+
+    def tell_permissions(self, node_id: str = "") -> None:
+        """Tell everybody that another thing goes without asking now, or no longer."""
+        self._hub.publish("permissions_changed", {"node_id": node_id})
 
     def _meant(self, trace_id: str | None, sender: object, *, or_none: bool = False) -> list[_Running]:
         """Return the turn of this id, or those of the sender. Raises ActionError where there is none, unless `or_none`
@@ -161,9 +168,12 @@ class Turns:
         waiting: asyncio.Future[Decision] = asyncio.get_running_loop().create_future()
         self._questions[question.approval_id] = question, waiting
         try:
-            return await waiting
+            decision = await waiting
         finally:
             del self._questions[question.approval_id]
+        if decision.allowed and decision.scope != "once":
+            self.tell_permissions()  # whoever asks for the list because of that is answered after this has returned
+        return decision
 
 
 def _no_such_turn() -> ActionError:

@@ -1,0 +1,77 @@
+"""What a yes for longer reaches, and what the command line allowed, in a session."""
+
+from __future__ import annotations
+
+import pytest
+
+from conftest import Bench
+from in_process import run_here
+from scripted_model import Call, ScriptedModel, Turn
+
+ASK = "Go ahead? (y/N):"
+WRITE = Call("writeFile", {"path": "a.md", "content": "a\n"})
+
+
+def command(line: str) -> Call:
+    return Call("runCommand", {"command": line})
+
+
+@pytest.mark.parametrize(
+    ("line", "asks"),
+    [
+        ("sed -i s/a/b/ a.md; echo c > docs/c.md", False),
+        ("rm *.md", True),
+        ("chmod +x a.md", True),
+        ("echo b > a.md; chmod +x a.md", True),
+        ("ln -sf b.md a.md", True),
+        ("mv a.md c.md", True),
+        ("echo c > run.md; chmod +x run.md", True),
+        ("rm link.md; echo b > link.md", True),
+    ],
+)
+def test_a_yes_to_a_kind_of_file_deletes_none(bench: Bench, line: str, asks: bool) -> None:
+    bench.write("docs/b.md", "b\n")
+    (bench.project / "link.md").symlink_to("docs/b.md")
+    with ScriptedModel([Turn("", [WRITE]), Turn("", [command(line)]), Turn("Done.")]) as server:
+        ran = run_here(bench, "nebula", stdin="write\np\nn\nexit\n", **server.env())
+    assert ran.out.count(ASK) == 1 + asks
+    assert bench.read("a.md") == ("a\n" if asks else "b\n") and bench.read("docs/b.md") == "b\n"
+
+
+def test_a_yes_to_all_deletes_as_well_and_says_so(bench: Bench) -> None:
+    with ScriptedModel([Turn("", [WRITE]), Turn("", [command("rm a.md")]), Turn("Done.")]) as server:
+        ran = run_here(bench, "nebula", stdin="write\na\n/permissions\n\nexit\n", **server.env())
+    assert ran.out.count(ASK) == 1 and not (bench.project / "a.md").exists()
+    assert "*  every change of ordinary files, what commands delete as well" in ran.out
+
+
+def test_a_file_named_on_the_command_line_is_asked_about_again_once_that_is_taken_back(bench: Bench) -> None:
+    bench.write(".env", "PASSWORD=hunter2-hunter2\n")
+    read, show = Call("readFile", {"path": ".env"}), command("cat .env")
+    script = [Turn("", [read]), Turn("", [show]), Turn("Read."), Turn("", [read]), Turn("", [show]), Turn("No.")]
+    typed = "read\n/permissions\n\n/permissions revoke .env\nread\nn\n/clear\n/permissions\nexit\n"
+    with ScriptedModel(script) as server:
+        ran = run_here(bench, "nebula", "--allow", "./.env", stdin=typed, **server.env())
+        told = [str(request.json["messages"][-1]) for request in server.turns]
+    before, after = ran.out.split("Taken back: .env  a secret or control file, treated as any other (--allow)")
+    assert ".env  a secret or control file, treated as any other (--allow)" in before and ASK not in before
+    assert after.count(ASK) == 1 and after.count("everything is asked about") == 1, "nor in the next session"
+    assert ["hunter2-hunter2" in said for said in told] == [False, True, True, False, False, False]
+
+
+def test_a_delegate_has_what_is_allowed_when_it_begins(bench: Bench) -> None:
+    bench.write(".env", "PASSWORD=hunter2-hunter2\n")
+    told: list[str] = []
+
+    def answer(request):  # type: ignore[no-untyped-def]
+        said = str(request.json["messages"][-1])
+        if "PART" in said:
+            return Turn("", [Call("readFile", {"path": ".env"})])
+        if "WHOLE" in said:
+            return Turn("", [Call("delegate", {"task": "PART"})])
+        told.append(said)
+        return Turn("Done.")
+
+    with ScriptedModel(answer) as server:
+        run_here(bench, "nebula", "--allow", ".env", stdin="/permissions revoke\nWHOLE\nexit\n", **server.env())
+    assert told and "hunter2" not in told[0]
