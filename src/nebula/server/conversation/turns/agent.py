@@ -1,8 +1,8 @@
 """Turns in sessions, for `nebula serve` and `vizprompt serve`: tools, approvals, memory and log as in a terminal.
 
-Each branch at work has a session of its own. A prompt goes to the session of the conversation it continues, or to a new
-one where that is busy elsewhere; a prompt that starts a new conversation starts a new session, so that a "yes to all"
-does not outlive the conversation it was said in.
+Each branch has a session of its own. A prompt goes to the session that ended in the turn it continues, else to a new
+one: a "yes to all" holds for what follows the turn it was said in, and for no branch from before it nor a conversation
+that was merged into this one.
 """
 
 from __future__ import annotations
@@ -183,14 +183,11 @@ class AgentTurns:
         return FileNames(self.files) if self.files is not None else None
 
     def _session_of(self, parents: tuple[str, ...]) -> Session | None:
-        """Return the session at rest whose conversation goes on here: best the one that ended here."""
-        if not parents:
-            return None
-        for session in sorted(self._idle, key=lambda each: each.conversation.leaf != parents[0]):
-            if _has(session, parents[0]):
-                self._idle.remove(session)
-                return session
-        return None
+        """Return the session at rest that ended in the turn which goes on here."""
+        found = next((each for each in self._idle if parents and each.conversation.leaf == parents[0]), None)
+        if found is not None:
+            self._idle.remove(found)
+        return found
 
     async def close(self) -> None:
         sessions, self._idle = self._idle, []
