@@ -35,6 +35,15 @@ _UNSEEN = _OBEYED | _name_codes(
 )
 """Also what is harmless in talk, and needed there by some scripts and flags, but hides in what is to be approved."""
 _UNSEEN_IN_LINE = _UNSEEN | {0x09: "␉", 0x0A: "␊"}
+_JOINED = "\u0600-\u109f\u1780-\u17ff\u1820-\u18af\u2190-\u2bff\ufe0f\U0001f000-\U0001faff"
+_PICTURES = "\u00a9\u00ae\u203c\u2049\u2100-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
+_HIDING = (
+    rf"(?<=[{_JOINED}])[\u200C\u200D](?=[{_JOINED}])|(?<=[{_PICTURES}])[\uFE0E\uFE0F]|(?<=[#*0-9])\uFE0F(?=\u20E3)"
+    r"|(?P<unseen>[\u180B-\u180F\u200C\u200D\u2065\u2800\uFE00-\uFE0F\uFFF0-\uFFF8\U00013430-\U0001345F"
+    r"\U00016FE4\U0001BCA0-\U0001BCA3\U0001D159\U000E0080-\U000E0FFF])"
+)
+"""What hides in what is to be approved, but for joiners inside the scripts and pictures that need them, and one variant
+of a picture: any row of the others can say something, and somebody's code may read it."""
 
 
 def neutralise(text: str) -> str:
@@ -66,22 +75,32 @@ def fit_to_decide(approval: Approval, lang: str) -> Approval:
     """Return the question fit to be shown: no character of what is approved may hide, not even the end of a line."""
     return replace(
         approval,
-        tool=one_line(approval.tool),
+        tool=_show_all(approval.tool, _UNSEEN_IN_LINE),
         changes=tuple(map(_fit_change, approval.changes)),
         together=tuple(map(_fit_change, approval.together)),
         remarks=tuple(_fit_remark(each, lang) for each in approval.remarks),
-        text=_replace_codes(approval.text, _UNSEEN),
+        text=_show_all(approval.text),
     )
 
 
 def _fit_remark(remark: Sentence, lang: str) -> Sentence:
-    return Sentence("{remark}", remark=one_line(explain_to(lang, remark)))
+    return Sentence("{remark}", remark=_show_all(explain_to(lang, remark), _UNSEEN_IN_LINE))
 
 
 def _fit_change(change: ProposedChange) -> ProposedChange:
     return replace(
         change,
-        path=one_line(change.path),
-        diff=_replace_codes(change.diff, _UNSEEN),
-        renamed_from=one_line(change.renamed_from),
+        path=_show_all(change.path, _UNSEEN_IN_LINE),
+        diff=_show_all(change.diff),
+        renamed_from=_show_all(change.renamed_from, _UNSEEN_IN_LINE),
     )
+
+
+def _show_all(text: str, table: dict[int, str] = _UNSEEN) -> str:
+    """Return what somebody decides on, with every character in it that would not be seen written out."""
+    text = _replace_codes(text, table)
+    return text if text.isascii() else re.sub(_HIDING, _write_out_unseen, text)
+
+
+def _write_out_unseen(found: re.Match[str]) -> str:
+    return f"<U+{ord(found[0]):04X}>" if found["unseen"] else found[0]
