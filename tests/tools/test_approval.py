@@ -205,7 +205,7 @@ async def test_what_is_done_with_an_answer_is_shown(by_rule: str | None, allowed
 @pytest.mark.parametrize("lasting", [TOOL, NETWORK, Permission("write", "*")])
 def test_a_yes_for_the_session_is_held_and_nothing_else_is(scope: Any, allowed: bool, lasting: Permission) -> None:
     approvals, _, _ = asked_for(Decision(allowed, scope, pattern="*.py"), lasting)
-    held = {"session": (lasting,), "pattern": (Permission("write", "*.py"),)}
+    held = {"session": (lasting,), "pattern": (Permission("write", "*.py"),) if lasting.kind == "write" else ()}
     assert approvals.permissions.listed == approvals.granted == (held.get(scope, ()) if allowed else ())
 
 

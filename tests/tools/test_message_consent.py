@@ -60,3 +60,26 @@ async def test_an_edit_that_grows_by_the_one_before_it_is_shown_again(tmp_path: 
     async with scripted_session(replies, [Decision(True, "message"), "no"], root=tmp_path) as scripted:
         await scripted.turn("write")
     assert [question.changes[0].removed for question in scripted.questions] == [1, 3]
+
+
+async def test_an_edit_that_the_one_before_it_sends_elsewhere_is_shown_again(tmp_path: Path) -> None:
+    """The lines are those that were shown, and stand in another place by now."""
+    guest, admin, gap = "def guest():\n    return {}\n", "def admin():\n    return {}\n", "\n" * 8
+    (tmp_path / "a.py").write_text(guest.format(1) + gap + admin.format(2))
+    swap = [(guest.format(1), guest.format(2)), (admin.format(2), admin.format(1))]
+    calls = [
+        ScriptedCall("editFile", {"path": "a.py", "edits": [{"old_text": old, "new_text": new} for old, new in edits]})
+        for edits in (swap, [("    return 1\n", "    return True\n")])
+    ]
+    replies = [ScriptedReply("", [ScriptedCall("readFile", {"path": "a.py"})]), ScriptedReply("", calls), "Done."]
+    async with scripted_session(replies, [Decision(True, "message"), "no"], root=tmp_path) as scripted:
+        await scripted.turn("write")
+    assert len(scripted.questions) == 2
+    assert (tmp_path / "a.py").read_text() == guest.format(2) + gap + admin.format(1)
+
+
+async def test_a_yes_to_one_hunk_is_none_to_the_rest_of_the_message(tmp_path: Path) -> None:
+    replies = [writes("a.py", "b.py"), "Done."]
+    async with scripted_session(replies, [Decision(True, "message", hunks=(1,)), "no"], root=tmp_path) as scripted:
+        await scripted.turn("write")
+    assert [question.path for question in scripted.questions] == ["a.py", "b.py"]

@@ -22,7 +22,7 @@ from nebula.tools.permissions import ALL_WRITES, YES_TO_ALL, Permission, Permiss
 from nebula.tools.result_limits import cut_middle
 from nebula.tools.writing import WritingTool
 from nebula.value import field, record, replace, value
-from nebula.workspace.diff import diff_texts
+from nebula.workspace.diff import diff_texts, merged
 from nebula.workspace.errors import ProtectedPath, SecretPath, Stale, WorkspaceError
 from nebula.workspace.proposing import keep_hunks
 
@@ -143,7 +143,7 @@ class Approvals:
         if decision.allowed and lasting is not None and rule is None:
             if decision.scope == "session":
                 self.permissions.give(lasting)
-            elif decision.scope == "pattern":
+            elif decision.scope == "pattern" and lasting.kind == "write":
                 self.permissions.give(Permission("write", decision.pattern))
         return decision
 
@@ -177,10 +177,14 @@ class MessageWrites:
     def place_of(self, call: Call) -> int:
         return next(place for place, use in enumerate(self.calls) if use is call.use)
 
+    def hear(self, decision: Decision) -> None:
+        """Remember a yes to all of them; one to a part of a change is none."""
+        self.allowed = self.allowed or (decision.allowed and decision.scope == "message" and not decision.hunks)
+
     def allows(self, call: Call, proposal: ProposedChange) -> bool:
-        """Return whether the yes to all of them is one to this: it was among what was shown then, with these lines."""
+        """Return whether the yes to all of them is one to this: it was among what was shown then, in the same place."""
         shown = self.changes.get(self.place_of(call))
-        return self.allowed and shown is not None and _changed_lines(shown) == _changed_lines(proposal)
+        return self.allowed and shown is not None and _is_same_change(shown, proposal)
 
 
 class WritersOfTurn:
@@ -236,7 +240,7 @@ class Approved:
             else:
                 question = self._question(proposal, remarks, await self._together(proposal, call, message))
                 decision = await self._approvals.ask(question, call, ALL_WRITES)
-                message.allowed = message.allowed or (decision.allowed and decision.scope == "message")
+                message.hear(decision)
             chosen = keep_hunks(proposal, decision.hunks) if decision.hunks else proposal
             decision = await self._approvals.heed_hooks(decision, call, self.spec.name, (chosen,))
             meant = not decision.paths or proposal.path in decision.paths
@@ -274,9 +278,12 @@ class Approved:
         return Approval(new_trace_id(), "write", self.spec.name, (proposal,), remarks=remarks, together=together)
 
 
-def _changed_lines(change: ProposedChange) -> tuple[str, list[str]]:
-    """Return what a change takes out and puts in, wherever in the file that is by now."""
-    return change.path, [line for line in change.diff.splitlines() if line[:1] in ("+", "-")]
+def _is_same_change(shown: ProposedChange, proposal: ProposedChange) -> bool:
+    """Return whether a proposal is what was shown, wherever in the file that is by now: what was shown, put into the
+    file as it stands, comes to the same."""
+    if shown.path != proposal.path or (shown.old is None) != (proposal.old is None):
+        return False
+    return merged(shown.old or "", proposal.old or "", shown.new or "") == proposal.new
 
 
 def _left_out(proposal: ProposedChange, chosen: ProposedChange) -> str:
