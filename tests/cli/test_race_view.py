@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import sys
 import time
 from pathlib import Path
 
@@ -9,13 +11,14 @@ import pytest
 
 from nebula.agent.batch.outcome import TaskOutcome
 from nebula.agent.race.outcome import TryOutcome
-from nebula.agent.race.take import TakenSet
+from nebula.agent.race.take import CannotTake, TakenSet
 from nebula.cli.evercontext_commands.batch_view import BatchView
 from nebula.cli.race.progress import TryLine
-from nebula.cli.race.taking import report_taken
+from nebula.cli.race.taking import read_wanted, report_taken, who_decides
 from nebula.cli.race.view import reasons, result_table
 from nebula.cli.terminal.output.width import display_width
-from nebula.events import EventStream, Final, Retry, Stamped, Step, ToolResult
+from nebula.config import Settings
+from nebula.events import Approval, EventStream, Final, ProposedChange, Retry, Stamped, Step, ToolResult
 from nebula.graph.graph import Graph
 from nebula.language import Sentence, explain_to, use_language
 from nebula.messages import ToolResultStatus, ToolUseResult
@@ -79,3 +82,33 @@ def test_a_try_says_what_it_waits_for() -> None:
     assert line.state == "rate limited, again in 20 s, 2 of 4"
     stream.emit(Retry(Sentence("too much"), 3, 0.0, attempts=4, kind="limit"))
     assert line.state == "asking the model"
+
+
+async def test_all_of_what_is_taken_is_seen_before_the_answer(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("n\n"))
+    changes = (
+        ProposedChange("run.sh", "mode", diff="mode 644 → 755\n"),
+        ProposedChange("a.py", "changed", 1, 1, "@@ -1 +1 @@\n-a\n+is\u200dAdmin\r\n"),
+        ProposedChange("gone.txt", "deleted"),
+    )
+    decision = await who_decides(Settings())(Approval("i", "command", "take", changes))
+    assert not decision.allowed
+    assert capsys.readouterr().out.splitlines() == [
+        "mode  run.sh",
+        "mode 644 → 755",
+        "changed  a.py (+1 −1)",
+        "@@ -1 +1 @@",
+        "-a",
+        "+is<U+200D>Admin␍",
+        "deleted  gone.txt",
+    ]
+
+
+def test_a_try_with_no_path_behind_its_colon_is_not_all_of_it() -> None:
+    tries = {2: TryOutcome(2, "t", "m", Final("Done.", "ok", 0, node_id="n"))}
+    assert [each.paths for each in read_wanted(tries, ["2:a.py"])] == [("a.py",)]
+    for words in (["2:"], ["2:a.py", "2:"]):
+        with pytest.raises(CannotTake):
+            read_wanted(tries, words)

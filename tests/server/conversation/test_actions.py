@@ -473,3 +473,9 @@ async def test_a_branch_becomes_a_flow_that_its_turn_opens(client):
     assert third in (await client.ask("get_flow", compact=True))["data"]["ids"]
     with pytest.raises(Failed):
         await client.ask("nest_branch", node_id=first, name=" ")
+
+
+@pytest.mark.parametrize("empty", [{"paths": []}, {"paths": ["a.txt"], "hunks": []}])
+async def test_an_empty_list_of_what_to_take_is_not_all_of_it(client, empty) -> None:
+    [node_id] = await chain(client, "p")
+    assert await refused(client, "take", node_id=node_id, **empty) == "bad_request"

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
-from nebula.agent.judging import judged
 from nebula.agent.places.process import HostProcess
 from nebula.agent.race import FIRST_PASSING
 from nebula.agent.race.begin import RaceWish, prepare_race
@@ -23,7 +22,7 @@ from nebula.cli.headless.run import interruptible
 from nebula.cli.printing import columns_of, make_room, print_json, print_lines, print_remark, print_words, tell_remark
 from nebula.cli.race.comparison import show_comparison
 from nebula.cli.race.progress import RaceKeys, RaceLines
-from nebula.cli.race.taking import ask_at_terminal, offer_at_terminal, report_taken, take_exit_code
+from nebula.cli.race.taking import offer_at_terminal, report_taken, take_exit_code, who_decides
 from nebula.cli.race.view import reasons, result_table
 from nebula.cli.settings import remark_on_trust, session_overrides
 from nebula.cli.terminal.output.screen import screen_on
@@ -32,7 +31,6 @@ from nebula.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_POLICY
 from nebula.events import Stamped, new_trace_id, now
 from nebula.language import Sentence, explain, translate
 from nebula.llm.errors import ModelError
-from nebula.tools.approval import allow_all
 from nebula.workspace.errors import RefusedByHook
 
 
@@ -134,7 +132,7 @@ async def _take(
     if not options.yes and not sys.stdin.isatty():
         print_remark(f"nebula: {translate('Nobody is there to ask: add --yes to take it.')}")
         return None, EXIT_POLICY
-    ask = judged(allow_all if options.yes else ask_at_terminal, settings)
+    ask = who_decides(settings, yes=options.yes)
     try:
         done: TakenSet = await take_tries([Wanted(node.id, tuple(node.files))], race.workspace, ask, settings)
     except RefusedByHook as refusal:

@@ -5,25 +5,36 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 from nebula.agent.judging import judged
 from nebula.agent.race.outcome import TryOutcome
 from nebula.agent.race.take import CannotTake, TakenSet, Wanted, take_tries
-from nebula.cli.printing import print_lines, print_remark, print_words, tell_remark
+from nebula.cli.printing import print_lines, print_remark, tell_remark
 from nebula.cli.race.comparison import show_comparison
+from nebula.cli.terminal.dialogs.change_set import name_change
 from nebula.config import Settings
 from nebula.errors import EXIT_FAILED, EXIT_OK, EXIT_POLICY, NebulaError
 from nebula.events import Approval
 from nebula.language import agrees, explain, translate
-from nebula.tools.approval import Decision
+from nebula.stage import fit_to_decide
+from nebula.tools.approval import Approver, Decision, allow_all
 from nebula.workspace.local import LocalWorkspace
 
+NO_PATH = "{word}: name a file or a folder behind the colon."
 
-async def ask_at_terminal(question: Approval) -> Decision:
-    """Show the changes and ask the person at the terminal."""
-    for change in question.changes:
-        print_words(change.diff or change.path)
-    for remark in question.remarks:
+
+def who_decides(settings: Settings, *, yes: bool = False) -> Approver:
+    """Return who is asked about what is taken, and the user's hooks after that: the person at the terminal, or nobody
+    where they said `yes` ahead."""
+    return judged(allow_all if yes else partial(_ask_at_terminal, settings.lang), settings)
+
+
+async def _ask_at_terminal(lang: str, question: Approval) -> Decision:
+    shown = fit_to_decide(question, lang)
+    for change in shown.changes:
+        print_lines((name_change(change), *change.diff.splitlines()))
+    for remark in shown.remarks:
         print_remark(explain(remark))
     print_remark(translate("Take these {count} files? (y/N): ", count=len(question.changes)), end="")
     return Decision(agrees(await asyncio.to_thread(sys.stdin.readline)))
@@ -61,6 +72,8 @@ def read_wanted(tries: Mapping[int, TryOutcome], words: Sequence[str]) -> list[W
     last = 0
     for word in words:
         number, colon, path = word.partition(":")
+        if colon and not path:
+            raise CannotTake(NO_PATH, word=word)
         if number.isdecimal() and (colon or not last):
             last = int(number)
             paths.setdefault(last, []).extend([path] if path else [])
@@ -93,7 +106,7 @@ async def offer_at_terminal(tries: Sequence[TryOutcome], workspace: LocalWorkspa
             continue
         try:
             wanted = read_wanted(by_number, words[1:] if words[0] == "take" else words)
-            done = await take_tries(wanted, workspace, judged(ask_at_terminal, settings), settings)
+            done = await take_tries(wanted, workspace, who_decides(settings), settings)
         except NebulaError as problem:
             print_remark(f"nebula: {explain(problem)}")
             continue

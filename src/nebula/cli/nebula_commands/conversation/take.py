@@ -8,18 +8,16 @@ from collections.abc import Sequence
 from contextlib import closing
 
 from nebula.agent.assembly import graph_opener
-from nebula.agent.judging import judged
 from nebula.agent.race.take import CannotTake, TakenSet, Wanted, take_tries
 from nebula.agent.recording.turn_archive import TurnArchive
 from nebula.cli.arguments import Parser, check_allowed
 from nebula.cli.printing import print_json, print_remark
-from nebula.cli.race.taking import ask_at_terminal, report_taken, take_exit_code
+from nebula.cli.race.taking import NO_PATH, report_taken, take_exit_code, who_decides
 from nebula.cli.settings import open_project
 from nebula.config import Settings
 from nebula.errors import EXIT_POLICY
 from nebula.graph.errors import GraphError
 from nebula.language import translate
-from nebula.tools.approval import allow_all
 from nebula.workspace import Policy, open_workspace
 
 
@@ -51,12 +49,14 @@ def find_wanted(archive: TurnArchive, words: Sequence[str]) -> list[Wanted]:
     whole: set[str] = set()
     for word in words:
         named, colon, path = word.partition(":")
+        if colon and not path:
+            raise CannotTake(NO_PATH, word=word)
         try:
             node_id = archive.known([named])[0]
         except GraphError as problem:
             raise CannotTake.of(problem) from problem
         paths.setdefault(node_id, [])
-        if colon and path:
+        if path:
             paths[node_id].append(path)
         else:
             whole.add(node_id)
@@ -71,7 +71,7 @@ def find_wanted(archive: TurnArchive, words: Sequence[str]) -> list[Wanted]:
 
 async def _take(settings: Settings, wanted: Sequence[Wanted], allow: Sequence[str], *, yes: bool) -> TakenSet:
     with open_workspace(settings.root, Policy(max_bytes=settings.max_bytes, allowed=frozenset(allow))) as workspace:
-        return await take_tries(wanted, workspace, judged(allow_all if yes else ask_at_terminal, settings), settings)
+        return await take_tries(wanted, workspace, who_decides(settings, yes=yes), settings)
 
 
 def taken_json(done: TakenSet) -> dict[str, object]:

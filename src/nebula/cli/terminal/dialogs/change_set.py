@@ -73,7 +73,7 @@ class ChangeSetDialog:
         at_once = fits_half(screen, [each.diff or each.path for each in changes])
         if not at_once or len(changes) > 1:  # else its one line stands above the difference
             for change in changes[:LISTED]:
-                screen.line(f"  {_with_kind(change)}")
+                screen.line(f"  {name_change(change)}")
         if len(changes) > LISTED:
             screen.line(f"  … +{len(changes) - LISTED}")
         for remark in self._shown.remarks:
@@ -122,7 +122,7 @@ class ChangeSetDialog:
         return Decision(True, paths=() if len(chosen) == len(changes) else paths)
 
     def _show_one(self, change: ProposedChange) -> None:
-        self._terminal.screen.line(_with_kind(change), "bold")
+        self._terminal.screen.line(name_change(change), "bold")
         if change.diff:
             show_diff(self._terminal.screen, change.diff)
 
@@ -165,7 +165,8 @@ def counted(change: ProposedChange) -> str:
     return f"{change.path} (+{change.added} −{change.removed})"
 
 
-def _with_kind(change: ProposedChange) -> str:
+def name_change(change: ProposedChange) -> str:
+    """Return what is done to which path, and how many lines of it."""
     kind = explain(_KINDS[change.kind]) if change.kind in _KINDS else change.kind
     path = change.path
     if change.renamed_from:

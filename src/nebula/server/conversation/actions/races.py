@@ -79,6 +79,8 @@ async def take(
     hunks: Numbers | None = None,
 ) -> ActionResult:
     """Take what a try did: all of it, some paths, or some hunks of one file. Who calls this has seen it and agrees."""
+    if [] in (paths, hunks):
+        raise ActionError("an empty list names nothing: leave 'paths' and 'hunks' out to take all of it")
     node = await in_thread(server.graph.get_node, node_id)
     if hunks and len(paths or ()) != 1:
         raise ActionError("'hunks' belong to one file: name it in 'paths'")
