@@ -129,14 +129,15 @@ def _has_left_copies(derived: str) -> bool:
 
 
 def _remove_left_copies(settings: Settings) -> None:
-    """Remove the places that a killed race left on disk."""
+    """Remove the copies of the project that a killed race left on disk."""
     from nebula.sandbox.disk import remove_orphans_of
 
     remove_orphans_of(settings.home, os.path.realpath(settings.root))
 
 
 def _take_up(session: Session, resume: str | None, from_nodes: Sequence[str]) -> None:
-    """Bring a session to where its next turn begins."""
+    """Give a session that was just opened its past: of the session that is resumed, or of the nodes that it
+    continues."""
     assert session.memory is not None and session.lock is not None  # noqa: S101 - it was just opened with both
     session.bench.takes_images = lambda: session.chosen.takes_images()
     session.bench.look_up = lambda asked: look_up(session.conversation.turns, asked)
@@ -160,7 +161,7 @@ def open_workbench(
     state: StateFolder | None = None,
     mode: str = "",
 ) -> Workbench:
-    """Open what a session of that mode works with."""
+    """Open the workbench of a session in `mode`."""
     project = open_project_access(settings, approvals, allow, state)
     named = approvals.permissions.named
     redactor = redactor_of(settings, named, project.external.secrets if project.external else ())
@@ -168,10 +169,8 @@ def open_workbench(
 
 
 def open_preview(settings: Settings, graph: Graph, mode: str = "agent", context_tokens: int = 0) -> Session:
-    """Return a session that `preview_turn` can ask what it would send: it records nothing and reaches no model.
-
-    `context_tokens` is what the model takes, where its server was asked.
-    """
+    """Return a session for `preview_turn`: it records nothing and asks no model. `context_tokens` is the context size
+    that the model's server reported; 0: it was not asked."""
     from nebula.llm.replay import ReplayModel
 
     unasked = ChosenModel(ReplayModel([]), settings.model, context_tokens or settings.context_tokens)
@@ -190,7 +189,8 @@ def open_project_access(
     state: StateFolder | None = None,
     extensions: tuple[str, ...] | None = None,
 ) -> ProjectAccess:
-    """`extensions`: the only kinds of files that may be read and written; None: every text file."""
+    """Open the project for a session or a task. `extensions`: the only kinds of files that may be read and written;
+    None: every text file."""
     given = approvals.permissions
     given.named.update(spelled_in(settings.root, allow))
     policy = Policy(extensions=extensions, max_bytes=settings.max_bytes, allowed=given.named)
@@ -219,7 +219,7 @@ def _allowed_checks(settings: Settings) -> tuple[str, ...]:
 
 
 def _hooks(settings: Settings, commands: CommandLayers | None, approvals: Approvals) -> Hooks | None:
-    """Return the user's hooks; nothing is loaded where there are none."""
+    """Return the user's hooks; load nothing where there are none."""
     if not settings.hooks:
         return None
     from nebula.agent.hooks import Hooks
@@ -231,7 +231,7 @@ def _hooks(settings: Settings, commands: CommandLayers | None, approvals: Approv
 
 
 def _skills(settings: Settings) -> FoundSkills | None:
-    """Return the skills that there are; nothing is loaded where nobody has put one."""
+    """Return the skills of the user and of a trusted project; load nothing where there are none."""
     homes = (os.path.join(settings.home, "skills"), os.path.expanduser("~/.agents/skills"))
     if not (settings.trust_extensions and settings.brought_along) and not any(map(os.path.isdir, homes)):
         return None
@@ -242,7 +242,7 @@ def _skills(settings: Settings) -> FoundSkills | None:
 
 
 def external_servers(settings: Settings) -> ExternalServers | None:
-    """Return the configured MCP servers; nothing is loaded where there are none."""
+    """Return the configured MCP servers; load nothing where there are none."""
     if not settings.mcp_servers and not settings.overruled.get("mcp_servers"):
         return None
     from nebula.tools.external.configured import configured_servers
@@ -252,8 +252,8 @@ def external_servers(settings: Settings) -> ExternalServers | None:
 
 
 def finish_what_was_cut_short(project: ProjectAccess, state: StateFolder, derived: str) -> list[Sentence]:
-    """Take back what earlier processes left half done, or half taken back; return remarks on it. `derived` is the
-    project's folder in the user's home."""
+    """Undo what earlier processes left half applied, and finish what they left half undone; return remarks on it.
+    `derived` is the project's folder in the user's home."""
     remarks = take_back_half_applied(project.workspace) if state.keeps_records else []
     if os.path.isdir(os.path.join(derived, "rollbacks")):
         from nebula.agent.plan.rollbacks import finish_rollbacks
@@ -297,9 +297,10 @@ def graph_opener(settings: Settings) -> Callable[[], Graph]:
 
 
 def _open_memory(settings: Settings, folder: str) -> tuple[Sessions, list[Sentence]]:
-    """Open the memory; where the home cannot be written, one for this process: a turn is worth more than its record.
+    """Open the memory. Where the home cannot be written, open one for this process alone: a turn is worth more than its
+    record.
 
-    A memory that the user named, or one that is damaged, is never passed over.
+    This does not hold for a memory that the user named, or one that is damaged: that is an error.
     """
     try:
         return Sessions(settings.memory_path), []
@@ -313,8 +314,8 @@ def _open_memory(settings: Settings, folder: str) -> tuple[Sessions, list[Senten
 def open_archive(
     settings: Settings, state: StateFolder, made: SessionNodes, open_graph: Callable[[], Graph] | None = None
 ) -> TurnArchive:
-    """Return the archive of a session's turns: over the graph that `open_graph` opens, else over the project's, as far
-    as its folder allows."""
+    """Return the archive of a session's turns. It uses the graph that `open_graph` opens, else the project's graph if
+    the project has a folder for it; it only reads where nothing can be recorded."""
     if open_graph is not None:
         return TurnArchive(open_graph, made)
     return TurnArchive(graph_opener(settings) if state.has_graph else None, made, read_only=not state.keeps_records)

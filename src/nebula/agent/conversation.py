@@ -1,4 +1,4 @@
-"""The path that led here: the turns before this one, and each round's way out to the model."""
+"""The turns before this one, and the messages that each round sends to the model."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CUT_SHORT = (
     "[The turn was cut short here, by the user or by an error. What its tools did until then is done; the rest is not.]"
 )
 MOST_OF_UNANSWERED = 2_000
-"""Bytes kept of a prompt that never got its answer."""
+"""Bytes that are kept of a prompt that was never answered."""
 
 
 @record
@@ -62,12 +62,10 @@ class PastTurn:
 
     @property
     def sent(self) -> tuple[Message, ...]:
-        """The messages as a model is told of them later.
-
-        A prompt without an answer must not run into the next one as if both were meant: the model is told that it
-        was withdrawn, or where the turn was cut short. Of a prompt that was perhaps too large to be answered only the
-        beginning is kept, or every later one would fail for the same reason.
-        """
+        """The messages of this turn as later requests carry them. A prompt without an answer must not be read as part
+        of the next one: the model is told that it was withdrawn, or where the turn was cut short. Of a prompt that may
+        have been too large to be answered only the beginning is kept, or every later request would fail for the same
+        reason."""
         if not self.is_cut_short:
             return self.messages
         said_something = any(isinstance(each, AssistantMessage) for each in self.messages)
@@ -84,13 +82,13 @@ class PastTurn:
 
 @record
 class Conversation:
-    """The turns of a session, oldest first."""
+    """The turns that led here, oldest first."""
 
     turns: list[PastTurn] = field(default_factory=list)
     compact_until: int = 0
-    """Turns before this one are sent as summaries even where they would fit: `/compact` moves it."""
+    """Turns before this index are sent as summaries even where they would fit: `/compact` moves it."""
     digest: str = ""
-    """What the user wanted kept of those turns, in one text."""
+    """What the user wanted to keep of those turns, as one text."""
 
     @property
     def leaf(self) -> str | None:
@@ -99,7 +97,7 @@ class Conversation:
 
     @property
     def predecessor(self) -> int:
-        """The place of the newest turn that was answered; those after it failed or were withdrawn."""
+        """The index of the newest turn that was answered; turns after it failed or were withdrawn."""
         for place in range(len(self.turns) - 1, 0, -1):
             if self.turns[place].answer.strip():
                 return place
@@ -117,7 +115,7 @@ class Conversation:
         return [message for turn in self.turns for message in turn.messages]
 
     def compact(self) -> int:
-        """Send all turns before the newest answered one as summaries from now on; return how many more that are."""
+        """Send all turns before the newest answered one as summaries from now on; return how many turns that adds."""
         before = self.compact_until
         self.compact_until = max(before, self.predecessor)
         return self.compact_until - before
@@ -128,10 +126,8 @@ def _beginning(message: Message) -> Message:
 
 
 class Fit:
-    """What goes out in each round of one turn: the past and the turn so far, as one valid history.
-
-    The history grows with the turn, so a round costs the same however many came before it.
-    """
+    """Builds the messages of each round of one turn: the past and the turn so far, as one valid history. It only looks
+    at what the turn has added, so a round costs the same however long the past is."""
 
     def __init__(self, past: tuple[Message, ...], tools: frozenset[str], room: int) -> None:
         """`room`: tokens left for the turn itself."""
@@ -150,7 +146,7 @@ class Fit:
         return repair_history(self._history, self.tools) if self._history.open_tool_uses else tuple(self._history)
 
     def _shrink(self, current: Sequence[Message]) -> Sequence[Message]:
-        """Oldest tool results first; the prompt and the newest results stay."""
+        """Remove the oldest tool results first; the prompt and the newest results stay."""
         excess = self._total - self.room
         shrunk = list(current)
         for index, message in enumerate(current[:-1]):

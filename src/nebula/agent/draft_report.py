@@ -1,4 +1,4 @@
-"""How far the model's next message has come, for those who watch: some ten times a second at most, in no record."""
+"""Report how far the model's next message has come: at most some ten times a second, and in no record."""
 
 from __future__ import annotations
 
@@ -13,25 +13,26 @@ from nebula.messages.redaction.arriving import ArrivingText
 
 EVERY_S = 0.1
 _WORD = r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\s\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+"
-"""A run without blanks, or one character of a script that has none between words. To compile it takes
-milliseconds, which would be part of every start: `re` does that at the first use, and remembers it."""
+"""A run without spaces, or one character of a script that has none between words. `re` compiles it at the first use,
+since that takes milliseconds which every start would pay."""
 
 
 class DraftReport:
-    """Shows what is written of one message. A piece costs a list entry; counting waits for the next report."""
+    """Reports the progress of one message. Each piece is only appended to a list; counting waits for the next
+    report."""
 
     def __init__(self, stream: EventStream) -> None:
         self._stream = stream
         self._again: asyncio.TimerHandle | None = None
-        """When the message is asked for anew."""
+        """Why the message is asked for again."""
         self._due = 0.0
         self._pieces: list[str] = []
         """What has come since the last report."""
         self.begin()
 
     def begin(self, retrying: Retrying | None = None) -> None:
-        """Report that nothing has come yet: why the message is asked for anew, until that is done; then, as at first,
-        that it is waited for."""
+        """Report that nothing has come yet. With `retrying` say why the message is asked for again, until that is done;
+        then say that an answer is awaited, as at first."""
         self.close()
         self._text: list[str] = []
         self._words = 0
@@ -46,7 +47,7 @@ class DraftReport:
         self._again = asyncio.get_running_loop().call_later(retrying.delay_s, self._wait)
 
     def close(self) -> None:
-        """Report nothing more by itself."""
+        """Send no further reports."""
         if self._again is not None:
             self._again.cancel()
             self._again = None
@@ -68,7 +69,7 @@ class DraftReport:
             self._stream.show(_at_work(item))
 
     def finish(self, content: str) -> None:
-        """Show the rest of the message, whose text is `content`; all of it where it is not what has come."""
+        """Report the rest of the message, whose text is `content`; all of it where it differs from the pieces."""
         if not self._stream.watchers:
             return
         self._report_text()

@@ -1,8 +1,8 @@
-"""Hooks of the user: commands that hear of a turn's moments as JSON on their standard input.
+"""Hooks of the user: commands that get a turn's events as JSON on their standard input.
 
-They can only make things stricter: `before_write` refuses by any other exit code than 0, and where it cannot be run or
-takes too long. They run in a layer, and nothing that they change there is proposed; `turn_end` and `waiting` tell the
-user something and run on the machine itself, or are `notify`.
+A hook can only make things stricter. `before_write` refuses a change by any exit code but 0, and also where it cannot
+be run or takes too long. Hooks before and after a write run in a layer, and what they change there is dropped;
+`turn_end` and `waiting` tell the user something, so they run on the machine itself, or are `notify`.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Hooks:
         return None
 
     async def after_write(self, change: Diff, call: Call) -> None:
-        """Tell the hooks of a file that was written; one that fails is remarked on."""
+        """Run the hooks for a file that was written; a failing hook becomes a remark."""
         for command in self._of("after_write"):
             told = {"path": change.path, "added": change.added, "removed": change.removed, "diff": change.diff}
             code, output = await self._in_layer(command, self._body("after_write", tool=call.use.orig_name, **told))
@@ -65,7 +65,7 @@ class Hooks:
     # Moments of the turn
 
     def read(self, stamped: Stamped) -> None:
-        """Hear an event of the turn; what there is to run runs beside it."""
+        """Read an event of the turn; a hook for it runs in the background."""
         event = stamped.event
         if isinstance(event, Task):
             self._begin("turn_start", prompt=event.prompt, mode=event.mode, model=event.model)
@@ -76,7 +76,7 @@ class Hooks:
             self._begin("waiting", tool=event.tool, paths=[each.path for each in event.changes])
 
     async def close(self) -> None:
-        """Wait until what was begun has ended, which its limit brings about."""
+        """Wait until all hooks that were started have ended; each has a time limit."""
         for each in self._at_work:
             await asyncio.to_thread(each.join, LIMIT_S + 5)
         if self._owns_layers:
@@ -106,7 +106,7 @@ class Hooks:
         return json.dumps({"event": moment, "root": self._settings.root, **told}, ensure_ascii=False)
 
     async def _in_layer(self, command: str, body: str) -> tuple[int | None, str]:
-        """Return the exit code, None where it did not come to one, and what was printed or is the reason."""
+        """Return the exit code and the output; None and the reason where the command did not run to its end."""
         if not await asyncio.to_thread(lambda: self._layers.available):
             return None, f"The hook {command!r} cannot run: this machine has no layers (see nebula doctor)."
         try:
@@ -119,7 +119,8 @@ class Hooks:
 
 
 def run_outside(command: str, body: str, root: str) -> None:
-    """Run a command of the user with `body` on its standard input; it and all that it started end with the limit."""
+    """Run a command of the user with `body` on its standard input; at the time limit it is ended with all that it
+    started."""
     try:
         started = subprocess.Popen(  # noqa: S602 - the user's own line, from the user's own config
             command,
@@ -142,7 +143,7 @@ def run_outside(command: str, body: str, root: str) -> None:
 
 
 def notify(title: str, text: str) -> None:
-    """Show a notification by what the desktop has; where there is none, ring the terminal's bell."""
+    """Show a notification with a program of the desktop; where there is none, ring the terminal's bell."""
     from shutil import which
 
     script = f"display notification {json.dumps(text)} with title {json.dumps(title)}"

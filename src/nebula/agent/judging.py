@@ -1,7 +1,7 @@
-"""The user's hooks before writes that no turn makes: taking a try, going back to earlier files, what servers write.
+"""Run the user's hooks before writes that no turn makes: taking a try, going back to earlier files, writes of servers.
 
-Whoever writes into the project hands over what is meant, and writes nothing where that raises. What was cut short
-or failed is taken back without being judged: a change is applied whole or not at all, whatever a hook thinks of it.
+Whoever writes into the project passes the intended changes here, and writes nothing if this raises. Undoing a change
+that was cut short or failed is not judged: a change is applied whole or not at all, whatever a hook decides.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from nebula.config import Settings
 
 Judge = Callable[[str, Sequence["ProposedChange"]], None]
-"""(what writes, changes): raises RefusedByHook. It blocks: call it in a thread."""
+"""(name of the writer, changes): raises RefusedByHook. It blocks, so call it in a thread."""
 
 
 def judge_of(settings: Settings) -> Judge | None:
-    """Return what asks the user's hooks before a write; None where there are none to ask."""
+    """Return the function that runs the user's hooks before a write; None where there are no hooks."""
     if "before_write" not in settings.hooks:
         return None
 
@@ -34,7 +34,8 @@ def judge_of(settings: Settings) -> Judge | None:
 
 
 def judged(ask: Approver, settings: Settings) -> Approver:
-    """Return the same question, after whose yes the user's hooks are asked: it may raise RefusedByHook."""
+    """Return an approver that asks the same question, and after a yes runs the user's hooks. It may raise
+    RefusedByHook."""
     if "before_write" not in settings.hooks:
         return ask
 
@@ -49,7 +50,7 @@ def judged(ask: Approver, settings: Settings) -> Approver:
 
 
 def judged_workspace(workspace: Workspace, settings: Settings) -> Workspace:
-    """Return the files of a server whose every write the user's hooks judge first."""
+    """Return the workspace of a server, in which the user's hooks judge every write first."""
     judge = judge_of(settings)
     if judge is None or workspace.read_only:
         return workspace

@@ -62,35 +62,35 @@ class Turn:
     model_name: str
     system: str = ""
     history: list[Said] = field(default_factory=list)
-    """Grows by the turn's own messages, and stays with the session."""
+    """The messages of the session; this turn adds its own."""
     tools: Tools = field(default_factory=lambda: ToolSet({}))
     repeats: RepeatBreaker = field(default_factory=RepeatBreaker)
     max_rounds: int = 100
-    """Model calls of the whole turn, those that repair its work included."""
+    """Most model calls of the whole turn, with those that repair its work."""
     room_for_results: int = MAX_USER_MESSAGE_SIZE
-    """Bytes for all results of one message; they share it evenly."""
+    """Bytes for all tool results of one message, divided evenly among them."""
     temperature: float | None = None
     seed: int | None = None
     task_id: str | None = None
     node_id: str | None = None
-    """The node that the turn becomes, where a recorder makes it one."""
+    """The node that the turn will become, where a recorder makes one."""
     steering: Callable[[], str] = str
-    """What the user has said since the last round; empty: nothing."""
+    """Returns what the user has said since the last round; empty: nothing."""
     fit: Callable[[Sequence[Said]], Sequence[Said]] = lambda history: history
-    """What of the history is sent: repaired, and cut to the model's context."""
+    """Returns the part of the history that is sent: repaired, and cut to the model's context."""
     result: TurnResult = field(default_factory=TurnResult)
     rounds: int = 0
     """Model calls that were made."""
 
     def tell(self, *events: Event) -> None:
-        """Count `events` in the turn's result, then emit them to everybody who reads the stream."""
+        """Count `events` in the turn's result, then emit them to every reader of the stream."""
         for event in events:
             self.result.read(event)
         for event in events:
             self.stream.emit(event)
 
     def say(self, prompt: UserMessage) -> None:
-        """Add what the user says to the history; one too long to send loses its end, and the user is told."""
+        """Add a message of the user to the history; if it is too long to send, its end is cut, and the user is told."""
         cut = prompt.truncate_safe(MAX_USER_MESSAGE_SIZE)
         if cut != prompt:
             limit = f"{MAX_USER_MESSAGE_SIZE:,}"
@@ -102,13 +102,13 @@ class Turn:
 
 
 def final_of(stamped: Stamped) -> Final:
-    """Return the `Final` that was emitted, as its readers got it."""
+    """Return the `Final` of an emitted event, as its readers got it."""
     assert isinstance(stamped.event, Final)  # noqa: S101 - only a `Final` is handed in
     return stamped.event
 
 
 def end_before_session(stream: EventStream, task: Task, problem: BaseException) -> Final:
-    """Emit the beginning and the end of a turn that `problem` ended before there was a session for it."""
+    """Emit the first and the last event of a turn that failed with `problem` before it had a session."""
     with errors_as_events(stream) as work:
         stream.emit(task, must_record=False)
         _raise(problem)
@@ -124,7 +124,7 @@ class Work:
 
 @contextmanager
 def errors_as_events(stream: EventStream, task_id: str | None = None) -> Iterator[Work]:
-    """Make what goes wrong in the block an event, never an exception; the `Work` it yields says how the block ended."""
+    """Turn an exception of the block into an event; the `Work` that the block gets shows how it ended."""
     work = Work()
     try:
         yield work
@@ -156,7 +156,7 @@ def _where(bug: Exception) -> str:
 
 
 async def _ask(turn: Turn) -> tuple[ModelReply, float]:
-    """Return what the model says next, and the seconds it took; replies of no use count in what the turn spent."""
+    """Return the model's next reply, and the seconds it took; unusable replies count in what the turn spent."""
     try:
         return await call_model(turn.model, _build_request(turn), turn.stream, turn.task_id)
     except FormatError as error:
@@ -166,16 +166,14 @@ async def _ask(turn: Turn) -> tuple[ModelReply, float]:
 
 
 async def run_rounds(turn: Turn) -> TurnResult:
-    """Ask the model and run what it calls until it calls nothing; return what the turn has come to.
-
-    An exception that ends it early (a limit, Ctrl-C) leaves the same in `turn.result`. Raises TurnLimit.
-    """
+    """Ask the model and run what it calls until it calls nothing; return the turn's result. An exception that ends the
+    turn early (a limit, Ctrl-C) leaves the same result in `turn.result`. Raises TurnLimit."""
     while turn.rounds < turn.max_rounds:
         turn.rounds += 1
         reply, seconds = await _ask(turn)
         stop = reply.stop if reply.stop not in ("end", "tool_calls") else None
         turn.tell(Message(reply.message, reply.usage, reply.rung, turn.task_id, seconds, stop, reply.reading_rate))
-        if stop in _CUT_SHORT and reply.message.content:  # without a word: reported when the turn ends
+        if stop in _CUT_SHORT and reply.message.content:  # an answer without text: reported when the turn ends
             turn.tell(Notice(_CUT_SHORT[stop], turn.task_id))
         turn.history.append(reply.message)
         uses = reply.message.tool_uses
@@ -189,7 +187,7 @@ async def run_rounds(turn: Turn) -> TurnResult:
             if said := strip_hidden_characters(turn.steering()):
                 turn.tell(Steering(said))
         finally:
-            # Also when interrupted: what has run stays known to the model; the rest is answered as cancelled.
+            # Also when interrupted: the model sees the results of calls that ran; the others are answered as cancelled.
             if results := turn.result.rounds[-1].results:
                 kept = truncate_safe_tool_use_results(results, turn.room_for_results)
                 turn.history.append(UserMessage.new_steered_results(kept, said, images))
@@ -204,10 +202,8 @@ def _build_request(turn: Turn) -> ModelRequest:
 async def run_tool(
     turn: Turn, use: AssistantToolUse, peers: Sequence[AssistantToolUse] = (), invalid: str | None = None
 ) -> Outcome:
-    """Run one call of a message and return what came of it; `peers` are all calls of that message.
-
-    `invalid` says why it must not run. Raises CancelledLate, with the outcome, where the turn was cancelled meanwhile.
-    """
+    """Run one call of a message and return its outcome; `peers` are all calls of that message. `invalid` says why it
+    must not run. Raises CancelledLate, with the outcome, if the turn was cancelled in between."""
     original = use.orig_name if use.orig_name != use.name else None
     turn.tell(Step(use.id, use.name, use.args, original, turn.task_id))
     started = time.monotonic()

@@ -1,4 +1,4 @@
-"""One request to a model, to its reply."""
+"""Send one request to a model and wait for its reply."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from nebula.messages import UserMessage
 async def call_model(
     model: Model, request: ModelRequest, stream: EventStream, task_id: str | None = None
 ) -> tuple[ModelReply, float]:
-    """Return the model's reply and the seconds it took; what the connector says meanwhile goes to the stream. Raises
-    ModelError."""
+    """Return the model's reply and the seconds it took; what the connector reports on the way goes to the stream.
+    Raises ModelError."""
     started = time.monotonic()
     with closing(DraftReport(stream)) as draft:
         async with aclosing(model.stream(request)) as items:
@@ -37,7 +37,7 @@ async def call_model(
 
 
 async def ask_once(chosen: ChosenModel, text: str) -> ModelReply:
-    """Return the reply to a text that belongs to no conversation. Raises ModelError."""
+    """Return the reply to a text that is part of no conversation. Raises ModelError."""
     request = ModelRequest(chosen.name, "", [UserMessage.new_prompt(text)])
     async with aclosing(chosen.connector.stream(request)) as items:
         async for item in items:

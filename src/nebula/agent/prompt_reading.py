@@ -1,4 +1,4 @@
-"""Reading a prompt before its turn begins: the nodes and files it names, and what changed since the last turn."""
+"""Read a prompt before its turn begins: the nodes and files it names, and what changed since the last turn."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from nebula.agent.attached.gather import Gathered
 
 REFERENCE_SIGNS = ("@", "#", "[")
-"""What every reference in a prompt has one of."""
+"""Characters of which every reference in a prompt has one."""
 
 
 @value
 class PromptReader:
-    """Everything it reads goes through the bench's guarded files; what it cannot attach it says."""
+    """Reads through the bench's guarded files; what cannot be attached is reported."""
 
     bench: Workbench
     archive: TurnArchive
@@ -34,10 +34,8 @@ class PromptReader:
     remarks: Remarks
 
     async def read(self, task: Task, leaf: str | None, trace_id: str, room: int) -> tuple[Task, list[Notice]]:
-        """Return the task with what its prompt names, files within `room` bytes, and what there is to say about that.
-
-        `leaf` is the turn that it continues: what has changed since then goes along.
-        """
+        """Return the task with what its prompt names, files within `room` bytes, and notices about that. `leaf` is the
+        turn that it continues: changes since then are attached, too."""
         prompt, notices = task.prompt, []
         files = self.bench.readable_files(trace_id)
         if any(sign in prompt for sign in REFERENCE_SIGNS):
@@ -54,7 +52,7 @@ class PromptReader:
         return task, notices
 
     def find_references(self, prompt: str, references: Sequence[str]) -> tuple[str, ...]:
-        """Return `references` and the nodes that the prompt names; a word that is ambiguous is remarked on."""
+        """Return `references` and the nodes that the prompt names; an ambiguous name becomes a remark."""
         graph = self.archive.graph
         if graph is None or not any(sign in prompt for sign in REFERENCE_SIGNS):
             return tuple(references)
@@ -71,7 +69,7 @@ class PromptReader:
         return tuple(dict.fromkeys(found))
 
     async def _gather(self, prompt: str, given: Sequence[Attachment], files: Workspace | None, room: int) -> Gathered:
-        """Read what comes with the prompt, as far as the model takes it; what is shown whole counts as read."""
+        """Read the attachments of the prompt that the model takes; a file that is attached whole counts as read."""
         from nebula.agent.attached.gather import gather
 
         found = await asyncio.to_thread(gather, prompt, given, files, room)

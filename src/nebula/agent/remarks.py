@@ -1,4 +1,4 @@
-"""Sentences that the user should read, each once: with the next turn, unless a door asks for them before."""
+"""Sentences that the user should read, each once: with the next turn, unless a front door asks for them earlier."""
 
 from __future__ import annotations
 
@@ -17,6 +17,6 @@ class Remarks:
             self._pending.append(sentence)
 
     def take(self) -> list[Sentence]:
-        """Return what there is to report at this moment; whoever takes it shows it."""
+        """Return the sentences that have come in since the last call; the caller shows them."""
         pending, self._pending = self._pending, []
         return pending

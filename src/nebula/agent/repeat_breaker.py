@@ -1,9 +1,9 @@
-"""Stops a model which calls the same thing over and over.
+"""Stop a model which makes the same call over and over.
 
-The same call with the same arguments and the same result is answered from the third time on with a remark instead of
-being run, and the turn ends at the sixth. What was the same may not be so any more after a change to a file; after a
-call that failed, what others answered is worth another look; and after an answer that is new, so is a call that failed.
-Only what a person refused twice is not asked again.
+The same call with the same arguments and the same result is answered with a remark from the third time on instead of
+being run, and the sixth time ends the turn. Counting starts again when the result may differ: after a change to a file
+for all calls; after a failed call for those that succeeded; after an answer that is new for those that failed. Only a
+call that a person refused twice is never asked again.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ class _Seen:
         return self.outcome.status is ToolResultStatus.Error
 
     def is_same(self, outcome: Outcome) -> bool:
-        """Return whether a call has come to the same again; failures are the same however they are worded."""
+        """Return whether a call had the same result again; two failures are the same, whatever their wording."""
         failed = outcome.status is ToolResultStatus.Error
         return failed if self.failed else self.outcome.content == outcome.content
 
 
 @record
 class RepeatBreaker:
-    """The calls of one turn: asked before each, and told what came of it."""
+    """The calls of one turn: `answer` comes before each call, and `learn` gets its outcome."""
 
     _answered: dict[str, _Seen] = field(default_factory=dict)
     _failed: dict[str, _Seen] = field(default_factory=dict)
 
     def answer(self, use: AssistantToolUse) -> Outcome | None:
-        """Return what the model is told in place of running the call; None: run it. Raises TurnLimit at the sixth."""
+        """Return the remark that replaces running the call; None: run it. Raises TurnLimit at the sixth time."""
         key = _sign(use)
         seen = self._answered.get(key) or self._failed.get(key)
         if seen is None:
@@ -61,7 +61,7 @@ class RepeatBreaker:
         return _answer_again(seen)
 
     def learn(self, use: AssistantToolUse, outcome: Outcome) -> None:
-        """Remember what came of a call that was run."""
+        """Remember the outcome of a call that was run."""
         key = _sign(use)
         before = self._answered.pop(key, None) or self._failed.pop(key, None)
         same = before is not None and before.is_same(outcome)
@@ -74,7 +74,7 @@ class RepeatBreaker:
 
 
 def _reopen(seen: Mapping[str, _Seen]) -> None:
-    """Count from nothing again; what the calls answered stays known, to tell whether an answer is new."""
+    """Count these calls from 0 again; their answers are kept, to tell whether the next one is new."""
     for each in seen.values():
         if not each.outcome.refused:
             each.times = 0

@@ -1,7 +1,7 @@
 """A session: one conversation in one project, turn by turn.
 
-Front doors hold one of these and read the events of its turns. It has a place in the conversation, a workbench and a
-model; what was recorded elsewhere (memory, graph, journal) is handed in ready made.
+Front doors hold a session and read the events of its turns. It has a place in the conversation, a workbench and a
+model; memory, graph and journal are passed in, ready to use.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 MODES = ("agent", "plan")
 """The modes that a user of the project may switch between."""
 CHAT = "chat"
-"""The mode of a conversation over the graph alone, which works at a `ChatBench`."""
+"""The mode of a conversation over the graph alone; its workbench is a `ChatBench`."""
 
 
 @record
@@ -51,7 +51,7 @@ class Session:
     bench: Workbench
     archive: TurnArchive
     recorders: tuple[Reader, ...]
-    """They write down every turn."""
+    """Readers that record every turn."""
     summaries: Summaries
     memory: Sessions | None = None
     lock: SessionLock | None = None
@@ -59,15 +59,15 @@ class Session:
     mode: str = "agent"
     place: Place = field(default_factory=Place)
     plan: str = ""
-    """The plan that the user accepted; sent to the model with every turn, never summarised."""
+    """The plan that the user accepted: sent to the model with every turn, never summarised."""
     past_tokens: int | None = None
-    """Most that the past may cost, where somebody set it; the model's size limits it in any case."""
+    """The most tokens for the past, where somebody set it; the model's context limits it in any case."""
     last: Final | None = None
     turn_ids: set[str] = field(default_factory=set)
-    """What changed files in this process, in the journal's words: turns, and states that were put back."""
+    """What changed files in this process, by the journal's names: turns, and restores."""
     remarks: Remarks = field(default_factory=Remarks)
     _fixed_tokens: int = 0
-    """System prompt and tools, as they were counted last."""
+    """The tokens of the system prompt and tools, as counted last."""
 
     async def turn(
         self,
@@ -85,13 +85,15 @@ class Session:
         watchers: Sequence[Reader] = (),
         said: list[Sentence] | None = None,
     ) -> Final:
-        """Run one turn, read by `audience` as it happens. Cancel the task to interrupt it: it still ends with `Final`.
+        """Run one turn, whose events go to `audience` as they happen. Cancel the task to interrupt it: it still ends
+        with `Final`.
 
-        `references` are nodes to show beside the path, with those that the prompt itself names as `@ID` or `#tag`;
-        `branch` names what begins here. `without` are turns of the path that the model does not get this time.
-        `attachments` come with the prompt, beside the files it names as `@path`. `steering` is asked before each
-        further round for what the user has said meanwhile. `watchers` are shown what goes on between two events.
-        `said` is what the user is told beside the answer, as far as `audience` knows it; `Final` holds all of it.
+        `references` are nodes to send beside the path, with those that the prompt itself names as `@ID` or `#tag`;
+        `branch` names the branch that begins here. `without`: turns of the path that this request leaves out.
+        `attachments` come with the prompt, beside the files it names as `@path`. `steering` is called before each
+        further round and returns what the user has said in the meantime. `watchers` are shown what happens between two
+        events. `said`: sentences for the user beside the answer, as far as `audience` has them; `Final` holds all of
+        them.
         """
         turn = self._new_turn(audience, trace_id, flow, branch)
         turn.steering, turn.stream.watchers = steering, tuple(watchers)
@@ -102,7 +104,7 @@ class Session:
                 room = self.budget.attachment_bytes
                 begun, notices = await self.reader.read(begun, self.place.leaf, turn.stream.trace_id, room)
             finally:
-                turn.tell(begun)  # first of all, whatever happens
+                turn.tell(begun)  # before anything that can fail
             self._tell_remarks(turn, notices)
             turn.say(attach(UserMessage.new_prompt(strip_hidden_characters(prompt), now()), begun.attachments))
             await self._prepare(turn, prompt, without)
@@ -134,7 +136,7 @@ class Session:
         return Task(prompt, self.mode, *model, continued, tuple(references), tuple(attachments))
 
     async def _prepare(self, turn: Turn, prompt: str, without: Sequence[str]) -> None:
-        """Build what the model is told beside the turn itself."""
+        """Build the system prompt, the tools and the past for the turn."""
         for problem in await self.bench.open_servers(turn.stream.show):
             self.remarks.add(problem)
         if self.settings.past == "summaries":
@@ -151,7 +153,7 @@ class Session:
         self._tell_remarks(turn)
 
     async def _check(self, turn: Turn) -> None:
-        """Run the configured checks after a turn that changed files; what fails goes back to the model."""
+        """Run the configured checks after a turn that changed files; failures go back to the model."""
         project = self.project
         if not (self.settings.repair and self.mode == "agent" and turn.result.files and project.checks.commands):
             return
@@ -178,7 +180,7 @@ class Session:
         turn.result.citations = await asyncio.to_thread(check_citations, answer, files, shown)
 
     def _finish(self, turn: Turn, final: Final) -> None:
-        """Go one turn further in the conversation."""
+        """Add the finished turn to the conversation."""
         if turn.history:
             result = turn.result
             attached = result.attachments
@@ -193,10 +195,8 @@ class Session:
     def build_context(
         self, trace_id: str, prompt: str = "", conversation: Conversation | None = None, references: Sequence[str] = ()
     ) -> TurnContext:
-        """Return what a turn begun now would send beside its prompt. Reads files and asks git: not for the event loop.
-
-        `conversation` is the past that counts, by default the session's own.
-        """
+        """Return what a turn that begins now would send beside its prompt. This reads files and asks git, so do not
+        call it in the event loop. `conversation` is the past to send, by default the session's own."""
         system, problems = self.bench.system_prompt(self.settings, self.mode, trace_id, prompt, self.plan)
         for problem in problems:
             self.remarks.add(problem)
@@ -224,30 +224,27 @@ class Session:
         return self.place.conversation
 
     def made(self, turn_id: str) -> bool:
-        """Return whether a turn is one of this session's, in this process or an earlier one."""
+        """Return whether this session took the turn, in this process or an earlier one."""
         return turn_id in self.turn_ids or turn_id in {node.node_id for node in self.archive.session_nodes(self.id)}
 
     def _tell_remarks(self, turn: Turn, notices: Sequence[Notice] = ()) -> None:
         turn.tell(*map(Notice, self.remarks.take()), *notices)
 
     def tokens_at_hand(self) -> int:
-        """Return about what the next request takes beside its prompt; nothing is read for it."""
+        """Estimate the tokens of the next request without its prompt; this reads no file."""
         return self.budget.estimate_next(self.conversation)
 
     def accept_plan(self) -> str:
-        """Agree on the plan of the last turn: from now on it is carried out. Returns the prompt that does so."""
+        """Accept the plan of the last turn, to be carried out from now on. Returns the prompt that starts that."""
         self.plan = self.last.text if self.last else ""
         self.mode = "agent"
         self._keep()
         return "Carry out the plan." if self.settings.lang != "ja" else "計画を実行してください。"
 
     async def compact(self, focus: str = "", *, shortest: int = 0) -> int:
-        """Send all turns but the newest as summaries from now on; return how many more that are.
-
-        Summaries are made now where there are none, but for turns of at most `shortest` tokens. With a focus the model
-        also writes down what is to be kept in sight. Where it cannot be asked, the turns go as extracts, and what was
-        wrong is remarked on.
-        """
+        """Send all turns but the newest as summaries from now on; return how many turns that adds. Missing summaries
+        are made now, except for turns of at most `shortest` tokens. With a focus the model also writes down what is to
+        be kept. Where the model cannot be asked, turns are sent as extracts, and the problem becomes a remark."""
         turns = self.conversation.turns[: self.conversation.predecessor]
         if turns:
             newest = [turn for turn in turns[-MOST_SUMMARIES:] if turn.tokens > shortest]
@@ -263,7 +260,7 @@ class Session:
         return count
 
     def recall(self) -> None:
-        """Take up what an earlier run of this session kept."""
+        """Restore what an earlier run of this session kept."""
         state = self.kept.read() if self.kept is not None else SessionState()
         self.plan = state.plan
         state.compact_again(self.conversation)
@@ -272,16 +269,16 @@ class Session:
 
     def _keep(self) -> None:
         if self.kept is not None:
-            with suppress(OSError):  # it can be typed again; the turn counts
+            with suppress(OSError):  # it can be typed again; the turn matters more
                 self.kept.write(SessionState.of(self.plan, self.conversation, self.summaries, self.mode))
 
     def switch_mode(self, mode: str) -> None:
-        """Work in this mode from now on; it is kept with the session."""
+        """Work in this mode from now on, also when the session is resumed."""
         self.mode = mode
         self._keep()
 
     def continue_from(self, node_ids: Sequence[str], flow: str | None = None) -> None:
-        """Go to these nodes; the next turn has them as its parents. Several of them merge."""
+        """Move to these nodes; the next turn has them as its parents. Several nodes are merged."""
         self.go_to(Place.at_nodes(self.archive, node_ids, flow))
 
     def go_to(self, place: Place) -> None:
@@ -295,7 +292,7 @@ class Session:
             self.memory.switch_model(self.id, self.redactor.text(chosen.name))
 
     def use_checks(self, settings: Settings) -> None:
-        """Use the checks of these settings from now on, as far as they are trusted."""
+        """Use the checks of these settings from now on, if they are trusted."""
         self.settings = settings
         self.project.checks = replace(self.project.checks, commands=settings.allowed_checks)
 
@@ -307,7 +304,7 @@ class Session:
         return taken
 
     async def close(self) -> None:
-        """Close the session, each part whatever happens to another; it can be resumed."""
+        """Close all parts of the session, each even if another fails; the session can be resumed."""
         async with AsyncExitStack() as closing:
             closing.push_async_callback(self.chosen.connector.aclose)
             closing.push_async_callback(self.bench.close)

@@ -1,4 +1,4 @@
-"""What a turn has come to so far, counted from its events."""
+"""The result of a turn so far, counted from its events."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from nebula.tools.registry import BY_NAME, WRITERS
 from nebula.value import field, record, replace, value
 
 LONGEST_REASON = 300
-"""Characters of what the model was told that a person is told, too."""
+"""Characters of an error for the model that a person is shown, too."""
 _EXIT_CODES: Mapping[Status, int] = {
     "ok": EXIT_OK,
     "error": EXIT_FAILED,
@@ -51,12 +51,12 @@ _EXIT_CODES: Mapping[Status, int] = {
 
 
 class TurnLimit(NebulaError):
-    """Enough: the turn ends here, with the status `limit`."""
+    """Raised where the turn reaches a limit; it ends with the status `limit`."""
 
 
 @value
 class Ending:
-    """How a turn ended, as the loop saw it."""
+    """How a turn ended, as the loop knows it."""
 
     status: Status
     remark: Sentence | None = None
@@ -69,12 +69,12 @@ class Ending:
 
 @record
 class Round:
-    """One assistant message that called tools, and what they answered."""
+    """One assistant message with tool calls, and their results."""
 
     message: AssistantMessage
     results: list[ToolUseResult] = field(default_factory=list)
     said: str = ""
-    """What the user said meanwhile."""
+    """What the user said in the meantime."""
     seconds: float = 0.0
     """How long the tools worked."""
     decisions: list[PersonDecision] = field(default_factory=list)
@@ -88,15 +88,15 @@ class RefusedChange:
     """A change that a rule or a person refused."""
 
     round: int
-    """How many messages with calls there had been."""
+    """How many messages with calls there were before it."""
     problem: Sentence | None = None
     path: str = ""
-    """What was to be changed, as the model named it."""
+    """The path to be changed, as the model wrote it."""
 
 
 @record
 class TurnResult:
-    """Grows with the turn; `final` reads the sum off it."""
+    """Grows with the turn; `final` makes the turn's last event of it."""
 
     prompt: str = ""
     model: str = ""
@@ -109,27 +109,27 @@ class TurnResult:
     rounds: list[Round] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
     cost: float | None = 0.0
-    """In US dollars, each call at its model's price; None where one has no known price."""
+    """In US dollars, each call at its model's price; None where one of them has no known price."""
     repairs: int | None = None
-    """How often failures went back to the model; None where no check was run after the work."""
+    """How often failed checks went back to the model; None where no check ran after the work."""
     citations: Citations | None = None
     _commands: dict[str, CommandRun] = field(default_factory=dict)
-    """By their lines; of one that ran several times the last run counts."""
+    """Command lines with their results; of a command that ran several times the last one."""
     _asked: dict[str, Approval] = field(default_factory=dict)
     """The last question to a person about each call."""
     _steps: dict[str, Step] = field(default_factory=dict)
     _changes: dict[str, Diff] = field(default_factory=dict)
     _checks: dict[str, CheckRun] = field(default_factory=dict)
     _refused: dict[str, RefusedChange] = field(default_factory=dict)
-    """By path, or by the name of a tool of somebody else's server."""
+    """By path, or by the name of an external tool."""
     _failed: dict[str, Sentence | None] = field(default_factory=dict)
-    """What was to be written and was not, and why, where it can be said to a person."""
+    """What was to be written and was not, with the reason where there is one for a person."""
 
     def __call__(self, stamped: Stamped) -> None:
         self.read(stamped.event)
 
     def read(self, event: Event) -> None:
-        """Count one event of the turn; those that say nothing of its result are passed over."""
+        """Count one event of the turn; events that do not change the result are ignored."""
         if isinstance(event, Task):
             self.prompt, self.model, self.provider = event.prompt, event.model, event.provider
             self.parents, self.references = event.parents, event.references
@@ -171,12 +171,9 @@ class TurnResult:
         self.cost = sum_costs((self.cost, cost(provider, model, usage)))
 
     def _read_change(self, diff: Diff) -> None:
-        """Several writes to one file add up; the first one's `before` and the last one's `after` stand.
-
-        A check that ran before a change says nothing about it any more. A change that was refused is settled where it
-        is done under its right name (instead of an absolute path), and where the model, told of the refusal, did
-        something else.
-        """
+        """Add a change. Several writes to one file add up, from the first one's `before` to the last one's `after`. A
+        check that ran before a change no longer counts. A refused change is settled when it is done under its right
+        name (instead of an absolute path), or when the model, told of the refusal, did something else."""
         earlier = self._changes.get(diff.path, Diff(diff.path, "", 0, 0, diff.before))
         added, removed = earlier.added + diff.added, earlier.removed + diff.removed
         self._changes[diff.path] = replace(earlier, added=added, removed=removed, after=diff.after)
@@ -206,7 +203,7 @@ class TurnResult:
         name = (step.orig_name or step.name) if step is not None else ""
         if step is not None and name == "runCommand":
             self._read_command(step.args, event.result)
-        if event.lasting:  # left out of what a command did, such as its commit: no later call makes up for it
+        if event.lasting:  # left out of what a command did, such as its commit: no later call can make up for it
             self._refused[REPOSITORY] = RefusedChange(sys.maxsize, event.problem)
         elif step is not None and event.refused and (name in WRITERS or name == delegate.NAME):
             path = _path_of(step.args)
@@ -216,13 +213,13 @@ class TurnResult:
             self._failed.pop(target, None)
             if not event.unchanged:
                 self._failed[target] = event.problem or _error_in(event.result)
-        elif name and name not in BY_NAME:  # a tool of somebody else's server: what it does, it does elsewhere
+        elif name and name not in BY_NAME:  # an external tool: its effects are elsewhere
             self._refused.pop(name, None)
             if event.refused:
                 self._refused[name] = RefusedChange(len(self.rounds), event.problem)
 
     def _read_command(self, args: Any, result: ToolUseResult) -> None:
-        """Count a command that was run; one that was refused or could not be started has no end to tell of."""
+        """Count a command that was run; one that was refused or could not be started has no result."""
         line = args.get("command") if isinstance(args, Mapping) else None
         for block in result.content:
             ended = block.value if isinstance(block, Json) else None
@@ -235,7 +232,7 @@ class TurnResult:
         return tuple(self._changes.values())
 
     def results_of(self, tool: str) -> list[ToolUseResult]:
-        """Return what the calls of one of our tools answered, oldest first."""
+        """Return the results of all calls of one of our tools, oldest first."""
         return [
             result
             for each in self.rounds
@@ -246,7 +243,7 @@ class TurnResult:
 
     @property
     def refusal(self) -> RefusedChange | None:
-        """The first change that was refused for good: by a rule or a person, and not done otherwise since."""
+        """The first change that was refused by a rule or a person, and not made in another way since."""
         return next(iter(self._refused.values()), None)
 
     @property
@@ -256,20 +253,22 @@ class TurnResult:
 
     @property
     def answer_seconds(self) -> float:
-        """Seconds that the model took for the messages of which the answer consists."""
+        """Seconds that the model took for the messages that make up the answer."""
         return sum(event.duration_s or 0.0 for event in self.messages if event.message.content)
 
     @property
     def reading_rate(self) -> float:
-        """Tokens a second at which the model read the request with the prompt; 0 where its server does not tell."""
+        """Tokens a second at which the model read the request with the prompt; 0 where its server does not report
+        it."""
         return next((event.reading_rate or 0.0 for event in self.messages), 0.0)
 
     def final(self, ending: Ending, node_id: str | None) -> Final:
-        """`node_id` is for a turn that said something; one without a word becomes no node, whatever it changed."""
+        """Return the last event of the turn. `node_id` counts only for a turn that said something: one without a word
+        becomes no node, whatever it changed."""
         return self.summed(self._judged(ending), node_id)
 
     def summed(self, ending: Ending, node_id: str | None) -> Final:
-        """Return the same for an ending that was judged already."""
+        """Return the last event for an ending that was judged already."""
         return Final(
             text=self.answer,
             status=ending.status,
@@ -292,9 +291,9 @@ class TurnResult:
         return bool(self._checks) and all(check.passed for check in self._checks.values())
 
     def _judged(self, ending: Ending) -> Ending:
-        """Return how the turn really ended: not well without a word of answer, nor where a change was refused for good
-        (also where the model insisted on it until a limit), nor where nothing of what was to be written was,
-        nor where checks that were run after the work still fail."""
+        """Return how the turn really ended. It did not end well without an answer; nor if a change was refused for
+        good, even when the model insisted on it until a limit; nor if none of what was to be written was written; nor
+        if checks that ran after the work still fail."""
         if ending.status == "limit" and self._refused:
             return replace(ending, status="refused")
         if ending.status != "ok":
@@ -316,13 +315,13 @@ class TurnResult:
         reasons = [why for why in self._failed.values() if why is not None]
         if not reasons:
             return Sentence("What was to be written was not: {paths}", paths=paths)
-        if str(reasons[-1]).startswith(paths):  # it names the one path itself
+        if str(reasons[-1]).startswith(paths):  # it names that path itself
             return Sentence("What was to be written was not. {reason}", reason=reasons[-1])
         return Sentence("What was to be written was not: {paths}. {reason}", paths=paths, reason=reasons[-1])
 
 
 def _error_in(result: ToolUseResult) -> Sentence | None:
-    """Return what the model was told went wrong, where nothing else says it to a person."""
+    """Return the error that the model got, where no other sentence explains it to a person."""
     for block in result.content:
         told = block.value.get("error") if isinstance(block, Json) and isinstance(block.value, Mapping) else None
         if isinstance(told, str) and told.strip():
@@ -332,7 +331,7 @@ def _error_in(result: ToolUseResult) -> Sentence | None:
 
 
 def _same_file(one: str, other: str) -> bool:
-    """Also where one of them was named from a folder above or below."""
+    """Return whether two paths name one file, also where one of them is relative to a folder above or below."""
     return f"/{one}".endswith(f"/{other}") or f"/{other}".endswith(f"/{one}")
 
 

@@ -1,7 +1,7 @@
-"""Back and forth with the files of a session: undo, redo, the difference a turn made, the state an earlier turn left.
+"""Undo and redo the file changes of a session, show a turn's changes, restore the files that an earlier turn left.
 
-All of it reads the workspace's journal, where a turn's changes stand under its id. A restore is recorded there like
-any other change. A file that was changed by somebody else since is never touched.
+All of it reads the workspace's journal, which has each turn's changes under its id. A restore is recorded there like
+any other change. A file that somebody else has changed since is never touched.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ if TYPE_CHECKING:
 
 
 class UndoRefused(NebulaError):
-    """It cannot be done, and nothing was touched; the sentence says why."""
+    """Raised where it cannot be done, and nothing was touched; the sentence says why."""
 
 
 class NothingToUndo(UndoRefused):
-    """No turn changed a file, or all of them are undone."""
+    """Raised where no turn changed a file, or all of them are undone."""
 
 
 class NoJournalHere(UndoRefused):
-    """The files are on another machine."""
+    """Raised where the files are on another machine."""
 
 
 def undo_plan(workspace: Workspace, passing: Collection[str] = (), turn_id: str | None = None) -> FilePlan:
-    """Return what takes back a turn, or else the last that changed files, whoever made it, but none to be passed over.
-    Raises NothingToUndo."""
+    """Return the plan that undoes a turn: by default the last one that changed files, whoever took it, except those in
+    `passing`. Raises NothingToUndo."""
     try:
         return journal_of(workspace).plan_undo(turn_id, passing)
     except NotKept as nothing:
@@ -48,7 +48,7 @@ def undo_plan(workspace: Workspace, passing: Collection[str] = (), turn_id: str 
 
 
 def redo_plan(workspace: Workspace) -> FilePlan:
-    """Return what does again what was taken back last, whoever took it back. Raises NothingToUndo."""
+    """Return the plan that redoes what was undone last, by anybody. Raises NothingToUndo."""
     try:
         return journal_of(workspace).plan_redo()
     except NotKept as nothing:
@@ -56,16 +56,16 @@ def redo_plan(workspace: Workspace) -> FilePlan:
 
 
 def left_changed(workspace: Workspace, turn_id: str) -> list[str]:
-    """Return the files that are not as they were before a turn. Raises UndoRefused where there is no journal."""
+    """Return the files that differ from what they were before a turn. Raises UndoRefused where there is no journal."""
     try:
         return [step.path for step in journal_of(workspace).plan_undo(turn_id).steps]
-    except NotKept:  # it was taken back, or changed none
+    except NotKept:  # it was undone, or changed nothing
         return []
 
 
 def difference(history: FileHistory, path: str, old: str | None, new: str | None) -> TextDiff:
-    """Return the changed lines between two states (None, or an empty name: nothing is there), and above them what lines
-    do not show: another mode, a link or a folder that came or went."""
+    """Return the changed lines between two states (None or an empty name: no file), and before them what lines do not
+    show: another mode, a link or a folder that was added or removed."""
     diff = diff_texts(path, text_of(history, old), text_of(history, new))
     before, after = (parse_state(each) if each else None for each in (old, new))
     if before and after and before.kind == after.kind and None not in (before.mode, after.mode):
@@ -77,11 +77,9 @@ def difference(history: FileHistory, path: str, old: str | None, new: str | None
 
 
 def restore_plan(workspace: Workspace, node: Node) -> FilePlan:
-    """Return how to put the files back as that turn left them.
-
-    A file whose content now is not one that the journal knows was changed by somebody else, and is passed over; it is
-    named where a later turn has changed it as well, so that one would expect it to go back.
-    """
+    """Return the plan that restores the files as that turn left them. A file whose present content the journal does not
+    know was changed by somebody else and is skipped; it is named if a later turn changed it as well, since one would
+    expect it to be restored."""
     history = journal_of(workspace)
     changes = history.changes()
     known: dict[str, set[str | None]] = {}
@@ -98,8 +96,8 @@ def restore_plan(workspace: Workspace, node: Node) -> FilePlan:
 def carry_out(
     workspace: Workspace, plan: FilePlan, session_id: str = "", judge: Judge | None = None
 ) -> tuple[str, ...]:
-    """Return the paths that were touched; the journal notes which session wanted it. Raises UndoRefused, and
-    what `judge` raises, which asks the user's hooks."""
+    """Carry out a plan and return the paths that changed; the journal notes the session. Raises UndoRefused, and
+    whatever `judge`, which runs the user's hooks, raises."""
     history = journal_of(workspace)
     if judge is not None and plan.steps and not plan.conflicts:
         judge(plan.kind, [propose(history, step.path, step.before, step.after) for step in plan.steps])
@@ -110,7 +108,7 @@ def carry_out(
 
 
 def propose(history: FileHistory, path: str, before: str | None, after: str | None) -> ProposedChange:
-    """Return a change from one state to another as it is shown and judged before it is made."""
+    """Return a change from one state to another, to be shown and judged before it is made."""
     kind = "deleted" if not after else "changed" if before else "created"
     diff = difference(history, path, before, after)
     texts = whole_texts(history, before, after)
@@ -138,16 +136,14 @@ def journal_of(workspace: Workspace) -> FileHistory:
 
 
 def state_after(changes: Sequence[RecordedChange], node: Node) -> dict[str, str | None]:
-    """Return path → content hash (None: no file) when the turn had ended, for every file that was ever changed here.
-
-    Decided by the journal's own order, not by the path of the conversation: a file that another conversation made in
-    the meantime was there as well.
-    """
+    """Return path → content hash (None: no file) at the end of the turn, for every file that was ever changed here. The
+    journal's order decides, not the path of the conversation: a file that another conversation made in the meantime was
+    there as well."""
     return states_after(changes, _end_of(changes, node))
 
 
 def _end_of(changes: Sequence[RecordedChange], node: Node) -> int:
-    """Count the changes that had happened when the turn had ended."""
+    """Return how many of the changes had been made when the turn ended."""
     own = [place for place, change in enumerate(changes) if change.turn == node.id and change.kind == "write"]
     return own[-1] + 1 if own else sum(moment(change.ts) <= moment(node.timestamp) for change in changes)
 
@@ -158,8 +154,8 @@ def text_of(history: FileHistory, state: str | None) -> str | None:
 
 
 def whole_texts(history: FileHistory, before: str | None, after: str | None) -> tuple[str | None, str | None]:
-    """Return the texts of two states exactly as they are, None for one without a file; both None where one of them
-    is no text: a part would pass for the whole."""
+    """Return the texts of two states, exactly; None for a state without a file. Both are None where one of them is not
+    text: a part must not pass for the whole."""
     contents = [history.content(state) if state else b"" for state in (before, after)]
     try:
         texts = [None if each is None or b"\0" in each else each.decode() for each in contents]

@@ -1,6 +1,6 @@
-"""What a session or a task works with: the project as it may be touched, what was read of it, and the tools for both.
+"""The workbench of a session or a task: the project with its permissions, what was read of it, and the tools for both.
 
-A conversation over the graph alone works at a `ChatBench`: no files, no project, one tool that reads earlier turns.
+A conversation over the graph alone has a `ChatBench`: no files, no project, one tool that reads earlier turns.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ if TYPE_CHECKING:
     from nebula.tools.external.servers import ExternalServers
 
 RECENT_FILES = 10
-"""Files read last, which weigh in the outline of the project."""
+"""How many of the files read last weigh in the outline of the project."""
 
 
 @record
 class ProjectAccess:
-    """The project as a session or a task may touch it."""
+    """The project, as far as a session or a task may touch it."""
 
     root: str
     workspace: Workspace
@@ -53,7 +53,7 @@ class ProjectAccess:
     approvals: Approvals
     checks: Checks = field(default_factory=Checks)
     audit: AuditLog | None = None
-    """Gets a line for each call; None where a gateway does that."""
+    """Gets a line for each call; None where a gateway writes it."""
     commands: CommandLayers | None = None
     """None where the files are on another machine."""
     code: CodeSearch | None = None
@@ -67,11 +67,11 @@ class ProjectAccess:
 
     @property
     def layers(self) -> CommandLayers | None:
-        """Return the layers that checks run in; None where this machine has none. Finding out may block for a while."""
+        """Return the layers for checks; None where this machine has none. Finding out may block for a while."""
         return self.commands if self.commands is not None and self.commands.available else None
 
     def close(self) -> None:
-        """Close everything that is held open, each part whatever happens to another; nothing may use it after that."""
+        """Close everything that is open, each part even if another fails; nothing may be used afterwards."""
         with ExitStack() as closing:
             for part in (self.read_only, self.workspace, self.code, self.audit, self.commands):
                 close: Callable[[], None] | None = getattr(part, "close", None)
@@ -85,27 +85,27 @@ async def _takes_images() -> bool:
 
 @record
 class Workbench:
-    """Project access, ledger and redactor, and the tools that are made of them."""
+    """Project access, ledger and redactor, and the tools made from them."""
 
     project: ProjectAccess
     redactor: Redactor = field(default_factory=Redactor)
-    """Keeps what it learns from one turn to the next."""
+    """Keeps the secrets it has learnt from one turn to the next."""
     ledger: ReadLedger = field(default_factory=ReadLedger)
     find_node: Callable[[str], Node | None] | None = None
-    """Returns an earlier turn by its id; None where there are none to be read."""
+    """Returns an earlier turn by its id; None where none can be read."""
     look_up: Callable[[str], list[str]] = lambda _: []
     """Lists earlier turns by their numbers, or by words in them."""
     takes_images: Callable[[], Awaitable[bool]] = _takes_images
-    """Asks whether the model at hand takes images."""
+    """Asks whether the present model takes images."""
     delegate: Runner | None = None
     """Runs a delegate; None where there are none."""
     git: GitState | None = None
-    """What git says of the project, where it was asked already; None: it is asked for each turn."""
+    """What git reports of the project, if it was asked already; None: it is asked for each turn."""
     instructions_used: int = 0
     """Bytes of instructions in the newest system prompt."""
 
     def tools(self, trace_id: str, mode: str = "agent") -> ToolSet:
-        """Make the tools of a mode, whose calls are recorded under `trace_id`. May block: it looks for layers."""
+        """Make the tools of a mode; their calls are recorded under `trace_id`. May block, since it looks for layers."""
         project, plan = self.project, mode == "plan"
         self._learn_allowed_secrets()
         if project.commands is not None:
@@ -135,7 +135,7 @@ class Workbench:
         return replace(tools, beside=FolderInstructions(project.root, self.ledger, self.instructions_used))
 
     def _learn_allowed_secrets(self) -> None:
-        """Learn what the secret files hold that commands may see: they may put it anywhere."""
+        """Add the values of secret files that commands may see to the redactor: a command may write them anywhere."""
         if self.project.commands is not None:
             learn_secret_files(self.redactor, self.project.root, self.project.commands.allowed_secrets)
 
@@ -153,13 +153,13 @@ class Workbench:
             await asyncio.to_thread(self.project.code.changed, change.path)
 
     def readable_files(self, trace_id: str) -> Workspace | None:
-        """Return the project's files for reading alone; None where a conversation has none."""
+        """Return the project's files, read-only; None for a conversation without files."""
         return self.project.read_only.for_turn(trace_id)
 
     def system_prompt(
         self, settings: Settings, mode: str, trace_id: str, prompt: str = "", plan: str = ""
     ) -> tuple[str, list[Sentence]]:
-        """Return what the model is told of itself and the project, and what could not be read for it."""
+        """Return the system prompt, and remarks on what of the project could not be read."""
         files, root = self.project.read_only.for_turn(trace_id), self.project.root
         context = gather_project_context(files, root, settings.home, self.git)
         self.instructions_used = MAX_BYTES - context.instructions.room
@@ -173,13 +173,14 @@ class Workbench:
         return told, context.remarks()
 
     async def open_servers(self, show: Callable[[Activity], None]) -> list[Sentence]:
-        """Start the MCP servers that do not run yet, which is shown; return what to say of those that could not be."""
+        """Start the MCP servers that are not running yet, and show that; return remarks on those that could not be
+        started."""
         return await self.project.external.open(show) if self.project.external is not None else []
 
     async def close(self) -> None:
         async with AsyncExitStack() as closing:  # what was pushed last is closed first
             closing.push_async_callback(asyncio.to_thread, self.project.close)
-            if self.project.hooks is not None:  # a hook at work runs in the project's layers
+            if self.project.hooks is not None:  # a running hook uses the project's layers
                 closing.push_async_callback(self.project.hooks.close)
             if self.project.external is not None:
                 closing.push_async_callback(self.project.external.close)

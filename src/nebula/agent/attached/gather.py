@@ -64,7 +64,8 @@ class Gathered:
         return replace(attachment, text=text)
 
     def read(self, readings: Sequence[Mention], files: Workspace) -> None:
-        """Attaches the first reading of a word that there is something for; else what is wrong with it, if anything."""
+        """Attach the first of the `readings` of a word that names something; where none does, note why, if a file was
+        surely meant."""
         refused: WorkspaceError | None = None
         for mention in readings:
             try:
@@ -167,7 +168,8 @@ def gather(prompt: str, given: Sequence[Attachment], files: Workspace | None, ro
 
 
 def _image_of_this_machine(readings: Sequence[Mention]) -> str | None:
-    """Return the image outside the project that a word is the whole path of: named so, it is meant by the user."""
+    """Return the path of an image outside the project where the word is its whole path: whoever writes that means the
+    file."""
     paths = (os.path.expanduser(each.path) for each in readings if each.path.lower().endswith(ENDINGS))
     return next((path for path in paths if os.path.isabs(path) and os.path.isfile(path)), None)
 

@@ -1,4 +1,4 @@
-"""Files that a prompt names: `@path`, `@path:10-80`, `@"a path"`. Most words after an @ only look so."""
+"""Files that a prompt names: `@path`, `@path:10-80`, `@"a path"`. Most words after an @ name no file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from nebula.value import value
 
 MOST_ENDS = 16
-"""Places at which one word is tried to end: sentences, Japanese ones above all, run on without a blank."""
+"""How many ends are tried for one word: sentences, Japanese ones above all, run on without a space."""
 
 _MENTION = re.compile(r'(?<![0-9A-Za-z_@.])@(?:"([^"\n]+)"|((?:(?!(?<=[^\x00-\x7f])@)[^\s"])+))')
 """A word ends at a blank, at a quote, and before another @ that follows Japanese."""

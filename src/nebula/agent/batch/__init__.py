@@ -1,1 +1,1 @@
-"""Many tasks over many projects, each in a place of its own, so that none sees the others and no project is touched."""
+"""Many tasks over many projects, each in a copy of its own: no task sees another, and no project is changed."""

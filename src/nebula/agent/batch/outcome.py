@@ -22,7 +22,7 @@ _KINDS: dict[str, Any] = {
     "verified": bool | None,
     "files": list,
 }
-"""What stands in a file of results that is no text."""
+"""Types of the fields of a result that are not text."""
 
 
 @value

@@ -1,4 +1,5 @@
-"""Places for the tasks of a batch: one process makes those over one project, for as long as tasks of it are left."""
+"""Copies of projects for the tasks of a batch: one process makes all copies of one project, for as long as it has
+tasks."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 _WORK = "nebula.agent.batch.work"
 
 Hear = Callable[[], Awaitable[Any]]
-"""Returns what the work says next. Raises WorkEnded."""
+"""Returns the next message of the work. Raises WorkEnded."""
 
 
 class WorkEnded(NebulaError):
@@ -49,8 +50,8 @@ class TaskPlaces:
 
     @asynccontextmanager
     async def begin(self, task: BatchTask, settings: Settings, work: Work) -> AsyncIterator[Hear]:
-        """Have `work` done in a place over the task's project, and hear what it tells of itself. Leaving the block
-        ends it."""
+        """Run `work` in a copy of the task's project; the block gets a function that returns the messages of the work,
+        one a call. Leaving the block ends the work."""
         top = _top_of(task)
         try:
             if top not in self._hosts:
@@ -94,12 +95,12 @@ class TaskPlaces:
 
 
 def _top_of(task: BatchTask) -> str:
-    """Return the folder that a place is made of: a commit is one of the whole repository."""
+    """Return the folder that is copied: for a task that begins at a commit the whole repository."""
     repository = find_repository(task.root) if task.ref else None
     return repository[0] if repository else os.path.realpath(task.root)
 
 
 def prefix_of(root: str) -> str:
-    """Return the path of a project in its repository, as paths in a patch for that repository begin."""
+    """Return the path of a project in its repository, as the paths of a patch for that repository begin."""
     inside = place_in_repository(root)
     return f"{inside}/" if inside else ""

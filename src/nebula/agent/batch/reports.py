@@ -34,7 +34,7 @@ class ModelScore(Facts):
 
 
 def with_one_name(outcomes: Sequence[TaskOutcome]) -> list[TaskOutcome]:
-    """Return the outcomes with one name for each model, however it was written: with its provider in front only where
+    """Return the outcomes with one name for each model, however it was written: the provider stands in front only where
     models of two providers have the same name."""
     named = [(provider or known_provider(model), model) for provider, model in (split_name(o.model) for o in outcomes)]
     providers: dict[str, set[str]] = {}

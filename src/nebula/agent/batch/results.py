@@ -51,8 +51,7 @@ class Results:
         return os.path.join(self.folder, task_id, PATCH_FILE)
 
     def done(self, tasks: Iterable[BatchTask], *, again: bool = False) -> dict[str, TaskOutcome]:
-        """Return the outcomes of the tasks that need not be run any more, by id; with `again` only those that
-        succeeded."""
+        """Return the outcomes of the tasks that are done, by id; with `again` only of those that succeeded."""
         digests = {task.id: task.digest for task in tasks}
         found: dict[str, TaskOutcome] = {}
         for outcome in read_outcomes(self._path):
@@ -61,7 +60,7 @@ class Results:
         return {name: each for name, each in found.items() if not again or each.exit_code == 0}
 
     def keep(self, task: BatchTask, returned: Returned) -> None:
-        """Keep what came of a task: the files first, then the line that says that they are there."""
+        """Store the result of a task: its files first, then the line that says that they are there."""
         folder = os.path.join(self.folder, task.id)
         shutil.rmtree(folder, ignore_errors=True)
         os.makedirs(folder)
@@ -84,7 +83,7 @@ class Results:
 
 
 def read_outcomes(path: str) -> list[TaskOutcome]:
-    """Return the outcomes in a file of results; a last line that a crash cut off is as good as none."""
+    """Return the outcomes in a file of results; a last line that a crash cut off is ignored."""
     outcomes = []
     try:
         with open(path, encoding="utf-8") as file:

@@ -36,14 +36,14 @@ class BatchWatch(Protocol):
 
 
 Engine = Callable[[BatchTask, BatchWatch], Awaitable[TaskOutcome]]
-"""Carries out one task somewhere, and keeps its result. Raises nothing that is the matter of one task alone."""
+"""Runs one task somewhere and stores its result. It raises nothing that concerns this task alone."""
 
 
 async def run_batch(
     tasks: Sequence[BatchTask], parallel: int, engine: Engine, watch: BatchWatch, max_cost: float | None = None
 ) -> list[TaskOutcome]:
-    """Cancel it to interrupt it: what has ended is kept, the rest is done by the next run. Once all together cost
-    `max_cost` dollars those at work are ended, and no further task is begun."""
+    """Run the tasks, `parallel` at a time. Cancel it to interrupt it: results of ended tasks are kept, the next run
+    does the rest. Once the tasks cost `max_cost` dollars together, those at work are ended and no other begins."""
     _allow_open_files(parallel)
     free = asyncio.Semaphore(parallel)
     purse = Purse(watch, float("inf") if max_cost is None else max_cost)

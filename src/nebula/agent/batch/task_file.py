@@ -21,7 +21,7 @@ _KEYS = (*_TEXTS, "plan", "checks", "env", "tries", "models")
 _OPTIONAL = ("planner", "executor", "ref", "setup", "group")
 MOST_TRIES = 8
 WORK_FOLDER, LOCK_FILE, RESULTS_FILE = TAKEN = ("work", "lock", "results.jsonl")
-"""Names in the folder of results that are the batch's own, so that no task can have them."""
+"""Names that the batch itself uses in the folder of results, so that no task can have them."""
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,59}")
 
 
@@ -54,7 +54,7 @@ class BatchTask:
 
     @property
     def digest(self) -> str:
-        """Another one where anything of the task is another: then a result of before does not count."""
+        """A digest of all that the task says: a result is used again only while this is the same."""
         body = {name: each for name, each in self.to_json().items() if name != "group"}
         return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()[:16]
 

@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from nebula.sandbox.tries.places import TryPlace
 
 Said = Mapping[str, Any]
-"""What the command line says of settings."""
+"""What the command line sets."""
 
 
 SETUP: Final = "setup"
-"""The name in the journal under which its changes stand: they are no part of what the task did."""
+"""The name in the journal for changes of the set-up: they are not changes of the task."""
 _LAST = 500
 
 
@@ -86,7 +86,7 @@ class Returned:
 
 
 def settings_for(task: BatchTask, root: str, said: Said) -> Settings:
-    """Return the settings of a project for a task."""
+    """Return the settings for a task, from those of its project."""
     own = {name: getattr(task, name) or said.get(name) for name in ("planner", "executor")}
     settings = load_settings(root, overrides={**said, **own})
     # Checks of the task stand in the user's own file of tasks.
@@ -94,7 +94,7 @@ def settings_for(task: BatchTask, root: str, said: Said) -> Settings:
 
 
 def work_in_place(order: TaskOrder, place: TryPlace, line: socket.socket) -> None:
-    """Carry out a task in the place that this process has entered, and tell of it over the line."""
+    """Carry out a task in the copy that this process works in, and report over the socket `line`."""
     asyncio.run(_work_in_place(order, place, line))
 
 
@@ -120,7 +120,7 @@ def find_project(task: BatchTask, prefix: str, place: TryPlace) -> str:
 
 
 def send_project(task: BatchTask, prefix: str, place: TryPlace, line: socket.socket) -> None:
-    """Send the project as a task finds it, for another machine."""
+    """Send the project as the task finds it, for use on another machine."""
     send(line, pack_project(find_project(task, prefix, place)))
 
 

@@ -35,7 +35,7 @@ REPORT = (
 )
 
 Ask = Callable[[str, int], Awaitable[bool]]
-"""(report, round): has the model repair it; False where it did not get to its end, and is not asked again."""
+"""(report, round): has the model repair it; False where the model did not finish, and is not asked again."""
 
 
 @record
@@ -66,7 +66,7 @@ class Repairer:
             self.emit(Repair(number, self.rounds, tuple(each.command for each in failing), report))
             try:
                 goes_on = await self.ask(report, number)
-            except TurnLimit:  # the repair may be done all the same, and only the checks can tell
+            except TurnLimit:  # the repair may be done nevertheless, and only the checks can show it
                 await self._run(names, number)
                 raise
             failing = await self._run(names, number)

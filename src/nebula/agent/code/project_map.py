@@ -18,7 +18,7 @@ from nebula.tools.code.code_outline import fetch_outline, is_elsewhere, kept_out
 from nebula.value import replace
 
 MAX_OUTLINE_BYTES = 4_000
-"""About a thousand tokens: names enough to know where to look, and no more than a file read costs."""
+"""About a thousand tokens: enough names to know where to look, and no dearer than reading a file."""
 MIN_FILES = 10
 """A project with fewer is seen whole in the listing of its top."""
 
@@ -36,7 +36,7 @@ def project_map(settings: Settings, prompt: str, recent: Sequence[str]) -> tuple
                 return ()
             return tuple(fitting(index.outline(prompt, recent), MAX_OUTLINE_BYTES))
     except (OSError, NebulaError):
-        return ()  # a help, not a need: searchCode says what is wrong with the index
+        return ()  # the outline only helps; searchCode reports what is wrong with the index
 
 
 def _kept_map(settings: Settings, prompt: str, recent: Sequence[str]) -> tuple[str, ...]:
@@ -65,7 +65,7 @@ class OutlineFetch:
         self.thread: threading.Thread | None = None
 
     def __call__(self, stamped: Stamped) -> None:
-        """Not before the model has its request: that comes first."""
+        """Ask for an outline once the model has its request, which must not wait for it."""
         if stamped.trace_id == self._asked or isinstance(stamped.event, Task | Notice):
             return
         self._asked = stamped.trace_id

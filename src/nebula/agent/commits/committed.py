@@ -1,4 +1,4 @@
-"""Which commit still has what was taken back: going back is about the files of the work tree, never about commits."""
+"""Find the commits that still hold changes which were undone: undo changes the work tree, never a commit."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from nebula.workspace.file_history import FileHistory, FilePlan
 from nebula.workspace.journal.states import content_name
 
 MOST_FILES: Final = 50
-"""Files that are looked up; a commit that has many of them is found by the first."""
+"""How many files are looked up; a commit that has more of them is found by the first ones."""
 TIMEOUT_S: Final = 5.0
 
 
 def commits_with(root: str, history: FileHistory, undone: FilePlan) -> dict[str, list[str]]:
-    """Return short names of commits, each with the paths that it, or one before it, still has as they were before
-    `undone`; only those made since the turn. Empty outside a repository."""
+    """Return the short names of commits made since the turn that still hold what was `undone`, each with the paths that
+    it, or a commit before it, holds. Empty outside a repository."""
     since = min((change.ts for change in history.changes(undone.group) if change.ts), default="")
     paths = [step.path for step in undone.steps[:MOST_FILES]]
     found: dict[str, list[str]] = {}

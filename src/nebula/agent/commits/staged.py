@@ -84,7 +84,7 @@ def turns_behind(root: str, files: Sequence[StagedFile]) -> list[str]:
 
 
 def _committed_until(course: Sequence[RecordedChange], committed: bytes | None) -> int:
-    """Return how many of a file's changes led to the content that is committed; none where it is not among them."""
+    """Return how many of a file's changes led to the committed content; 0 where none of them did."""
     state = None if committed is None else digest(committed)
     for place in range(len(course) - 1, -1, -1):
         if content_name(course[place].after) == state:

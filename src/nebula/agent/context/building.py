@@ -1,8 +1,8 @@
-"""What of the past a turn sends: the one builder, used by the agent and by whoever wants to see it beforehand.
+"""Choose which past turns a request carries: one function for the agent and for the preview.
 
-Turns go whole, newest first, for as long as they fit; the direct predecessor is the last to be cut. What is older
-stands at the end of the system prompt, packed as any context of the conversation graph is: as summaries (those that
-were built, else extracts), then tags, then nothing; what is left out is named. All of it stays readable through
+Turns are sent whole, newest first, while they fit; the direct predecessor is the last to be cut. Older turns stand at
+the end of the system prompt, packed like any context of the conversation graph: as summaries (those that were built,
+else extracts), then tags, then nothing; turns that are left out are named. The model can read all of them through
 `readNode`. The newest prompt, the system prompt and an accepted plan are never summarised.
 """
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     FindNode = Callable[[str], Node | None]
 
 SMALLEST_MESSAGE = 64
-"""Tokens; messages of the direct predecessor that would have to be cut below this make it go as a summary."""
+"""In tokens. Where messages of the direct predecessor would have to be cut to less, it is sent as a summary."""
 CUT = "[Parts of this turn were left out to make room; `readNode` with the id {node_id} gives it in full.]"
 KEPT = "# What the user wanted kept of this conversation"
 
@@ -38,15 +38,15 @@ class WholeTurn:
 
 @value
 class PastContext:
-    """How the past goes into a request."""
+    """The past as a request carries it."""
 
     whole: tuple[WholeTurn, ...]
     earlier: str = ""
-    """For the end of the system prompt: what is not sent whole, and references."""
+    """Text for the end of the system prompt: turns that are not sent whole, and references."""
     packed: tuple[Part, ...] = ()
     """The turns in `earlier`, oldest first."""
     beside: tuple[Part, ...] = ()
-    """The references in it."""
+    """The references in `earlier`."""
     left_out: tuple[str, ...] = ()
 
     @property
@@ -58,7 +58,7 @@ class PastContext:
         return sum(turn.tokens for turn in self.whole) + estimate_tokens(self.earlier)
 
     def parts(self) -> list[Part]:
-        """Return every node that is sent in the form it has: the path, oldest first, then references."""
+        """Return every node that is sent, in the form in which it is: the path, oldest first, then references."""
         from nebula.graph.context.packing import Part
 
         texts = {turn.name: "\n\n".join(filter(None, map(_text, turn.messages))) for turn in self.whole}
@@ -73,17 +73,14 @@ def build_context(
     references: Sequence[str] = (),
     most_beside: int | None = None,
 ) -> PastContext:
-    """Return the past within `room` tokens as estimated. `find` gives a node with the summary that it has by now.
-
-    `references` get at most `most_beside` tokens of it.
-
-    Turns go in full while they fit, the newest first; the direct predecessor is cut only where it does not fit alone.
-    """
+    """Return the past that fits into an estimated `room` of tokens. `find` returns a node with its present summary.
+    `references` get at most `most_beside` tokens of the room. Turns are sent in full while they fit, newest first; the
+    direct predecessor is cut only where it does not fit alone."""
     turns, first = conversation.turns, conversation.compact_until
     newest = max(first, conversation.predecessor)
     whole = _newest_turns(turns, newest, room)
     used = sum(turn.tokens for turn in whole)
-    # A fifth stays for summaries of what came before, as long as not all of it fits.
+    # A fifth is kept for summaries of earlier turns, as long as not all turns fit.
     limit = room if not first and _fits(turns, room) else room * 4 // 5
     for index in range(newest - 1, first - 1, -1) if whole else ():
         turn = turns[index]
@@ -99,7 +96,7 @@ def build_context(
         return PastContext(tuple(reversed(whole)))
     left = room - used - estimate_tokens(kept)
     most_beside = left if most_beside is None else min(left, most_beside)
-    from nebula.agent.context.packed_past import pack  # YAML and all, which a short conversation never needs
+    from nebula.agent.context.packed_past import pack  # loads YAML and more, which a short conversation never needs
 
     past = pack(tuple(reversed(whole)), older, beside, left, most_beside, find)
     return replace(past, earlier=kept + past.earlier) if kept else past
@@ -175,7 +172,7 @@ def cut_message(message: Message, limit: int) -> Message:
 
 
 def _cut_said(message: UserMessage, max_bytes: int) -> UserMessage:
-    """Shorten a prompt: what came with it gives way first; of an image only the words about it stay."""
+    """Shorten a prompt: its attachments are cut first; of an image only the words about it stay."""
     context = truncate_safe_in_place(message.additional_context, max_bytes // 2)
     cut = replace(message, additional_context=context, images=None)
     return cut.truncate_safe(max_bytes - len(context.encode("utf-8", "replace")))

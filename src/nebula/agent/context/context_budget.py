@@ -13,15 +13,15 @@ from nebula.value import value
 SHARE_FOR_PAST = 0.6
 """How much of the model's context the past may fill; the rest is for this turn and the answer."""
 SHARE_OF_ANSWER = 12
-"""So much of the context is left for what the model says."""
+"""The share of the context that is kept free for the answer."""
 TOKENS_PER_SUMMARY = 60
-"""About what a turn takes that goes as its summary."""
+"""About how many tokens a turn takes as a summary."""
 SHORT_TURN = 3 * TOKENS_PER_SUMMARY
-"""A turn of so many tokens is hardly longer than its summary; none is made for want of room."""
+"""A turn of at most so many tokens is hardly longer than its summary, so none is made to save room."""
 SHARE_OF_REFERENCES = 4
-"""The most of the context that goes to turns that a prompt refers to."""
+"""The largest share of the context for turns that a prompt refers to."""
 SURE_BYTES_PER_TOKEN = 2
-"""Text of any language that has so many bytes for each token there is room for fits, and the prompt with it."""
+"""Text of any language fits, with the prompt, if it has at most so many bytes for each free token."""
 
 
 @value
@@ -36,29 +36,29 @@ class ContextBudget:
 
     @property
     def past(self) -> int:
-        """Tokens that the past may take."""
+        """The tokens that the past may take."""
         room = max(0, int(self.context * SHARE_FOR_PAST) - self.fixed)
         return room if self.most_past is None else min(room, self.most_past)
 
     @property
     def references(self) -> int:
-        """Tokens that turns which a prompt refers to may take of the past's."""
+        """The part of the past's tokens that referenced turns may take."""
         return self.context // SHARE_OF_REFERENCES
 
     def turn(self, past_tokens: int) -> int:
-        """Return tokens that the turn itself may grow to: its share, or less where all before it takes more of the
-        context."""
+        """Return how many tokens the turn itself may grow to: its share, or less where everything before it takes more
+        of the context."""
         left = self.context - self.fixed - past_tokens - self.context // SHARE_OF_ANSWER
         return max(0, min(int(self.context * (1 - SHARE_FOR_PAST)), left))
 
     @property
     def attachment_bytes(self) -> int:
-        """Bytes for what comes with a prompt; the rest of the turn's room is for the prompt and for results."""
+        """Bytes for the attachments of a prompt; the rest of the turn's room is for the prompt and tool results."""
         room = int(self.context * (1 - SHARE_FOR_PAST)) * SURE_BYTES_PER_TOKEN
         return min(MAX_USER_MESSAGE_SIZE, room) * 2 // 3
 
     def estimate_next(self, here: Conversation) -> int:
-        """Return about what the next request takes beside its prompt; nothing is read for it."""
+        """Estimate the tokens of the next request without its prompt; this reads no file."""
         small = here.compact_until * TOKENS_PER_SUMMARY + estimate_tokens(here.digest)
         whole = sum(turn.tokens for turn in here.turns[here.compact_until :])
         return min(self.fixed + small + whole, max(self.fixed, int(self.context * SHARE_FOR_PAST)))
@@ -87,7 +87,7 @@ class TurnContext:
         return min(MAX_USER_MESSAGE_SIZE, self.turn_tokens * SURE_BYTES_PER_TOKEN)
 
     def fit(self) -> Fit:
-        """Return what cuts the turn's history to the model's context."""
+        """Return the `Fit` that cuts the turn's history to the model's context."""
         names = frozenset((*self.tools.tools, *self.tools.missing))
         return Fit(self.past.messages, names, self.turn_tokens)
 

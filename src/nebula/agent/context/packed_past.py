@@ -1,4 +1,4 @@
-"""The part of the past that does not go whole: summaries of turns and references, and the names of what is left out."""
+"""The part of the past that is not sent whole: summaries of turns and references, and names of what is left out."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from nebula.agent.context.building import FindNode
 
 SHARE_OF_CHAPTERS = 4
-"""So much of the room for what is not sent whole goes to naming what is left out."""
+"""The share of the room for turns that are not sent whole that goes to naming those left out."""
 MOST_PACKED = 200
-"""Turns that are looked at for a summary, however many there are."""
+"""At most so many turns are looked at for a summary."""
 SMALLEST_FRAME = 64
 """Tokens for the words around the summaries."""
 
@@ -33,9 +33,9 @@ def pack(
     most_beside: int,
     find: FindNode,
 ) -> PastContext:
-    """Return a past in which what is `older`, and what is named `beside`, goes as summaries after the `whole` turns."""
+    """Return a past with the `whole` turns in full, and the `older` turns and the references `beside` as summaries."""
     near = max(0, len(older) - MOST_PACKED)
-    # A prompt that was withdrawn is nothing to remember once it is old.
+    # A withdrawn prompt is not worth remembering once it is old.
     path = {turn_name(turn, near + index): turn for index, turn in enumerate(older[near:]) if turn.answer}
     references = [each for each in beside if each not in path]
     nodes = _Nodes(path, find)
@@ -59,7 +59,7 @@ def pack(
 
 
 def _fill(nodes: _Nodes, room: int, most_beside: int, path: Iterable[str], references: Sequence[str]) -> Packer:
-    """Pack references, in full where they fit into their part of the room, then the path into all that is left."""
+    """Pack the references, in full where they fit into their part of the room, then the path into what is left."""
     packer = Packer(nodes.get, AGENT, min(room, most_beside))
     packer.pack_references(references)
     packer.complete(references)
@@ -69,7 +69,7 @@ def _fill(nodes: _Nodes, room: int, most_beside: int, path: Iterable[str], refer
 
 
 def _first_packed(older: Sequence[PastTurn], packed: Container[str]) -> int:
-    """Return the place of the oldest turn that is sent; what is before it is left out."""
+    """Return the index of the oldest turn that is sent; turns before it are left out."""
     place = len(older)
     while place and (turn_name(older[place - 1], place - 1) in packed or not older[place - 1].answer):
         place -= 1
@@ -77,7 +77,7 @@ def _first_packed(older: Sequence[PastTurn], packed: Container[str]) -> int:
 
 
 class _Nodes:
-    """The turns of a conversation as nodes: as the graph has them, else as they are remembered here."""
+    """The turns of a conversation as nodes: as the graph has them, else made from what the session remembers."""
 
     def __init__(self, path: dict[str, PastTurn], find: FindNode) -> None:
         self._path = path

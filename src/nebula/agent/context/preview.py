@@ -1,4 +1,4 @@
-"""The context of a prompt before it is sent: what a turn would hand to the model, part by part."""
+"""Preview the context of a prompt: what a turn would send to the model, part by part."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Live facts about the project that the system prompt carries: gathered again for each turn, small and cheap."""
+"""Facts about the project for the system prompt: gathered again for each turn, few and cheap."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _BORN_WITH = frozenset(
 )
 _BORN_HIDDEN = frozenset({".editorconfig", ".github/", ".vscode/", ".idea/"})
 GIT_TIMEOUT_S = 2.0
-"""A repository too slow to say its status in this time is described without it."""
+"""A repository whose `git status` takes longer is described without it."""
 
 
 @value
 class GitState:
-    """What git says of the project: empty outside of a repository, and where it does not say it in time."""
+    """What git reports of the project: empty outside a repository, and where git takes too long."""
 
     branch: str = ""
     changes: tuple[str, ...] = ()
     problem: Sentence | None = None
-    """Why git is not asked, where something in the repository would hold it up."""
+    """Why git is not asked, where something in the repository would block it."""
 
 
 @value
@@ -45,12 +45,12 @@ class ProjectContext:
     """The files that count most, each with what it defines; empty where there is no index."""
 
     def remarks(self) -> list[Sentence]:
-        """Return what of the project could not be used, for the user."""
+        """Return remarks for the user on what of the project could not be used."""
         return ([self.git.problem] if self.git.problem else []) + self.instructions.remarks()
 
     @property
     def without_source(self) -> bool:
-        """Empty, or nothing but what a repository is born with."""
+        """The project is empty, or holds only what a new repository holds."""
         return not self.more and all(map(_is_born_with, self.tree))
 
 
@@ -65,8 +65,8 @@ def _is_born_with(entry: str) -> bool:
 def gather_project_context(
     workspace: Workspace, root: str, home: str = "", git: GitState | None = None
 ) -> ProjectContext:
-    """Return what there is to say of the project in `root`; `home` is where the user's own instructions lie, `git` what
-    is known already."""
+    """Return the facts about the project in `root`; `home` is where the user's own instructions are, `git` what is
+    known of the repository already."""
     tree, more = _top_of_tree(workspace)
     return ProjectContext(
         {"darwin": "macOS", "win32": "Windows"}.get(sys.platform, "Linux"),

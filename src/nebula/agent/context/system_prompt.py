@@ -26,7 +26,7 @@ def template(mode: str, home: str = "") -> str:
 
 
 def chat_prompt(*, home: str = "", lang: str = "en") -> str:
-    """Return the prompt of a conversation about anything: nothing of the project is in it."""
+    """Return the prompt of a conversation about anything: it says nothing of the project."""
     return f"{template('chat', home)}\n\n# Here and now\n\n- Date: {date.today().isoformat()}\n{_language(lang)}"
 
 
@@ -49,7 +49,7 @@ def system_prompt(mode: str, project: ProjectContext, *, home: str = "", lang: s
 
 
 def instructions_part(each: Instruction) -> str:
-    """Return the part of a prompt that tells one file of instructions."""
+    """Return the part of the prompt that holds the instructions of one file."""
     whose = "user" if each.is_users_own else "project"
     return f"# The {whose}'s own instructions ({each.name})\n\n{each.text}"
 

@@ -9,7 +9,7 @@ from nebula.messages import AssistantMessage, Message, ToolSpec, UserMessage
 
 _PER_MESSAGE = 8
 TOKENS_PER_IMAGE = 1_000
-"""About what an image of the size of a screen costs; no provider tells beforehand."""
+"""About what an image of the size of a screen costs; no provider reports it beforehand."""
 
 
 def message_tokens(message: Message) -> int:

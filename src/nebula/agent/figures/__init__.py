@@ -1,1 +1,1 @@
-"""What the records of projects come to: how often tasks succeed, how long they take, what they cost."""
+"""Figures from the records of projects: how often tasks succeed, how long they take, what they cost."""

@@ -1,4 +1,4 @@
-"""Reading the records of projects into figures: linear in their length, one small record a task in memory."""
+"""Read the records of projects into figures: in linear time, with one small record a task in memory."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from nebula.value import field, record
 from nebula.workspace.records import moment
 
 REFUSED_BY_POLICY = frozenset({400, 403, 413, 415})
-"""Statuses in the audit that are the guard's no: path, kind of file, permission, size, encoding. Missing files (404),
-files in the way (409) and malformed requests (422) are not."""
+"""Status codes of the audit log with which the guard refuses: path, kind of file, permission, size, encoding. Missing
+files (404), files in the way (409) and malformed requests (422) do not count."""
 
 
 TAKE, HTTP_OK = "take", 200
-"""The method and the status with which the audit log says that something of a try was taken."""
+"""The method and the status with which the audit log records that something was taken from a try."""
 
 
 @record
 class TracedTasks:
-    """All that the records say, task by task."""
+    """All that the records hold, task by task."""
 
     projects: tuple[str, ...]
     tasks: list[TaskRecord] = field(default_factory=list)
     audited: dict[str, int] = field(default_factory=dict)
     """Trace id → requests that the guard refused."""
     taken: set[str] = field(default_factory=set)
-    """Trace ids of tries of which something was taken."""
+    """Trace ids of tries from which something was taken."""
     renames: int = 0
     renames_held: int = 0
     lines: int = 0
@@ -48,8 +48,8 @@ class TracedTasks:
 
 
 def gather(projects: Sequence[str], since: datetime | None = None, audit_log: str = "") -> TracedTasks:
-    """Read what projects (their directories) recorded of tasks begun at or after `since`. `audit_log` is one that the
-    user keeps elsewhere (EC_AUDIT_LOG)."""
+    """Read the records of tasks that began in `projects` (directories) at or after `since`. `audit_log` is a log that
+    the user keeps elsewhere (EC_AUDIT_LOG)."""
     found = TracedTasks(tuple({os.path.realpath(each): os.path.abspath(each) for each in projects}.values()))
     for root in found.projects:
         count = LineCount()
@@ -72,7 +72,7 @@ def read_tasks(root: str, count: LineCount | None = None) -> list[TaskRecord]:
         task = tasks.get(trace_id)
         if task is None:
             if line.get("type") != "task":
-                continue  # of a task whose beginning is gone there is nothing to tell
+                continue  # a task whose first line is missing cannot be counted
             task = tasks[trace_id] = TaskRecord(root, trace_id)
         task.read(line)
     return list(tasks.values())
@@ -97,7 +97,8 @@ def _read_audit(found: TracedTasks, lines: Iterable[dict[str, Any]], since: date
 
 
 def is_since(ts: str, since: datetime) -> bool:
-    """A moment that cannot be read is not left out: what happened is better counted once too often."""
+    """Return whether `ts` is at or after `since`; a time that cannot be read counts, since counting too much is the
+    smaller fault."""
     try:
         return moment(ts) >= since
     except ValueError:
@@ -105,7 +106,7 @@ def is_since(ts: str, since: datetime) -> bool:
 
 
 def known_projects(memory_path: str, home: str) -> list[str]:
-    """Return the directories in which this user has had sessions or tasks, as far as they still are there."""
+    """Return the directories in which this user has had sessions or tasks, if they still exist."""
     found = [path for path in projects_in(home) if os.path.exists(os.path.join(path, ".nebula", TRACE_FILE))]
     if os.path.exists(memory_path):
         with Sessions(memory_path) as memory:
@@ -114,7 +115,8 @@ def known_projects(memory_path: str, home: str) -> list[str]:
 
 
 def flows_of(projects: Iterable[str]) -> dict[str, str]:
-    """Node id → name of its flow, for every node in a flow of these projects; not all of them have a graph."""
+    """Return for each node in a flow of these projects the name of that flow, by the node's id; some projects have no
+    graph."""
     found: dict[str, str] = {}
     for folder in filter(os.path.isdir, (os.path.join(root, ".nebula", "graph") for root in projects)):
         with Graph(folder) as graph:

@@ -1,6 +1,6 @@
-"""The measures of the seed's four phases, and what the models were used for and cost; pure functions of what was read.
+"""The measures of the seed's four phases, and what the models were used for and cost, computed from the records.
 
-A measure is a share of something; where that something never happened it is None, which is not the same as zero.
+A measure is a share of a total; where the total is 0 the measure is None, which is not the same as zero.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def kpis(found: TracedTasks) -> dict[str, Measure]:
 
 
 def percentile(numbers: Sequence[float], part: float) -> float | None:
-    """Return the percentile by nearest rank: a figure that was really measured."""
+    """Return the percentile by nearest rank, so it is a value that was really measured."""
     return sorted(numbers)[math.ceil(part * len(numbers)) - 1] if numbers else None
 
 
@@ -73,7 +73,8 @@ def _mean(numbers: Sequence[int]) -> Measure:
 
 
 def _reproducibility(tasks: Iterable[TaskRecord]) -> Measure:
-    """Count the plans made more than once for the same request, and those that are like the commonest of theirs."""
+    """Count the plans for requests that were planned more than once, and how many of them agree with the most frequent
+    plan for their request."""
     groups: dict[tuple[str, str], list[str]] = {}
     for task in tasks:
         if task.plans:
@@ -96,7 +97,7 @@ class Spending(Facts):
 
 
 def _add(task: TaskRecord, entries: dict[str, Spending], name_of: Callable[[TaskRecord, str], str]) -> None:
-    """Under the name that `name_of` gives to each of its models; one task may count under several."""
+    """Add a task's usage to the entry that `name_of` returns for each of its models; one task may count in several."""
     seen: set[str] = set()
     for (_, model), use in (task.uses or {(task.provider, task.model): ModelUse()}).items():
         name = name_of(task, model)
@@ -110,13 +111,13 @@ def _add(task: TaskRecord, entries: dict[str, Spending], name_of: Callable[[Task
 
 
 BY = ("day", "model", "flow", "project")
-"""What spending can be told apart by."""
+"""The keys by which spending can be grouped."""
 NO_FLOW = "-"
 
 
 def spending(tasks: Iterable[TaskRecord], by: str, flows: Mapping[str, str] | None = None) -> list[Spending]:
-    """Return what was spent: days in order, anything else the costliest first. `flows` has the name of the flow of each
-    node."""
+    """Return the spending by key: days in order, anything else with the highest cost first. `flows` has the name of
+    each node's flow."""
     names: Mapping[str, Callable[[TaskRecord, str], str]] = {
         "day": lambda task, _: task.started[:10],
         "model": lambda _, model: model or "?",
@@ -139,15 +140,15 @@ class RacedModel(Facts):
     model: str
     tries: int = 0
     checked: int = 0
-    """Checks ran in them."""
+    """Tries in which checks ran."""
     passed: int = 0
-    """Their checks passed."""
+    """Tries whose checks passed."""
     taken: int = 0
-    """Somebody took something of them."""
+    """Tries from which somebody took something."""
 
 
 def raced_models(found: TracedTasks) -> list[RacedModel]:
-    """Return the models that ran in races, by name: what came of it is for a person to weigh."""
+    """Return the models that ran in races, by name; no ranking, that is for a person to judge."""
     models: dict[str, RacedModel] = {}
     for task in found.tasks:
         if task.is_try:

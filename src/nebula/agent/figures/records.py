@@ -1,7 +1,7 @@
-"""The lines of `trace.jsonl` and `audit.jsonl`, one at a time, whatever else is in the file.
+"""Read the lines of `trace.jsonl` and `audit.jsonl` one at a time, whatever else is in the file.
 
-A project may come from a stranger, so the file is opened below its root and no link is followed. A line that cannot be
-read is counted and passed over. Most lines of a trace are long, and of most only the kind counts: those are not
+A project may come from a stranger, so the file is opened below the project's root and no link is followed. A line that
+cannot be read is counted and skipped. Most lines of a trace are long, and of most only the type counts: those are not
 decoded, which makes reading several times faster.
 """
 
@@ -22,12 +22,12 @@ from nebula.value import record
 TRACE_FILE = "trace.jsonl"
 AUDIT_FILE = "audit.jsonl"
 LONGEST_LINE = 64 << 20
-"""A longer one was not written by us."""
+"""We write no longer lines, so a longer one is not ours."""
 _HEAD = re.compile(rb'\{"type": "(\w+)", "trace_id": "([^"\\]{1,80})"')
 """How a line of the trace begins as we write it; one in another order is decoded like any JSON."""
 
 Unread = Callable[[str, str, bytes], bool]
-"""Whether of a line with this type and trace id nothing more is asked for."""
+"""Returns whether a line with this type and trace id need not be decoded."""
 
 
 @record
@@ -62,8 +62,8 @@ class NoRecords(NebulaError):
 
 
 def _open(root: str, name: str) -> int | None:
-    """Return a descriptor of a file of records, None where there is none. Raises NoRecords for one that the user named;
-    in a project what is no file is nothing of ours, such as a link that a stranger made."""
+    """Return a descriptor of a file of records; None where there is none. Raises NoRecords for a file that the user
+    named. In a project anything that is not a regular file, such as a stranger's link, is ignored."""
     is_named = os.path.isabs(name)
     try:
         flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC

@@ -1,4 +1,5 @@
-"""Whose code stays: the lines that turns wrote, by model and by week, and those of them that are in the files now."""
+"""Count whose code survives: the lines that turns wrote, by model and by week, and how many of them are in the files
+now."""
 
 from __future__ import annotations
 
@@ -17,17 +18,17 @@ from nebula.value import value
 
 @value
 class TurnLinesCount:
-    """How many lines one turn added or changed, and how many of them stand now."""
+    """How many lines one turn added or changed, and how many of them are still there."""
 
     model: str
     week: str
-    """Of its year, as ISO 8601 counts them: 2026-W47."""
+    """The ISO 8601 week, as in 2026-W47."""
     written: int
     alive: int
 
 
 def count_lines(projects: Iterable[str], since: datetime | None = None) -> list[TurnLinesCount]:
-    """Return the lines of each turn of these projects since then that wrote any, oldest first."""
+    """Return the lines of each turn of these projects that wrote any since then, oldest turn first."""
     found = []
     for root in projects:
         with ProjectBlame(root) as blame:
@@ -41,7 +42,7 @@ def count_lines(projects: Iterable[str], since: datetime | None = None) -> list[
 
 
 def count_lines_of(root: str, node: Node) -> tuple[int, int]:
-    """Return how many lines one turn added or changed, and how many of them stand now."""
+    """Return how many lines one turn added or changed, and how many of them are still there."""
     counts = count_lines_by_path(root, node).values()
     return sum(written for written, _ in counts), sum(alive for _, alive in counts)
 

@@ -1,4 +1,4 @@
-"""What the trace says of one task, kept small: a project has many thousands of them."""
+"""A short record of one task, read from the trace; a project has many thousands of them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nebula.llm.contract import Usage
 from nebula.value import field, record
 
 MOST_COUNTED = 10**15
-"""What is beyond was not written by us."""
+"""A larger number was not written by us."""
 
 
 @record
@@ -29,7 +29,7 @@ class ModelUse:
 
 @record
 class TaskRecord:
-    """Grows line by line. Numbers that a line does not have, or has in another form, count as nothing."""
+    """Grows line by line. A number that is missing in a line, or is not a number, counts as 0."""
 
     project: str
     trace_id: str
@@ -110,7 +110,7 @@ def _task(task: TaskRecord, line: Mapping[str, Any]) -> None:
 
 
 def _add_use(task: TaskRecord, line: Mapping[str, Any]) -> None:
-    """A line that names its model was said by another one than the task began with."""
+    """Add the usage of a line; a line that names a model comes from another model than the task began with."""
     model = _text(line, "model")
     provider = _text(line, "provider") or (known_provider(model) if model else "") or task.provider
     model = model or task.model
@@ -169,7 +169,8 @@ _MARKS = (b'"refused": true', b'"check": ')
 
 
 def needs_no_reading(kind: str, _: str, line: bytes) -> bool:
-    """Return whether the kind of a line is enough; of a tool's result counts what stands beside the result itself."""
+    """Return whether the type of a line is enough; of a tool's result only the fields beside the result itself are
+    read."""
     if kind == "tool_result":
         return not any(mark in line for mark in _MARKS)
     if kind == "retry":
@@ -178,10 +179,10 @@ def needs_no_reading(kind: str, _: str, line: bytes) -> bool:
 
 
 def _plan_shape(found: Any) -> str:
-    """Return a short name that plans with the same graph of steps have in common, whatever the words around it."""
+    """Return a digest of a plan's graph of steps: equal for plans that differ only in wording."""
     try:
         return digest(step_graph(read_plan(found)))
-    except BadPlan:  # one of another program, or of another time
+    except BadPlan:  # written by another program, or an older version
         return digest(json.dumps(found, sort_keys=True, default=str))
 
 

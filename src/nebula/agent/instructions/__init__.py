@@ -1,1 +1,1 @@
-"""The instructions that people write for agents: where they lie, and in which order they are told."""
+"""The instructions that people write for agents: where they are kept, and in which order the model gets them."""

@@ -1,4 +1,5 @@
-"""Instructions of folders inside the project, told when a tool first touches one, beside the result of that call."""
+"""Instructions of folders inside the project: the model gets them with the result of the first call that touches the
+folder."""
 
 from __future__ import annotations
 
@@ -21,15 +22,16 @@ _HEADING = "The instructions of this folder ({name}) hold for the files in it an
 
 @value
 class FolderInstructions:
-    """Finds the instructions nearest to what a call touches; each is told once for as long as the ledger lasts."""
+    """Finds the instructions nearest to the path of a call; the model gets each once for as long as the ledger
+    lasts."""
 
     root: str
     ledger: ReadLedger
     used: int = 0
-    """Bytes that the session's standing instructions take of the room for all."""
+    """Bytes that the session's standing instructions take of the limit for all instructions."""
 
     async def __call__(self, args: Mapping[str, Any], call: Call) -> str:
-        """Return what the model is told beside the result of `call`; empty where there is nothing new."""
+        """Return the text that goes with the result of `call`; empty where there is nothing new."""
         named = next((each for name in _SUBJECTS if isinstance(each := args.get(name), str)), "")
         try:
             path = normal_path(named).text if named else "."
@@ -47,7 +49,7 @@ class FolderInstructions:
         return path if os.path.isdir(os.path.join(self.root, path)) else os.path.dirname(path)
 
     def _find(self, folder: str) -> tuple[Instruction | None, Instructions]:
-        """Look in `folder`, then in those above it, but not in the root; folders are looked into once."""
+        """Look in `folder`, then in each folder above it, except the root; each folder is looked into once."""
         told = self.ledger.told_of_folders
         gathered = Instructions(room=MAX_BYTES - self.used - sum(told.values()))
         while folder and folder not in told:

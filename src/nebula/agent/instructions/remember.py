@@ -1,4 +1,4 @@
-"""Add a line to the project's AGENTS.md, as any other change of a file: guarded, journaled, taken back by /undo."""
+"""Add a line to the project's AGENTS.md. It is a change like any other: guarded, in the journal, undone by /undo."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ PATH = NAMES[0]
 
 @value
 class Remembered:
-    """AGENTS.md with one more line, not written yet."""
+    """AGENTS.md with one more line, before it is written."""
 
     old: str | None
     new: str
     expected: str
-    """The state of the file that it was made for."""
+    """The state of the file on which it is based."""
 
     @property
     def diff(self) -> str:
@@ -30,7 +30,7 @@ class Remembered:
 
 
 def plan_line(workspace: Workspace, text: str) -> Remembered:
-    """Return how AGENTS.md would be with the line `text` at its end. Raises WorkspaceError, NoJournalHere."""
+    """Return AGENTS.md with the line `text` added, without writing it. Raises WorkspaceError, NoJournalHere."""
     if not isinstance(workspace, LocalWorkspace):
         raise NoJournalHere("The files are behind a gateway (EC_MCP_URL); {path} is written by hand there.", path=PATH)
     allowed = workspace.allowing(PATH)
@@ -41,8 +41,8 @@ def plan_line(workspace: Workspace, text: str) -> Remembered:
 
 
 def write_line(workspace: Workspace, planned: Remembered, judge: Judge | None = None) -> str:
-    """Write what was planned and return the journal's name for it. Raises Stale where the file changed meanwhile, and
-    what `judge` raises, which asks the user's hooks."""
+    """Write what was planned and return its name in the journal. Raises Stale where the file changed in between, and
+    whatever `judge`, which runs the user's hooks, raises."""
     if judge is not None:
         judge("remember", [propose_text(PATH, planned.old, planned.new)])
     assert isinstance(workspace, LocalWorkspace)  # noqa: S101 - nothing is planned for another
@@ -53,7 +53,7 @@ def write_line(workspace: Workspace, planned: Remembered, judge: Judge | None = 
 
 
 def _with_line(old: str, line: str) -> str:
-    """Return the text with a line more, behind the list that it ends with or else as a list of its own."""
+    """Return the text with one more line: appended to the list that it ends with, else as a new list."""
     if not old.strip():
         return f"{line}\n"
     ending = "\r\n" if "\r\n" in old else "\n"

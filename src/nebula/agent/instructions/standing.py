@@ -1,7 +1,7 @@
-"""Instructions that hold for a whole session: the user's own, then the project's from its repository's root down.
+"""Instructions for a whole session: the user's own, then the project's, from the root of its repository down.
 
-They lie in `AGENTS.md`, or in a file of that kind where a folder has none. Together they have a fixed room, which the
-user's own and the root's get first; whatever does not fit is named, so that nobody believes that it was heeded.
+They are in `AGENTS.md`, or in a similar file where a folder has none. All share a limit in bytes; the user's own and
+those of the root are taken first. What does not fit is named, so that nobody believes that the model has read it.
 """
 
 from __future__ import annotations
@@ -18,33 +18,33 @@ from nebula.value import field, record, value
 MAX_BYTES = 32_768
 """Of all instructions together."""
 MAX_FILE = 1 << 20
-"""A file beyond this is no instructions, and is not read at all."""
+"""A larger file is not read at all: it cannot be instructions."""
 NAMES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md")
-"""In a folder the first of these that says something counts."""
+"""In each folder the first of these files that is not empty counts."""
 
 
 @value
 class Instruction:
-    """What one file says."""
+    """The instructions of one file."""
 
     name: str
-    """Its path: below the repository, or of the user's own the whole of it."""
+    """The path of the file: below the repository, or for the user's own the absolute path."""
     text: str
     is_users_own: bool = False
 
 
 @record
 class Instructions:
-    """All that is told, in order, and what could not be."""
+    """All instructions that the model gets, in order, and those that it does not get."""
 
     told: list[Instruction] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
-    """Files of which there was no room for all."""
+    """Files that did not fit, or not completely."""
     unreadable: list[UnreadableFile] = field(default_factory=list)
     room: int = MAX_BYTES
 
     def add(self, found: Instruction) -> Instruction | None:
-        """Take `found` in as far as there is room, and return what of it is told; the same words are told once."""
+        """Add `found` as far as there is room, and return the part that the model gets; the same text is sent once."""
         if any(each.text == found.text for each in self.told):
             return None
         size = len(found.text.encode("utf-8", "replace"))
@@ -59,7 +59,7 @@ class Instructions:
         return found
 
     def remarks(self) -> list[Sentence]:
-        """Return what a person should know of files that are not heeded, or only in part."""
+        """Return remarks for the user on files that are ignored, or used only in part."""
         found = list(map(sentence_of, self.unreadable))
         return found + ([no_room(self.left_out)] if self.left_out else [])
 
@@ -94,7 +94,7 @@ def _read_own(home: str, unreadable: list[UnreadableFile]) -> Instruction | None
 
 
 def _folders(root: str) -> tuple[str, Iterator[str]]:
-    """Return the top of the repository, and the folders from there down to `root`, seen from it."""
+    """Return the top of the repository, and the folders from there down to `root`, relative to it."""
     repository = find_repository(root)
     here = os.path.realpath(root)
     top = os.path.realpath(repository[0]) if repository else here

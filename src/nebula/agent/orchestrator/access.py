@@ -1,4 +1,4 @@
-"""The project as a task may touch it: the policy of the gateway, no questions, and in a dry run no writes."""
+"""The project of a task: the gateway's policy, no questions, and in a dry run no writes."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ from nebula.workspace.wrapped.held_back import HeldBackWorkspace
 
 
 def open_bench(settings: Settings, request: TaskRequest, state: StateFolder, redactor: Redactor) -> Workbench:
-    """Open what a task works with. Raises WorkspaceError."""
+    """Open the workbench of a task. Raises WorkspaceError."""
     project = open_project_access(settings, Approvals(allow_all, "yes"), request.allow, state, settings.allow_ext)
     if project.commands is not None:
         project.commands.env = request.env
-    project.external = None  # its tools answer to a user, and nobody is asked here
-    if request.dry_run:  # a command would not see what is held back, and the index has nothing to hear of
+    project.external = None  # they ask a user, and here nobody is asked
+    if request.dry_run:  # a command would not see changes that are held back, and the index must not hear of them
         held_back = HeldBackWorkspace(project.workspace)
         project = replace(project, workspace=held_back, commands=None, checks=replace(project.checks, commands=()))
     return Workbench(project, redactor)
 
 
 def forecast(bench: Workbench) -> str | None:
-    """Return the differences that a dry run would make; None where the files themselves are changed."""
+    """Return the differences that a dry run would make; None where the task changes the files themselves."""
     files = bench.project.workspace
     return "".join(diff.text for diff in files.forecast()) if isinstance(files, HeldBackWorkspace) else None
 
 
 async def roll_back(bench: Workbench, stream: EventStream) -> bool:
-    """Put every file back that the task changed; return whether that could be done."""
+    """Restore every file that the task changed; return whether that succeeded."""
     project = bench.project
     try:
         paths = await asyncio.to_thread(project.workspace.for_turn(stream.trace_id).roll_back)

@@ -1,6 +1,6 @@
-"""Carrying out one step: a goal is a turn of its own for the model, a named tool is called as it stands.
+"""Carry out one step: for a goal the model gets a turn of its own, a named tool is called directly.
 
-Whether a step is done is what its calls and the files say, never what the model says of it.
+Whether a step is done is decided by its calls and the files, never by what the model says of it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from nebula.value import field, record, replace, value
 from nebula.workspace.contract import Workspace
 
 SHARE_FOR_STEP = 0.8
-"""Of the model's context; the rest is for the system prompt and the answer."""
+"""The share of the model's context for a step; the rest is for the system prompt and the answer."""
 BYTES_PER_TOKEN = 2
 
 _ANSWER = "Every step is done. Answer the task now, in the form that you were told."
@@ -48,13 +48,13 @@ _ANSWER = "Every step is done. Answer the task now, in the form that you were to
 
 @value
 class StepEnd:
-    """How an attempt ended."""
+    """How an attempt at a step ended."""
 
     exit_code: int
     answer: str = ""
     remark: Sentence | None = None
     removed: tuple[str, ...] = ()
-    """Files that it took away."""
+    """Files that it deleted."""
 
     @property
     def ok(self) -> bool:
@@ -63,7 +63,7 @@ class StepEnd:
 
 @record
 class Executor:
-    """One model with its tools, for all steps of a task."""
+    """One model with its tools, which carries out all steps of a task."""
 
     chosen: ChosenModel
     tools: ToolSet
@@ -74,14 +74,14 @@ class Executor:
     task: str
     steps: Sequence[PlanStep]
     done: dict[str, str] = field(default_factory=dict)
-    """What the steps that are done came to, by id."""
+    """The answers of the steps that are done, by id."""
     at_work: set[str] = field(default_factory=set)
-    """The steps that are being carried out."""
+    """The steps that are under way."""
     repairer: Repairer | None = None
     """Runs the checks that a step names; None where there are none to run."""
 
     async def carry_out(self, step: PlanStep) -> StepEnd:
-        """Carry out a step once. It has failed where a file that it declares is not there afterwards."""
+        """Carry out a step once. It has failed if a file that it declares does not exist afterwards."""
         if step.is_check:
             end = await self._check(step)
         elif step.tool:
@@ -94,7 +94,7 @@ class Executor:
         return replace(end, exit_code=EXIT_FAILED, remark=not_there(missing)) if missing else end
 
     async def reach(self, goal: str, task_id: str, step: PlanStep | None = None) -> StepEnd:
-        """Have the model reach a goal in a turn of its own; the goal alone is what the user says in it."""
+        """Have the model reach a goal in a turn of its own, in which the goal is all that the user says."""
         turn = self._new_turn(task_id, step)
         with errors_as_events(self.stream, task_id) as work:
             turn.say(UserMessage.new_prompt(strip_hidden_characters(goal)))
@@ -111,7 +111,8 @@ class Executor:
         return _failed(named(problem, refused.path if refused else ""), final.exit_code)
 
     async def _left_its_files(self, step: PlanStep, result: TurnResult) -> bool:
-        """Return whether a step wrote what it declares: then something else that was refused was no part of it."""
+        """Return whether a step wrote the files that it declares: then another change that was refused was not needed
+        for it."""
         written = {change.path for change in result.files if change.after}
         if written.isdisjoint(path.removeprefix("./") for path in step.files):
             return False
@@ -135,7 +136,7 @@ class Executor:
         )
 
     async def answer_in(self, schema: AnswerSchema) -> StepEnd:
-        """Have the model say what the task came to, in JSON of a schema."""
+        """Have the model report the task's result as JSON of a schema."""
         chosen = replace(self.chosen, connector=AnswersInSchema(self.chosen.connector, schema))
         return await replace(self, chosen=chosen).reach(_ANSWER, "answer")
 
@@ -160,7 +161,7 @@ class Executor:
         return _failed(Sentence("{names} failed.", names=", ".join(names)))
 
     async def _call(self, step: PlanStep) -> StepEnd:
-        """Call the tool as the plan names it. Where its file is there already, the model decides what becomes of it."""
+        """Call the tool as the plan names it. Where its file exists already, the model decides what to do with it."""
         call = await asyncio.to_thread(prepared_call, step, self.tools.specs, self.files, self.ledger)
         if call is None:
             return StepEnd(EXIT_OK, "It was so already.")

@@ -1,4 +1,4 @@
-"""Limits of one task: model calls, time, cost. They are looked at before each call of a model."""
+"""Limits of one task: model calls, time, cost. They are checked before each call of a model."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nebula.value import record, replace, value
 
 @value
 class TaskLimits:
-    """None: no such limit."""
+    """Limits of a task; None: no limit."""
 
     max_rounds: int | None = None
     timeout_s: float | None = None
@@ -25,7 +25,7 @@ class TaskLimits:
 
 @record
 class LimitGuard:
-    """Counts the calls of one task, and ends it where a limit is reached."""
+    """Counts the calls of one task, and ends the task where a limit is reached."""
 
     limits: TaskLimits
     result: TurnResult
@@ -34,7 +34,7 @@ class LimitGuard:
     reached: Sentence | None = None
 
     def check(self) -> None:
-        """Count a call that is about to be made. Raises TurnLimit instead, where a limit is reached."""
+        """Count a call that is about to be made. Raises TurnLimit if a limit is reached."""
         limits = self.limits
         self.spent = max(self.spent, self.result.cost or 0.0)
         if limits.max_rounds is not None and self.calls >= limits.max_rounds:
@@ -52,7 +52,7 @@ class LimitGuard:
         return self.end(TurnLimit("The task reached its limit of {seconds} seconds.", seconds=seconds))
 
     def limited(self, models: TaskModels) -> TaskModels:
-        """Return the models of a task, their calls counted."""
+        """Return the same models, with their calls counted here."""
         planner = self._limited(models.planner)
         same = models.executor.connector is models.planner.connector
         executor = replace(models.executor, connector=planner.connector) if same else self._limited(models.executor)
@@ -63,7 +63,7 @@ class LimitGuard:
 
 
 def in_digits(amount: float) -> str:
-    """Return an amount of money as people write it, however small: 0.00003, not 3e-05."""
+    """Return an amount of money in plain digits, however small: 0.00003, not 3e-05."""
     return f"{amount:.10f}".rstrip("0").rstrip(".")
 
 

@@ -1,4 +1,4 @@
-"""Who plans and who executes: two models, chosen apart, each standing in for the other where only one is there.
+"""Choose the two models of a task, planner and executor; where only one is available, it does both.
 
 The planner is the one named (`--planner`, `planner`, EC_PLANNER), else Gemini where it is set up, else the user's
 model. The executor is the one named (`--executor`, `executor`, EC_MODEL_NAME), else what a local Ollama has, else the
@@ -19,7 +19,7 @@ from nebula.providers import PROVIDERS
 from nebula.value import value
 
 GEMINI_COMMAND = "gemini-cli"
-"""As the planner: the `gemini` command, or with a model `gemini-cli/MODEL`."""
+"""Names the `gemini` command as the planner, with a model as `gemini-cli/MODEL`."""
 
 
 @value
@@ -34,8 +34,8 @@ class TaskModels:
 
 
 async def choose_models(settings: Settings, *, plans: bool, executes: bool) -> TaskModels:
-    """Return the models for a task; one that `plans` nothing needs the executor alone, one that `executes` nothing the
-    planner. Raises ModelError where there is none."""
+    """Return the models for a task. A task that needs no plan gets the executor alone, one that only plans the planner
+    alone. Raises ModelError where there is none."""
     if not plans:
         return await _only_executor(settings)
     if not executes:
@@ -47,7 +47,7 @@ async def choose_models(settings: Settings, *, plans: bool, executes: bool) -> T
         executor = await _local_executor(settings)
         if executor is not None:
             return TaskModels(planner, executor)
-        if planner.provider == GEMINI_COMMAND:  # it plans, and cannot be handed our tools
+        if planner.provider == GEMINI_COMMAND:  # it can only plan: it cannot be given our tools
             return TaskModels(planner, await choose_model(settings))
         return TaskModels(planner, planner, (_stands_in("executor", planner),))
     return await _without_planner(settings)
@@ -86,7 +86,7 @@ async def _planner(settings: Settings) -> ChosenModel:
 
 
 async def _default_planner(settings: Settings) -> ChosenModel | None:
-    """Gemini, else the model that the user named or has a key for; None where there is only a local one."""
+    """Return Gemini, else the model that the user named or has a key for; None where there is only a local one."""
     gemini = PROVIDERS["gemini"]
     said = [name for name in ("model", "provider") if name in settings.origins and not settings.is_from_project(name)]
     if not said and is_configured(gemini, settings):

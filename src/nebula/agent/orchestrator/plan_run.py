@@ -1,4 +1,4 @@
-"""The steps of a plan in their order, what becomes of the rest when one fails, and another plan for what is left."""
+"""Run the steps of a plan in order; when one fails, decide about the others, and perhaps plan the rest anew."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ class PlanRun:
     steps: Sequence[PlanStep]
     """In the order in which they are carried out."""
     keep: Callable[[str, str], None]
-    """Hears of each step that is done, with what it came to."""
+    """Called for each step that is done, with its answer."""
     parallel: int = 1
-    """How many steps may be at work at a time."""
+    """How many steps may run at the same time."""
     outcomes: dict[str, StepOutcome] = field(default_factory=dict)
     exit_code: int = EXIT_OK
     remark: Sentence | None = None
-    """Why the first step that failed did so."""
+    """Why the first failing step failed."""
     stopped: bool = False
     _alone: bool = False
-    """The step at work is one that suffers no other beside it."""
+    """The running step must run alone."""
 
     async def carry_out(self) -> None:
-        """Carry out all steps, a step as soon as those that it depends on have ended; cancelled, those at work end as
-        interrupted and no other begins."""
+        """Carry out all steps, each as soon as the steps that it depends on have ended. If this is cancelled, running
+        steps end as interrupted and no other begins."""
         waiting, running = list(self.steps), set[asyncio.Task[None]]()
         try:
             while waiting or running:
@@ -59,7 +59,7 @@ class PlanRun:
         self.outcomes = {step.id: self.outcomes[step.id] for step in self.steps}
 
     def _begin(self, waiting: list[PlanStep], running: set[asyncio.Task[None]]) -> None:
-        """Begin what can begin now, in the order of the steps, and say what becomes of those that never will."""
+        """Start the steps that can start now, in their order, and record those that never will."""
         for step in list(waiting):
             if self.stopped:
                 self.outcomes[step.id] = StepOutcome(step.id, "not_run", title_of(step))
@@ -86,7 +86,7 @@ class PlanRun:
             for each in running:
                 each.cancel()
             ended, _ = await asyncio.wait(running)
-            if not self.stopped:  # they had just come to their ends
+            if not self.stopped:  # they ended at the same moment
                 raise
         finally:
             self._alone = self._alone and not all(each.done() for each in running)
@@ -120,7 +120,7 @@ class PlanRun:
         return "failed"
 
     def add(self, end: StepEnd) -> None:
-        """Count something that comes after all steps."""
+        """Count an attempt that comes after all steps."""
         if not end.ok:
             self.exit_code, self.remark = end.exit_code, end.remark
 
@@ -136,7 +136,7 @@ def title_of(step: PlanStep) -> str:
 
 
 def describe_failure(task: str, steps: Sequence[PlanStep], run: PlanRun) -> str:
-    """Return the task as the planner is asked for it once more."""
+    """Return the text that asks the planner for another plan of the task."""
     lines = [_describe_step(step, run.outcomes[step.id]) for step in steps]
     return _ASKED.format(task=task, steps="\n".join(lines))
 
@@ -147,7 +147,7 @@ def _describe_step(step: PlanStep, outcome: StepOutcome) -> str:
 
 
 def rename_steps(plan: StepPlan) -> StepPlan:
-    """Return the plan with ids that no step of the first plan has."""
+    """Return the plan with step ids that do not occur in the first plan."""
     steps = [
         replace(step, id=_AGAIN + step.id, depends_on=tuple(_AGAIN + each for each in step.depends_on))
         for step in plan.steps
@@ -156,6 +156,6 @@ def rename_steps(plan: StepPlan) -> StepPlan:
 
 
 def keep_outcomes(first: PlanRun, second: PlanRun) -> None:
-    """Put what became of the first plan before what becomes of the second; steps that never ran are no part of it."""
+    """Put the outcomes of the first plan before those of the second, without steps that never ran."""
     ran = {name: each for name, each in first.outcomes.items() if each.state in ("done", "failed")}
     second.outcomes = ran | second.outcomes

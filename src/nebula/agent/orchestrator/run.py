@@ -1,4 +1,4 @@
-"""One task from its first event to its last."""
+"""Run one task, from its first event to its last."""
 
 from __future__ import annotations
 
@@ -55,15 +55,13 @@ async def run_task(
     watchers: Sequence[Reader] = (),
     said: list[Sentence] | None = None,
 ) -> TaskResult:
-    """Plans and carries out a task in `settings.root`. Whatever happens, the stream ends with `Final`.
-
-    Cancel it to interrupt it. `models` are used and left open; without them they are chosen and closed. `watchers` are
-    shown what goes on between two events. `said` is what the user is told beside the answer, as far as `audience` knows
-    it; `Final` holds all of it.
-    """
+    """Plan and carry out a task in `settings.root`. Whatever happens, the stream ends with `Final`. Cancel it to
+    interrupt it. `models` are used and left open; without them models are chosen and closed. `watchers` are shown what
+    happens between two events. `said`: sentences for the user beside the answer, as far as `audience` has them; `Final`
+    holds all of them."""
     state = await _finish(asyncio.to_thread(prepare_state_folder, settings.root))
     task = asyncio.current_task()
-    if task is not None and task.cancelling():  # by now: it is the stream that says so
+    if task is not None and task.cancelling():  # from here on the stream reports this
         task.cancel()
     trace_id = request.trace_id or new_trace_id()
     recorders = project_recorders(settings, state)
@@ -86,7 +84,7 @@ def _mode_of(request: TaskRequest) -> str:
 
 
 async def _finish(rest: Coroutine[Any, Any, _T]) -> _T:
-    """Do what is left to its end: who interrupts that is too late for the work, and the last event comes anyway."""
+    """Finish what is left, also if it is interrupted: the work is over, and the last event comes anyway."""
     work = asyncio.ensure_future(rest)
     while not work.done():
         with suppress(asyncio.CancelledError):
@@ -102,7 +100,7 @@ class TaskRun:
     state: StateFolder
     bench: Workbench
     files: Workspace
-    """Its calls and changes are recorded under the task's trace id."""
+    """A workspace that records calls and changes under the task's trace id."""
     models: TaskModels | None = None
     plan: StepPlan | None = None
     plans: list[StepPlan] = field(default_factory=list)
@@ -111,14 +109,14 @@ class TaskRun:
     _steps: PlanRun | None = None
     _progress: PlanInProgress | None = None
     _answer: str = ""
-    """What the task came to, in the form that was asked for."""
+    """The result of the task, in the requested form."""
     _unverified: bool = False
     _missing: Sequence[str] = ()
-    """Files that the plan declares, and that are not there in the end."""
+    """Files that the plan declares and that do not exist in the end."""
     _archive: TurnArchive | None = None
 
     async def close(self, *, keep_models: bool) -> None:
-        """Close what stays open after the last event: one process may carry out many tasks."""
+        """Close what is still open after the last event: one process may carry out many tasks."""
         if self._archive is not None:
             await asyncio.to_thread(self._archive.close)
         if self.models is not None and not keep_models:
@@ -130,7 +128,7 @@ class TaskRun:
             with errors_as_events(self.stream) as begun:
                 await self._begin(models)
             final = await self._work() if begun.ending.status == "ok" else self._final(begun.ending)
-            return self._result(final)  # its node asks the journal, which is closed here, which lines were written
+            return self._result(final)  # its node asks the journal, which is closed here, which lines the task wrote
         finally:
             await _finish(self.bench.close())
 
@@ -143,7 +141,7 @@ class TaskRun:
         return final
 
     async def _within_time(self) -> None:
-        """Carry the task out; past its time it ends as at any limit. Raises TurnLimit."""
+        """Carry out the task; at its time limit it ends as at any other limit. Raises TurnLimit."""
         try:
             async with asyncio.timeout(self.request.limits.timeout_s) as time:
                 await self._carry_out()
@@ -154,7 +152,7 @@ class TaskRun:
             raise self._guard.out_of_time()
 
     async def _begin(self, models: TaskModels | None) -> None:
-        """Begin with the event that names the model; one that cannot be had is the second."""
+        """Emit the first event, which names the model; if there is no model, the second event says so."""
         mode = _mode_of(self.request)
         try:
             chosen = models or await choose_models(
@@ -176,7 +174,7 @@ class TaskRun:
             self.stream.emit(Notice(remark))
 
     async def _carry_out(self) -> None:
-        if not self.request.dry_run:  # which touches nothing
+        if not self.request.dry_run:  # a dry run touches nothing
             project, derived = self.bench.project, derived_folder(self.settings.root, self.settings.home)
             for remark in await asyncio.to_thread(finish_what_was_cut_short, project, self.state, derived):
                 self.stream.emit(Notice(remark))
@@ -204,13 +202,14 @@ class TaskRun:
             self._answer = end.answer
 
     def _may_replan(self, steps: PlanRun) -> bool:
-        """Return whether the planner is asked once more: it was wanted, the plan is its own, and a step failed."""
+        """Return whether to ask the planner once more: the user wants it, the plan was made by the planner, and a step
+        failed."""
         is_open = self._guard is None or self._guard.reached is None
         is_wanted = self.request.replan and self.request.plan is None
         return is_wanted and is_open and steps.stopped and steps.exit_code != EXIT_INTERRUPTED
 
     async def _replan(self, first: PlanRun, plan: StepPlan, tools: ToolSet) -> Executor | None:
-        """Carry out another plan for what is left; None where there is none, and the failure stays."""
+        """Carry out another plan for the remaining work; None where there is none, and the failure stays."""
         self.stream.emit(Notice(Sentence("A step failed for good; the planner is asked once more.")))
         try:
             task = describe_failure(self.request.prompt, plan.in_order(), first)
@@ -230,12 +229,12 @@ class TaskRun:
         return PlanRun(executor, self.stream, plan.in_order(), self._done, parallel)
 
     def _find_missing(self, plan: StepPlan) -> list[str]:
-        """Look for what all steps declare, now that the last one, or a repair, is done."""
+        """Look for the files of all steps, now that the last step, or a repair, is done."""
         declared = [path for step in plan.steps for path in step.files]
         return missing_files(declared, self.files, [each.path for each in self.result.files if not each.after])
 
     async def _plan_and_tools(self) -> tuple[StepPlan, ToolSet]:
-        """The tools are made while the planner thinks: whether this machine has layers takes a while to find out."""
+        """Make the plan and, at the same time, the tools: finding out whether this machine has layers takes a while."""
         tools = asyncio.ensure_future(asyncio.to_thread(self.bench.tools, self.stream.trace_id))
         try:
             plan = self.request.plan or await self._make_plan()
@@ -274,7 +273,7 @@ class TaskRun:
         return await make_plan(task, self.models.planner, context, self.stream, self.settings.home, change)
 
     async def _only_plan(self) -> None:
-        """A plan that cannot be used counts, too: it agrees with no other."""
+        """Make plans without carrying them out. An unusable plan counts, too: it agrees with no other."""
         for _ in range(self.request.only_plan):
             try:
                 self.plans.append(await self._make_plan())
@@ -287,7 +286,7 @@ class TaskRun:
         self.plan = self.plans[0]
 
     def _begin_plan(self, plan: StepPlan) -> None:
-        """From now on a later run finds what is left of the plan. A dry run leaves nothing to be resumed."""
+        """Keep the plan, so that a later run finds the steps that are left. A dry run keeps nothing."""
         if self.request.dry_run:
             return
         kept = KeptPlan(self.stream.trace_id, self.request.prompt, plan, self.request.done)

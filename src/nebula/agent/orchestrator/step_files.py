@@ -1,4 +1,4 @@
-"""The files that a step declares: they are there when it is done, or it is not done."""
+"""The files that a step declares: the step is done only when they exist."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ _PATTERN = frozenset("*?[")
 
 
 def missing_files(declared: Iterable[str], files: Workspace, removed: Collection[str] = ()) -> list[str]:
-    """Return the declared paths that are not there, but for those that the work itself `removed`.
-
-    A path may be a folder, or a pattern (`src/*.py`), of which one file is enough."""
+    """Return the declared paths that do not exist, except those that the work itself `removed`. A path may be a folder,
+    or a pattern (`src/*.py`), for which one file is enough."""
     paths = [path.removeprefix("./") for path in dict.fromkeys(declared)]
     return [path for path in paths if path not in removed and not _is_there(path, files)]
 
@@ -31,5 +30,5 @@ def _is_there(path: str, files: Workspace) -> bool:
         if _PATTERN.isdisjoint(path):
             return False
         return any(fnmatchcase(each.path, path) for each in files.list_files(recursive=True).files)
-    except WorkspaceError:  # no path of this project
+    except WorkspaceError:  # not a path of this project
         return False

@@ -1,4 +1,4 @@
-"""What the executor gets beside its goal: the whole task, and where this step stands in the plan."""
+"""The prompt for a step, beside its goal: the whole task, and where this step stands in the plan."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def step_prompt(
     home: str,
     at_work: Collection[str] = (),
 ) -> str:
-    """Return what the executor is told. `now` is None while the work is being repaired; then every step lies behind.
-    Steps that are `at_work` beside it are named as such."""
+    """Return the prompt of the executor. `now` is None during a repair; then every step is over. Steps that are
+    `at_work` at the same time are marked."""
     parts = [template("executor", home), f"# The task that the plan serves\n\n{task}", "# The plan"]
     parts.append("\n".join(_line(step, now, done, at_work) for step in steps))
     if now is not None and now.files:

@@ -19,29 +19,29 @@ if TYPE_CHECKING:
 class TaskRequest:
     prompt: str
     plan: StepPlan | None = None
-    """A plan that is there already; else one is made."""
+    """A plan that exists already; None: one is made."""
     done: Mapping[str, str] = MappingProxyType({})
-    """Of a plan that is resumed: the steps that need not be done again, with what each came to."""
+    """When a plan is resumed: the steps that are done, with their answers."""
     resumes: str = ""
     """The trace id of the run that left that plan unfinished."""
     dry_run: bool = False
-    """Nothing is written; the diffs are what would be."""
+    """Write nothing; the result holds the differences instead."""
     rollback: bool = False
-    """A task that fails leaves the files as they were."""
+    """Restore the files if the task fails."""
     only_plan: int = 0
-    """How many plans are made, where nothing is carried out."""
+    """How many plans to make without carrying them out; 0: carry the task out."""
     trace_id: str = ""
     allow: tuple[str, ...] = ()
     """Secret and control files that the user allowed by name."""
     limits: TaskLimits = TaskLimits()
     replan: bool = False
-    """The planner is asked once more where a step of its plan failed for good."""
+    """Ask the planner once more if a step of its plan has failed for good."""
     parallel: int = 1
-    """How many steps that do not depend on each other may be at work at a time; in a dry run always one."""
+    """How many independent steps may run at the same time; in a dry run always one."""
     answer_schema: AnswerSchema | None = None
-    """In the end the executor says what the task came to, in JSON of this schema."""
+    """At the end the executor reports the result as JSON of this schema."""
     env: tuple[tuple[str, str], ...] = ()
-    """Variables for its commands and checks."""
+    """Environment variables for the task's commands and checks."""
 
 
 @value
@@ -50,6 +50,6 @@ class TaskResult:
     final: Final
     plan: StepPlan | None = None
     plans: tuple[StepPlan, ...] = ()
-    """All that were made, where the task was only planned."""
+    """All plans that were made, where the task was only planned."""
     reproducibility: float | None = None
-    """How far they agree; one that could not be used agrees with none."""
+    """How many of the plans agree; an unusable one agrees with none."""

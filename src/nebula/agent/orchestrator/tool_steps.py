@@ -1,8 +1,8 @@
-"""Tools as a step calls them, made so that doing it twice does it once.
+"""Steps that name a tool, made repeatable: doing one twice has the same effect as doing it once.
 
-A plan is written without having read the files. So a file that already holds what a step would write is left as it is,
-and one that the plan says to overwrite is read first, as the tools demand. A task that is run a second time finds its
-own files: what is in the way of a new one is shown at once, and need not be asked for.
+A plan is written without having read the files. So a file that already holds what a step would write is left alone, and
+one that the plan says to overwrite is read first, as the tools demand. A task that is run a second time finds its own
+files: where a new file exists already, the model is shown its content at once and need not ask for it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from nebula.value import record, replace, value
 from nebula.workspace.contract import Workspace, read_if_any
 
 LONGEST_NAME: Final = 200
-"""Characters of a path that a reason shows."""
+"""Characters of a path that are shown in a reason."""
 CONFLICT: Final = 409
 SHARE_OF_ROOM: Final = 2
 
@@ -37,12 +37,12 @@ class PreparedCall:
 def prepared_call(
     step: PlanStep, specs: Sequence[ToolSpec], files: Workspace, ledger: ReadLedger
 ) -> PreparedCall | None:
-    """Return the call that does a step; None where the file is already as the step wants it."""
+    """Return the call for a step; None where the file already is as the step wants it."""
     name, args, invalid = make_offer(specs).translate(step.tool, step.parameters)
     args = {key: given for key, given in args.items() if given is not None}
     wanted, path = _content(name, args), args.get("path")
     if wanted is not None and isinstance(path, str):
-        there = read_if_any(files, path)  # where it cannot be read the call itself meets the same problem
+        there = read_if_any(files, path)  # if it cannot be read, the call itself meets the same problem
         present = there.content if there is not None else None
         if present == wanted:
             return None
@@ -56,8 +56,8 @@ def prepared_call(
 
 @record
 class ShowsExisting:
-    """A wrapper around the tools of a step's model: with the present content in front of it the model has read what it
-    may overwrite."""
+    """Wraps the tools of a step: a refused write shows the present content, so that the model has read what it may
+    overwrite."""
 
     tools: Tools
     files: Workspace
@@ -73,7 +73,7 @@ class ShowsExisting:
             return outcome
         path = str(call.use.orig_args["path"])
         present = await asyncio.to_thread(read_if_any, self.files, path)
-        # Only the whole of it: what is cut off was not read.
+        # Only if it is complete: a part that was cut off was not read.
         if present is None or present.secret or present.size > call.room // SHARE_OF_ROOM:
             return outcome
         self.ledger.saw(path, present.content)
@@ -81,7 +81,7 @@ class ShowsExisting:
 
 
 def error_of(outcome: Outcome) -> str:
-    """Return what a model gets to read of a call that failed."""
+    """Return the error text that the model gets for a failed call."""
     return " ".join(str(each.get("error", "")) for each in _objects(outcome)).strip()
 
 
@@ -91,7 +91,7 @@ def _objects(outcome: Outcome) -> list[Mapping[str, Any]]:
 
 
 def problem_of(outcome: Outcome, tool: str) -> Sentence | None:
-    """Return why a planned call did not do what it was planned for; None where it did."""
+    """Return why a planned call did not have its effect; None where it did."""
     if outcome.status is not ToolResultStatus.Success:
         return outcome.problem or Sentence("{tool} answered: {problem}", tool=tool, problem=error_of(outcome))
     for report in _objects(outcome):
@@ -103,7 +103,7 @@ def problem_of(outcome: Outcome, tool: str) -> Sentence | None:
 
 
 def named(problem: Sentence, path: str) -> Sentence:
-    """Return why a file was refused, with its name: the guard names none that it could not make sense of."""
+    """Return why a file was refused, with its path: the guard does not name a path that is not valid."""
     if not path or "path" in problem.values:
         return problem
     shown = path if len(path) <= LONGEST_NAME else path[:LONGEST_NAME] + "…"
@@ -111,7 +111,7 @@ def named(problem: Sentence, path: str) -> Sentence:
 
 
 def conflict_goal(step: PlanStep, error: str) -> str:
-    """Return what the model is asked where the file of a step is there already with another content."""
+    """Return the goal for the model where the file of a step exists already with another content."""
     path = step.parameters.get("path")
     content = step.parameters.get("content")
     return (
@@ -122,6 +122,6 @@ def conflict_goal(step: PlanStep, error: str) -> str:
 
 
 def _content(name: str, args: Mapping[str, Any]) -> str | None:
-    """Return the whole content that a call would give a file."""
+    """Return the whole content that a call would write to a file."""
     found = args.get({"writeFile": "content", "editFile": "new_content"}.get(name, ""))
     return found if isinstance(found, str) else None

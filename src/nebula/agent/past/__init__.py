@@ -1,1 +1,1 @@
-"""What is kept of turns that are too old to be sent whole: chapters, summaries, what the user wanted kept."""
+"""What is kept of turns that are too old to be sent whole: chapters, summaries, and what the user wanted to keep."""

@@ -1,7 +1,7 @@
-"""Turns that are left out of a request, by number: so that a model can find its way back to any of them.
+"""Number the turns that are left out of a request, so that the model can find any of them again.
 
-A conversation of any length is a handful of ranges, each of which `readNode` opens into smaller ones, down to single
-turns with their ids. Nothing is stored for it: the turns themselves tell.
+A conversation of any length becomes a handful of ranges; `readNode` opens each into smaller ones, down to single turns
+with their ids. Nothing is stored for it: the turns themselves hold all that is needed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from nebula.agent.conversation import PastTurn
 
 MOST_RANGES = 20
 WORDS_SHOWN = 60
-"""Characters of a summary or a prompt that tell a turn from others."""
+"""Characters of a summary or a prompt that identify a turn."""
 MOST_FOUND = 20
 TOKENS_A_LINE = 32
 
@@ -21,14 +21,14 @@ _RANGE = r"(?i)(?:turns?\s*)?#?([1-9][0-9]{0,6})(?:\s*(?:-|–|to)\s*#?([1-9][0-
 
 
 def outline(turns: Sequence[PastTurn], room: int) -> list[str]:
-    """Return the turns as ranges, in about so many tokens."""
+    """Return the turns as ranges, in about `room` tokens."""
     most = min(MOST_RANGES, room // TOKENS_A_LINE)
     return [_line(turns, first, last, short=True) for first, last in ranges(1, len(turns), most)] if most > 0 else []
 
 
 def ranges(first: int, last: int, most: int = MOST_RANGES) -> list[tuple[int, int]]:
-    """Return the numbers from first to last in ranges that begin and end at round ones: as small as `most` of them
-    allow."""
+    """Return the numbers from `first` to `last` as ranges with round limits: the smallest for which `most` ranges are
+    enough."""
     size = 1
     while (last - 1) // size - (first - 1) // size + 1 > max(most, 1):
         size *= 10
@@ -37,7 +37,7 @@ def ranges(first: int, last: int, most: int = MOST_RANGES) -> list[tuple[int, in
 
 
 def look_up(turns: Sequence[PastTurn], asked: str) -> list[str]:
-    """Return what a model that asks for `turns 1-100` or for some words gets; nothing where there is no such turn."""
+    """Return the lines for a model that asks for `turns 1-100` or for some words; empty where there is no such turn."""
     numbers = re.fullmatch(_RANGE, asked.strip())
     if numbers is not None:
         first = int(numbers[1])
@@ -62,6 +62,6 @@ def _line(turns: Sequence[PastTurn], first: int, last: int, *, short: bool = Fal
 
 
 def _opening(turn: PastTurn) -> str:
-    """Return the first words of its summary, where one was built, else of its prompt."""
+    """Return the first words of the turn's summary, where there is one, else of its prompt."""
     text = " ".join((turn.summary or turn.prompt)[: WORDS_SHOWN * 4].split())
     return text if len(text) <= WORDS_SHOWN else text[:WORDS_SHOWN] + "…"

@@ -1,4 +1,5 @@
-"""What a person decided in a turn: a part of a change taken, or a refusal with its words, kept in the node's tool log.
+"""The decisions of a person in a turn, kept in the node's tool log: part of a change taken, or a refusal with its
+reason.
 
 An answer that a rule gave, such as `--yes`, is nobody's decision and is not kept here.
 """
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from nebula.graph.values import Node
 
 KEY = "decisions"
-"""Where they stand in the record of a tool round."""
+"""The key of the decisions in the record of a tool round."""
 _PLAIN = ("yes", "all", "no")
 
 
@@ -28,13 +29,13 @@ class PersonDecision:
 
     tool_use_id: str
     about: str
-    """The path, the command, or the tool that was asked about."""
+    """The path, command or tool of the question."""
     answer: str
-    """`yes`, `all`, `no`, the hunks that were taken, `some` of a command's paths, or the words of a refusal."""
+    """`yes`, `all`, `no`, the hunks that were taken, `some` of a command's paths, or the reason of a refusal."""
     refused: bool = False
     taken: int = 0
     of: int = 0
-    """Of an answer that took a part: so many of so many changes."""
+    """Where only a part was taken: how many changes there were."""
 
     def to_json(self) -> dict[str, Any]:
         found: dict[str, Any] = {"tool_use_id": self.tool_use_id, "about": self.about, "answer": self.answer}
@@ -56,7 +57,7 @@ class PersonDecision:
 
 
 def decision_of(question: Approval, result: ToolResult) -> PersonDecision:
-    """Return the decision that a person made on `question`, as the result of the call tells it."""
+    """Return the person's decision on `question`, as the result of the call holds it."""
     answer = result.decision or "no"
     about = question.text if question.kind == "command" else question.path or question.tool
     taken = of = 0
@@ -73,7 +74,7 @@ def _count_changed(result: ToolResult) -> int:
 
 
 def decisions_in(node: Node) -> Sequence[PersonDecision]:
-    """Return what the node's tool log keeps of decisions; a log that is not ours has none."""
+    """Return the decisions in the node's tool log; a log that we did not write has none."""
     return [found for text in node.texts if text.role == "tool" for found in _read_round(text.text)]
 
 

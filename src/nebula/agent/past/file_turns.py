@@ -1,4 +1,4 @@
-"""Which turns changed a file, and taking back one turn's part of it while all the rest stays."""
+"""Find the turns that changed a file, and undo one turn's part of it while the rest stays."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class FileTurn:
     added: int
     removed: int
     node: Node | None
-    """None where something else than a turn changed it, such as /restore."""
+    """None where something other than a turn changed the file, such as /restore."""
 
     @property
     def prompt(self) -> str:
@@ -39,7 +39,7 @@ class FileTurn:
 
 @value
 class PartTakenBack:
-    """What taking back would do: a plan for a content that the journal has, else the text that is to be written."""
+    """What undoing a part would do: a plan if the journal has the content, else the text to write."""
 
     path: str
     diff: TextDiff
@@ -50,7 +50,7 @@ class PartTakenBack:
 
 
 def turns_of(workspace: Workspace, path: str, find: Callable[[str], Node | None]) -> list[FileTurn]:
-    """Return the turns, newest first. Raises UndoRefused where there is no journal."""
+    """Return the turns that changed a file, newest first. Raises UndoRefused where there is no journal."""
     history = journal_of(workspace)
     name = normal_path(path).text
     ends: dict[str, tuple[str, str | None, str | None]] = {}
@@ -66,7 +66,7 @@ def turns_of(workspace: Workspace, path: str, find: Callable[[str], Node | None]
 
 
 def plan_part(workspace: Workspace, path: str, turn: FileTurn) -> PartTakenBack:
-    """Return what takes a turn's part of a file back. Raises UndoRefused where later changes stand in the way."""
+    """Return what undoes a turn's part of a file. Raises UndoRefused where later changes are in the way."""
     history = journal_of(workspace)
     name = normal_path(path).text
     group = new_trace_id()
@@ -90,7 +90,7 @@ def plan_part(workspace: Workspace, path: str, turn: FileTurn) -> PartTakenBack:
 
 
 def take_back(workspace: Workspace, part: PartTakenBack, judge: Judge | None = None) -> None:
-    """Recorded like any other change, so that it can be undone. Raises UndoRefused."""
+    """Apply the part; it is recorded like any other change, so it can be undone. Raises UndoRefused."""
     if part.plan is not None:
         carry_out(workspace, part.plan, judge=judge)
         return

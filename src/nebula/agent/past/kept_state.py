@@ -22,24 +22,24 @@ MAX_BYTES = 1 << 20
 class SessionState:
     plan: str = ""
     compacted: str = ""
-    """The newest node that goes as a summary even where it would fit."""
+    """The newest node that is sent as a summary even where it would fit."""
     digest: str = ""
-    """What the user wanted kept of the past, in one text."""
+    """What the user wanted to keep of the past, as one text."""
     summaries: int = 0
-    """How many were made, and what they took: they belong to no turn."""
+    """How many summaries were made, and their cost: they belong to no turn."""
     summary_input: int = 0
     summary_output: int = 0
     mode: str = ""
 
     @classmethod
     def of(cls, plan: str, here: Conversation, summaries: Summaries, mode: str = "") -> SessionState:
-        """Return what is to be kept of a session."""
+        """Return the state of a session that is to be kept."""
         compacted = next((each.node_id for each in reversed(here.turns[: here.compact_until]) if each.node_id), None)
         tokens = summaries.usage.input_tokens, summaries.usage.output_tokens
         return cls(plan, compacted or "", here.digest, summaries.count, *tokens, mode)
 
     def compact_again(self, here: Conversation) -> None:
-        """Send as summaries what was sent so when this was kept."""
+        """Send the same turns as summaries as when this state was kept."""
         places = (place for place, turn in enumerate(here.turns, start=1) if turn.node_id == self.compacted)
         here.compact_until = next(places, 0) if self.compacted else 0
         here.digest = self.digest if here.compact_until else ""
@@ -50,7 +50,8 @@ class SessionState:
 
 
 class KeptState:
-    """One small file a session, beside its trail; disposable, and without what `redactor` knows for a secret."""
+    """One small file a session, beside the list of its nodes. It can be deleted, and holds none of the secrets that
+    `redactor` knows."""
 
     def __init__(self, folder: str, session_id: str, redactor: Redactor) -> None:
         self._folder = folder

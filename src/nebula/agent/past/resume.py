@@ -1,8 +1,8 @@
-"""Going on with a session that was closed, or killed, before.
+"""Resume a session that was closed or killed.
 
-The memory knows every message, also of a turn that was killed before it could become a node; the graph knows the
-path, branches and merges included. A session that went straight on is taken from memory alone. One that branched is
-taken from the graph, and from memory what no node of this branch speaks of, where it was said.
+The memory has every message, also of a turn that was killed before it could become a node; the graph has the path, with
+branches and merges. A session that never branched is read from memory alone. One that branched is read from the graph;
+turns of this branch that became no node are added from memory, at the point where they happened.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def resumed_turns(turns: Sequence[Sequence[Message]], archive: TurnArchive, sess
 
 
 def _went_straight_on(made: Sequence[SessionNode]) -> bool:
-    """Return whether each node continued the one before."""
+    """Return whether each node continued the one before it."""
     if not made or made[0].parents:
         return False
     return all(later.parents == sooner.node_id for sooner, later in pairwise(made))
@@ -44,11 +44,9 @@ def _went_straight_on(made: Sequence[SessionNode]) -> bool:
 def _turns_with_a_node(
     answered: Sequence[PastTurn], made: Sequence[SessionNode], archive: TurnArchive
 ) -> Sequence[PastTurn]:
-    """Return the turns that became the nodes, in their order; none where that cannot be told.
-
-    A turn that was killed on its way has said something, and has no node; it is known from the others by what the
-    nodes say. They are read from the end, and only as far as there are such turns: before those each has its node.
-    """
+    """Return the turns that became the nodes, in their order; none where that cannot be decided. A turn that was killed
+    has messages but no node; comparing with the texts of the nodes finds it. Turns are read from the end, and only as
+    far as there are such turns: before those each has its node."""
     if len(answered) == len(made):
         return answered
     turns, nodes = list(answered), list(made)
@@ -73,12 +71,9 @@ def _became(turn: PastTurn, made: SessionNode, archive: TurnArchive) -> bool:
 def _with_unfinished(
     path: Sequence[PastTurn], remembered: Sequence[PastTurn], parents: Mapping[str, str]
 ) -> list[PastTurn]:
-    """Return the path, and the turns without a node where they happened: before the node that was made next, or at the
-    end.
-
-    Where that node continued another one the user had gone elsewhere meanwhile: what was unfinished stays behind, with
-    the branch it belongs to.
-    """
+    """Return the path, with the turns that have no node put in where they happened: before the node that was made next,
+    or at the end. If that node continued another one, the user had moved to another branch in between: then the
+    unfinished turns stay behind with theirs."""
     before: dict[str | None, list[PastTurn]] = {}
     after: dict[str | None, list[PastTurn]] = {}
     waiting: list[PastTurn] = []
@@ -97,7 +92,7 @@ def _with_unfinished(
 
 
 def _after(remembered: list[PastTurn], prompt: str) -> list[PastTurn]:
-    """Return the turns that became no node: those after the newest turn with the last node's prompt."""
+    """Return the turns that became no node: those after the newest turn that has the prompt of the last node."""
     for index in range(len(remembered) - 1, -1, -1):
         if remembered[index].prompt == prompt:
             return remembered[index + 1 :]

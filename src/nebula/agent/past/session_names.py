@@ -1,5 +1,5 @@
-"""What users call their sessions, one small file each beside the session's trail; which of them are open, and which one
-is meant."""
+"""The names that users give their sessions, one small file each; also which sessions are open, and which one a name
+means."""
 
 from __future__ import annotations
 
@@ -24,10 +24,8 @@ _MAX_BYTES = 4 * LONGEST
 
 
 def name_session(settings: Settings, session_id: str, name: str) -> str:
-    """Call a session of the project `name` from now on, and return that; an empty one takes the name away.
-
-    Raises OSError where it cannot be kept.
-    """
+    """Name a session of the project, and return the name; an empty name removes it. Raises OSError where it cannot be
+    kept."""
     name = " ".join(name.split())[:LONGEST]
     folder = _folder(settings)
     os.makedirs(folder, mode=0o700, exist_ok=True)
@@ -37,7 +35,8 @@ def name_session(settings: Settings, session_id: str, name: str) -> str:
 
 
 def as_listed(sessions: Iterable[SessionInfo], settings: Settings) -> list[SessionInfo]:
-    """Return the sessions of a project, each with its name, and with whether one that was not ended is still open."""
+    """Return the sessions of a project, each with its name, and with whether a session that has not ended is still
+    open."""
     folder, listed = _folder(settings), []
     for each in sessions:
         is_abandoned = each.ended_at is None and not is_open(folder, each.id)
@@ -46,7 +45,7 @@ def as_listed(sessions: Iterable[SessionInfo], settings: Settings) -> list[Sessi
 
 
 def find_by_name(sessions: Iterable[SessionInfo], name: str, settings: Settings) -> SessionInfo | None:
-    """Return the newest session that is called `name`, whatever the case of its letters."""
+    """Return the newest session named `name`; upper and lower case are the same."""
     wanted = " ".join(name.split()).casefold()
     return next((each for each in as_listed(sessions, settings) if each.name.casefold() == wanted != ""), None)
 

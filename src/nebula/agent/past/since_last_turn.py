@@ -1,7 +1,7 @@
-"""Tell the model what became of files since its last turn: taken back, done again, put back, or edited by somebody.
+"""Tell the model what happened to files since its last turn: undone, redone, restored, or edited by somebody.
 
-Everything is worked out from the journal and the files as they are, compared with the end of that turn. So it is told
-with the next prompt and not again, whoever changed the files and whether or not the session was closed meanwhile.
+This is worked out from the journal and the present files, compared with the end of that turn. So the model is told
+once, with the next prompt, whoever changed the files and whether or not the session was closed in between.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _EDITED = "edited by the user or another program"
 
 
 def changes_since(project: ProjectAccess, find: Callable[[str], Node | None], last: str) -> tuple[Attachment, ...]:
-    """Return one entry about the files that changed after the turn `last` had ended; none where no journal tells."""
+    """Return one attachment on the files that changed after the turn `last` ended; none where there is no journal."""
     if not os.path.isdir(os.path.join(project.root, STATE_DIR, "journal")) or (node := find(last)) is None:
         return ()
     try:
@@ -55,7 +55,7 @@ def changes_since(project: ProjectAccess, find: Callable[[str], Node | None], la
 
 
 def _find_changes(history: FileHistory, last: Node) -> dict[str, str]:
-    """Return a remark for each path whose state is not the one at the end of the turn."""
+    """Return a remark for each path whose state differs from the end of the turn."""
     left = {each.path: each.after or None for each in find_sealed(last.files[:MOST_FILES], history)}
     later: dict[str, list[RecordedChange]] = {}
     for change in _changes_after(history, last):
@@ -77,7 +77,7 @@ def _changes_after(history: FileHistory, last: Node) -> list[RecordedChange]:
             return True
         try:
             return moment(change.ts) <= ended
-        except ValueError:  # a damaged line says nothing of its time
+        except ValueError:  # a damaged line has no readable time
             return False
 
     return history.changes_after(is_old)
@@ -88,7 +88,7 @@ def _describe(history: FileHistory, path: str, later: Sequence[RecordedChange], 
     after = later[-1].after if later else before
     try:
         now = history.current(path, (before, after))
-    except WorkspaceError:  # a folder or a link has taken its name
+    except WorkspaceError:  # a folder or a link now has its name
         return _EDITED
     if same_state(now, before):
         return ""

@@ -1,8 +1,8 @@
-"""Summaries of turns that will soon not fit any more: made by the model before they are needed, and counted.
+"""Summaries of turns that will soon no longer fit: the model makes them before they are needed.
 
-A turn is summarised once, in its node; what was built before, by whomever, is used as it is. Plan, instructions and the
-newest turns are never summarised. What is still being made when the conversation is closed is given up: a later build
-makes it.
+A turn is summarised once, in its node; a summary that exists already, whoever made it, is used as it is. The plan,
+instructions and the newest turns are never summarised. A summary that is still being made when the conversation is
+closed is given up: a later build makes it.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from nebula.llm.choose import ChosenModel
 
 NEAR = 0.5
-"""Turns beyond this part of the room for the past get their summaries now: the rest fills up within a few turns."""
+"""Turns beyond this share of the room for the past get their summaries now: a few more turns fill the rest."""
 LOOKED_AT = 12
 MOST_AT_ONCE = 4
 ENOUGH_FAILURES = 3
-"""After so many in a row nothing more is tried; turns without a summary go as extracts."""
+"""After so many failures in a row no more summaries are tried; turns without one are sent as extracts."""
 MOST_SUMMARIES = 40
-"""Summaries that are made at one go; what is older stays reachable by its number."""
+"""At most so many summaries are made at once; the model can still read older turns by their number."""
 SHARE_OF_SOURCE = 0.5
 """How much of the model's context the conversation may take in the request for a digest."""
 MOST_DIGEST_BYTES = 6_000
@@ -49,24 +49,25 @@ the conversation. Answer with the summary alone.
 
 @record
 class Summaries:
-    """The summaries of one session: what they have cost, and those that are being made."""
+    """The summaries of one session: their cost, and those that are being made."""
 
     archive: TurnArchive
     ahead: bool = False
-    """Turns that will soon not fit are summarised before they have to be: for sessions that go on for long."""
+    """Summarise turns before they no longer fit: for long sessions."""
     newest: bool = False
-    """Each turn is summarised once it has ended."""
+    """Summarise each turn once it has ended."""
     count: int = 0
     usage: Usage = Usage()
     failures: int = 0
-    """In a row, by now."""
+    """How many have failed in a row."""
     _chores: list[asyncio.Task[None]] = field(default_factory=list)
 
     def spend(self, usage: Usage) -> None:
         self.usage = self.usage + usage
 
     def begin(self, conversation: Conversation, room: int, chosen: ChosenModel, then: Callable[[], None]) -> None:
-        """Start the summaries that are due, one batch at a time, and call `then`; `room` is that for the past."""
+        """Start the summaries that are due, one batch at a time, then call `then`; `room` are the tokens for the
+        past."""
         self._chores = [chore for chore in self._chores if not chore.done()]
         if self._chores or self.failures >= ENOUGH_FAILURES or self.archive.graph is None:
             return
@@ -77,7 +78,7 @@ class Summaries:
             self._chores.append(asyncio.create_task(self._make_and(then, due, chosen)))
 
     async def make(self, due: Sequence[PastTurn], chosen: ChosenModel) -> None:
-        """Summarise turns at the same time. One that could not be made is due again, and a later build makes it."""
+        """Summarise these turns at the same time. One that fails stays due, and a later build makes it."""
         if (graph := self.archive.graph) is not None:
             await asyncio.gather(*(self._make_one(turn, graph, chosen) for turn in due))
 
@@ -93,14 +94,14 @@ class Summaries:
             return
         try:
             node = await build_one(graph, turn.node_id, chosen, self.spend)
-        except (ModelError, GraphError, UnreadableReply, OSError):  # a full disk, too, is no reason to end anything
+        except (ModelError, GraphError, UnreadableReply, OSError):  # not even a full disk may end anything here
             self.failures += 1
         else:
             self.count, self.failures = self.count + 1, 0
             turn.summary = node.summary
 
     async def make_digest(self, conversation: Conversation, focus: str, chosen: ChosenModel) -> str:
-        """Return one text with what the user wants kept in sight of the turns, made by the model. Raises ModelError."""
+        """Return one text with what the user wants to keep of the turns, written by the model. Raises ModelError."""
         source = _source(conversation, int(chosen.context * SHARE_OF_SOURCE))
         reply = await ask_once(chosen, strip_hidden_characters(DIGEST.format(focus=focus, conversation=source)))
         self.spend(reply.usage)
@@ -123,8 +124,8 @@ class Summaries:
 
 
 def soon_needed(conversation: Conversation, room: int, find: Callable[[str], Node | None]) -> list[PastTurn]:
-    """Return the turns next to go that have no summary yet, newest first. Looks at few, however long the conversation
-    is."""
+    """Return the turns that will be summarised next and have no summary yet, newest first. Looks at few turns, however
+    long the conversation is."""
     used, place = 0, len(conversation.turns)
     while place > 1 and used <= room * NEAR:
         place -= 1
@@ -135,7 +136,7 @@ def soon_needed(conversation: Conversation, room: int, find: Callable[[str], Nod
 
 
 def without_summary(turns: Sequence[PastTurn], find: Callable[[str], Node | None]) -> list[PastTurn]:
-    """Return the turns whose node has no summary by a model or a person; newest first."""
+    """Return the turns whose node has no summary, by a model or a person, newest first."""
     from nebula.graph.summaries.extract import is_extract
 
     found = []
@@ -153,7 +154,8 @@ def without_summary(turns: Sequence[PastTurn], find: Callable[[str], Node | None
 
 
 def _source(conversation: Conversation, room: int) -> str:
-    """Newest first for as long as there is room; a turn that is too large goes as its summary."""
+    """Return the conversation as text, newest turns first while there is room; a turn that is too large is replaced by
+    its summary."""
     texts: list[str] = []
     for turn in reversed(conversation.turns[: conversation.predecessor]):
         text = _written(turn, room)

@@ -1,1 +1,1 @@
-"""Places to work in that are not the project: a process makes them over one project, and a child of it enters each."""
+"""Copies of a project to work in: one process makes the copies of one project, and its children each work in one."""

@@ -1,7 +1,7 @@
-"""The process that makes the places over one project, and forks into whoever works in them.
+"""The process that makes the copies of one project and forks a child for each piece of work in one.
 
-It has one thread, and has loaded whatever the work needs before it forks: so work begins in milliseconds. It ends when
-the socket that its orders come through is closed, as it is when nebula is killed, and all work ends with it.
+It has one thread and loads all modules that the work needs before it forks, so work begins in milliseconds. It ends,
+with all work, when the socket that its orders come through is closed, which also happens when nebula is killed.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ from nebula.tools.permissions import Permissions
 _TICK_MS: Final = 200
 
 Work = Callable[[TryPlace, socket.socket], None]
-"""Works in a place, and tells of it over the socket; the end of the other side is its own."""
+"""Works in a copy and reports over the socket; it ends the work when the other side closes the socket."""
 
 
 def main() -> None:
-    """Carry out the order that comes through the socket of the second argument, and then work for each socket that
-    comes. The module of the third argument is loaded before the order is there."""
+    """Read an order from the socket whose descriptor is the second argument, then do the work of each socket that
+    follows. The module named by the third argument is loaded before the order arrives."""
     control = socket.socket(fileno=int(sys.argv[2]))
     import_module(sys.argv[3])
     try:
         order: PlaceOrder = receive_now(control)
-    except EOFError:  # nebula ended before it had said anything
+    except EOFError:  # nebula ended before it had sent anything
         return
     for name in order.modules:
         import_module(name)
@@ -54,7 +54,7 @@ def main() -> None:
         problem = str(failed)
     except OSError as failed:
         problem = f"{failed.filename or root}: {failed.strerror}"
-    gc.freeze()  # what is loaded stays shared with every child
+    gc.freeze()  # what is loaded here is shared with every child
     if places is None:
         _refuse(control, problem)
     else:
@@ -85,8 +85,8 @@ def _make_places(root: str, order: PlaceOrder) -> Places:
 
 
 def _derived_from_projects(home: str) -> str:
-    """Return the folder with all that is derived from projects; empty where the home cannot be written, and so what is
-    derived lies elsewhere in each process."""
+    """Return the folder for everything derived from projects; empty where the home cannot be written, since each
+    process then has a folder of its own."""
     folder = os.path.join(os.path.realpath(home), "projects")
     try:
         make_private(folder)
@@ -102,7 +102,7 @@ def _folder_for_graph(root: str, home: str) -> str:
 
 
 def _next_line(control: socket.socket) -> socket.socket | None:
-    """Return the socket of the next work; None where there is none to come."""
+    """Return the socket of the next work; None where no more will come."""
     _, handles, _, _ = socket.recv_fds(control, 1, 1)
     return socket.socket(fileno=handles[0]) if handles else None
 
@@ -112,11 +112,11 @@ class _Host:
         self._control = control
         self._places = places
         self._running: dict[int, int] = {}
-        """Numbers of places by process."""
+        """The number of the copy, by process id."""
         self._count = 0
 
     def serve(self) -> None:
-        """Fork for each socket that comes, until no more can come; then end what still runs."""
+        """Fork for each socket until no more come; then end what is still running."""
         waiting = select.poll()
         waiting.register(self._control, select.POLLIN)
         while True:
@@ -141,7 +141,7 @@ class _Host:
         line.close()
 
     def _clear(self, how: int) -> None:
-        """Remove the places of those that have ended."""
+        """Remove the copies of children that have ended."""
         while self._running:
             child, _ = os.waitpid(-1, how)
             if not child:
@@ -150,16 +150,16 @@ class _Host:
 
 
 def _work(places: Places, number: int, line: socket.socket) -> None:
-    """Enter a place, do what the socket says in this process, and end it."""
+    """Work in a copy, in this process, as the socket says; then end the process."""
     try:
         end_with_parent()
-        os.setpgid(0, 0)  # a Ctrl-C at the terminal is nebula's to hear
+        os.setpgid(0, 0)  # a Ctrl-C in the terminal is for nebula to handle
         place = places.enter(number)
         send(line, HeldStill(places.held_still, place.whole))
         work: Work = receive_now(line)
         work(place, line)
     except BaseException as problem:  # noqa: BLE001 - this process ends here, and whoever began it is told why
-        with suppress(OSError):  # they have gone
+        with suppress(OSError):  # the other side has gone
             send(line, PlaceFailed(f"{type(problem).__name__}: {problem}"))
     finally:
         hang_up(line)

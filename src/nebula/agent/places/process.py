@@ -1,5 +1,8 @@
-"""The process that makes places, from the outside. It may be started before anybody knows over which project: it loads
-what the work needs meanwhile, so this module loads next to nothing itself."""
+"""Start and end the process that makes copies of a project.
+
+It may be started before the project is known, and loads what the work needs in the meantime; so this module itself
+imports next to nothing.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ _END_TIMEOUT_S: Final = 10.0
 
 
 class HostProcess:
-    """Waits for its order on the other end of `control`. It is ended by `close`, and by the end of this process;
+    """A process that waits for its order on the other end of `control`. `close` and the end of this process end it;
     `work` is the module that it loads first."""
 
     def __init__(self, work: str) -> None:
@@ -38,7 +41,7 @@ class HostProcess:
             opened.pop_all()
         self.control = control
         self.is_idle = True
-        """It was told nothing yet."""
+        """It has got no order yet."""
 
     def __enter__(self) -> Self:
         return self
@@ -47,13 +50,13 @@ class HostProcess:
         self.close()
 
     def end(self) -> None:
-        """End all work that is still being done, and wait for nothing: it may have much memory to give back."""
+        """End all work that is under way, without waiting: the process may have much memory to release."""
         self.control.close()
         if self.is_idle:
-            self._process.kill()  # it may still be loading, for nobody
+            self._process.kill()  # it may still be loading modules that nobody needs now
 
     def close(self) -> None:
-        """End it, and everything that it started."""
+        """End the process, and everything that it started."""
         self.end()
         try:
             self._process.wait(_END_TIMEOUT_S)

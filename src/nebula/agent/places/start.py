@@ -1,5 +1,5 @@
-"""Begin work in places: tells the process that makes them over which project, and hands it one socket for each piece
-of work."""
+"""Begin work in copies of a project: send the project to the process that makes them, and one socket for each piece of
+work."""
 
 from __future__ import annotations
 
@@ -26,29 +26,27 @@ _USED_BY_ALL: Final = (
     "nebula.tools.commands.change_set",
     "nebula.workspace.writing.change_sets",
 )
-"""Modules that are loaded on first use elsewhere; in a place the first use would come once in every place."""
+"""Modules that are elsewhere loaded on first use; here each copy would load them again."""
 
 
 def modules_ahead(settings: Iterable[Settings]) -> tuple[str, ...]:
-    """Return the modules that every place is going to use beside that of the work: the connectors that are set up are
-    among them."""
+    """Return the modules that every piece of work will use beside its own, such as the configured connectors."""
     all_settings = list(settings)
     rows = [row for row in PROVIDERS.values() if any(is_configured(row, each) for each in all_settings)]
     return (*_USED_BY_ALL, *(row.connector.partition(":")[0] for row in rows))
 
 
 def give_order(process: HostProcess, order: PlaceOrder) -> None:
-    """Tell the process over which project it makes places: whoever started it closes it."""
+    """Send the process its project; whoever started the process closes it."""
     process.is_idle = False
-    with suppress(OSError):  # it has ended already, which whoever begins work finds
+    with suppress(OSError):  # it has ended already, which `begin_work` notices
         send(process.control, order)
 
 
 def begin_work(process: HostProcess, work: Work) -> socket.socket:
-    """Have `work` done in a place of its own, and return the socket that it tells of itself over. Blocks for as long as
-    much of the work has to be sent."""
+    """Have `work` done in a new copy, and return the socket over which it reports. Blocks until the work is sent."""
     ours, theirs = socket.socketpair()
-    with suppress(OSError):  # its process is gone: then the line has ended, which the reader finds
+    with suppress(OSError):  # its process is gone: then the socket is closed, which the reader notices
         with theirs:
             socket.send_fds(process.control, [b"x"], [theirs.fileno()])
         send(ours, work)

@@ -1,4 +1,4 @@
-"""What the process of a place and the one that began it say to each other: whole Python values, over a socket."""
+"""What the two processes on either side of a copy send each other: whole Python values, over a socket."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ _LENGTH: Final = 8
 
 @value
 class PlaceOrder:
-    """What the process that makes the places of one project is told."""
+    """What the process that makes the copies of one project has to know."""
 
     settings: Settings
     allow: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
-    """They are loaded before the first place is entered."""
+    """Modules to load before the first copy is used."""
     hidden: tuple[str, ...] = (".nebula",)
-    """Paths of the project that are not in its places."""
+    """Paths of the project that are left out of its copies."""
     shows_graph: bool = True
-    """The conversation can be read in a place."""
+    """The conversation graph can be read in a copy."""
     own_records: bool = False
-    """What nebula derives from a project is the place's own, and gone with it."""
+    """Files that nebula derives from a project belong to the copy, and are removed with it."""
 
 
 @value
 class HeldStill:
-    """What there is to know of a place."""
+    """What the work reports of its copy at the start."""
 
     held_still: bool
     copies: bool
 
     @property
     def remark(self) -> Sentence | None:
-        """Return what is less than it should be."""
+        """Return a remark on what is missing in the copy."""
         if self.copies:
             return Sentence("This machine has no overlays: the work is done in copies of the project.")
         if not self.held_still:
@@ -53,19 +53,19 @@ class HeldStill:
 
 @value
 class PlaceFailed:
-    """Work that ended without a result: there was no place, or something that nobody expected."""
+    """Raised for work that ended without a result: there was no copy, or something unexpected failed."""
 
     problem: str
 
 
 def send(line: socket.socket, said: object) -> None:
-    """Send one value; blocks while the reader is behind."""
+    """Send one value; blocks until the reader has caught up."""
     body = pickle.dumps(said)
     line.sendall(len(body).to_bytes(_LENGTH, "big") + body)
 
 
 def receive_now(line: socket.socket) -> Any:
-    """Return the next value, waiting for it. Raises EOFError where the other side has ended."""
+    """Wait for the next value and return it. Raises EOFError where the other side has ended."""
     return pickle.loads(_read(line, int.from_bytes(_read(line, _LENGTH), "big")))  # noqa: S301 - from our own process
 
 
@@ -79,8 +79,9 @@ async def receive(reader: asyncio.StreamReader) -> object | None:
 
 
 def hang_up(line: socket.socket) -> None:
-    """Close it with nothing unread: else the other side hears of a broken line before it has read what was sent."""
-    with suppress(OSError):  # there is nothing more
+    """Close the socket after reading all that came: otherwise the other side gets an error before it has read what was
+    sent."""
+    with suppress(OSError):  # nothing more to read
         while line.recv(1 << 10, socket.MSG_DONTWAIT):
             pass
     line.close()
@@ -88,7 +89,7 @@ def hang_up(line: socket.socket) -> None:
 
 @contextmanager
 def interrupted_by(line: socket.socket) -> Iterator[None]:
-    """Interrupt the task of this block once something comes over the line, as its end does."""
+    """Interrupt the task of this block when something arrives on the socket, or the other side closes it."""
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     assert task is not None  # noqa: S101 - a loop is running it
 
@@ -104,7 +105,7 @@ def interrupted_by(line: socket.socket) -> Iterator[None]:
 
 
 def _read(line: socket.socket, length: int) -> bytes:
-    """Read so many bytes and not one more: behind them may come a descriptor."""
+    """Read exactly `length` bytes: the next ones may carry a descriptor."""
     parts = []
     while length:
         part = line.recv(min(length, 1 << 20))
@@ -123,4 +124,4 @@ def _pack_mapping(mapping: MappingProxyType[Any, Any]) -> tuple[Callable[..., An
     return _mapping, (dict(mapping),)
 
 
-copyreg.pickle(MappingProxyType, _pack_mapping)  # settings and requests hold mappings that nobody can change
+copyreg.pickle(MappingProxyType, _pack_mapping)  # settings and requests hold read-only mappings

@@ -1,1 +1,1 @@
-"""Planning a task and carrying the plan out step by step."""
+"""Plan a task and carry the plan out step by step."""

@@ -1,8 +1,8 @@
-"""Plans that were begun and not finished, so that a later run can go on where one stopped.
+"""Plans that were begun and not finished, so that a later run can continue them.
 
-They lie with what is derived from the project, in the user's home: a plan that came with a clone is never found here.
-A file begins with the plan as one line of JSON; each step that is done adds a line. A last line that a kill cut short
-reads as absent: that step is done again.
+They are kept in the user's home, with the other files derived from the project: a plan that came with a clone is never
+found here. A file begins with the plan as one line of JSON; each finished step appends a line. A last line that a kill
+cut short is ignored, so that step is done again.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _NAME = re.compile(r"([0-9a-f-]{36})\.jsonl")
 
 
 class NoSuchPlan(NebulaError):
-    """There is nothing to resume."""
+    """Raised where there is no plan to resume."""
 
     exit_code = EXIT_USAGE
 
@@ -45,25 +45,25 @@ class PlanInProgress:
     """Keeps a plan from its first step until it is finished."""
 
     def __init__(self, folder: str, kept: KeptPlan) -> None:
-        """`folder` is the project's place in the user's home."""
+        """`folder` is the project's folder in the user's home."""
         self._folder = folder
         self._kept = kept
 
     def begin(self, resumed: str = "") -> None:
-        """`resumed` is the earlier run that this one goes on with: it is this one from now on."""
+        """Write the plan. `resumed` is the id of the run that this one continues; the plan of that run is removed."""
         os.makedirs(os.path.join(self._folder, PLANS), mode=0o700, exist_ok=True)
         self.restart()
         if resumed:
             self._drop(resumed)
 
     def restart(self) -> None:
-        """Also where what was done since was taken back."""
+        """Write the plan with the steps that were done before; used when what was done since is undone."""
         lines = [{"task": self._kept.task, "plan": self._kept.plan.to_json()}]
         lines += [{"done": step_id, "said": said} for step_id, said in self._kept.done.items()]
         self._write(lines, os.O_TRUNC)
 
     def done(self, step_id: str, answer: str) -> None:
-        """Add a line for a step that is done: a tenth of the cost of writing the file anew."""
+        """Append a line for a finished step: a tenth of the cost of writing the whole file."""
         self._write([{"done": step_id, "said": answer}], os.O_APPEND)
 
     def finished(self) -> None:
@@ -81,7 +81,7 @@ class PlanInProgress:
 
 
 def find_plan(folder: str, trace_id: str = "") -> KeptPlan:
-    """Return the one with this id (or a unique beginning of it), else the newest. Raises NoSuchPlan."""
+    """Return the plan with this id (or a unique beginning of it), else the newest. Raises NoSuchPlan."""
     known = _ids(folder)
     if not trace_id and not known:
         raise NoSuchPlan("There is no unfinished plan in this project.")
@@ -94,7 +94,7 @@ def find_plan(folder: str, trace_id: str = "") -> KeptPlan:
 
 
 def _ids(folder: str) -> list[str]:
-    """Return the ids, the newest last: they sort by time."""
+    """Return the ids, newest last: they sort by time."""
     try:
         names = os.listdir(os.path.join(folder, PLANS))
     except OSError:

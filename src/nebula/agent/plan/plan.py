@@ -1,7 +1,7 @@
 """A plan: steps with an order, read from JSON that a model or a person wrote.
 
-The form is published as `plan.schema.json` beside this module. Reading is strict, and the first thing that is wrong
-is reported with its place and what to write instead: the sentence goes back to the planner for its one retry.
+The format is published as `plan.schema.json` beside this module. Reading is strict: the first error is reported with
+where it is and what to write instead, and goes back to the planner for its one retry.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from nebula.value import value
 OnError = Literal["stop", "skip", "retry"]
 
 MAX_STEPS = 200
-"""A plan longer than this is a model gone astray."""
+"""A plan with more steps is a mistake of the model."""
 LONGEST: Mapping[str, int] = {"id": 100, "title": 1_000, "goal": 50_000, "tool": 200, "files": 1_000, "depends_on": 100}
-"""Characters of each text, as all of them are printed and sent."""
+"""Characters of each text, since all of them are printed and sent."""
 MOST_LISTED = 1_000
 _KEYS = frozenset({"id", "title", "goal", "tool", "parameters", "files", "depends_on", "on_error"})
 
 
 class BadPlan(NebulaError):
-    """The plan cannot be carried out as it is written."""
+    """The plan cannot be carried out as written."""
 
     exit_code = EXIT_FORMAT
     kind = "plan"
 
 
 CHECK_TOOLS = "run."
-"""How a plan names checks as tools: `run.lint`, `run.test`, `run.format`, `run.http`."""
+"""The names of checks as tools of a plan: `run.lint`, `run.test`, `run.format`, `run.http`."""
 
 
 @value
 class PlanStep:
-    """One step: a goal in words for the executor, or a tool with its parameters."""
+    """One step: a goal in words for the executor, or a tool with its arguments."""
 
     id: str
     title: str = ""
@@ -52,7 +52,8 @@ class PlanStep:
 
     @property
     def is_check(self) -> bool:
-        """Return whether the step runs checks: they judge all files, so that nobody changes any meanwhile."""
+        """Return whether the step runs checks: they judge all files, so nothing else may change a file at the same
+        time."""
         return self.tool.startswith(CHECK_TOOLS)
 
     def to_json(self) -> dict[str, Any]:
@@ -75,7 +76,7 @@ class StepPlan:
         return {"tasks": [step.to_json() for step in self.steps]}
 
     def in_order(self) -> list[PlanStep]:
-        """Return the steps by dependency; among those that could come next, the one that was written first."""
+        """Return the steps in order of their dependencies; where several could come next, in the order of the plan."""
         place = {step.id: number for number, step in enumerate(self.steps)}
         sorter = TopologicalSorter({step.id: step.depends_on for step in self.steps})
         sorter.prepare()
@@ -183,12 +184,13 @@ def _check_dependencies(plan: StepPlan) -> None:
 
 
 def agreeing(shapes: Iterable[str]) -> int:
-    """Count how many of several plans for one task are like the commonest, by the shapes of their steps."""
+    """Return how many plans have the most frequent shape; a shape is a digest of the graph of steps."""
     return max(Counter(shapes).values(), default=0)
 
 
 def step_graph(plan: StepPlan) -> str:
-    """Return what a plan does, without its wording: two plans that differ in ids, titles and spaces are the same."""
+    """Return the graph of a plan's steps without its wording: equal for plans that differ only in ids, titles and
+    spaces."""
     ordered = plan.in_order()
     number = {step.id: place for place, step in enumerate(ordered)}
     return json.dumps(
@@ -196,7 +198,7 @@ def step_graph(plan: StepPlan) -> str:
             {
                 "tool": step.tool,
                 "parameters": dict(step.parameters),
-                # Files say what a goal is about; only a goal without any is known by its words.
+                # The files of a goal identify it; a goal without files is identified by its words.
                 "goal": "" if step.files else " ".join(step.goal.casefold().split()),
                 "files": sorted({path.removeprefix("./") for path in step.files}),
                 "after": sorted(number[wanted] for wanted in step.depends_on),

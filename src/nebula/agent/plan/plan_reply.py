@@ -1,6 +1,6 @@
-"""Finding the plan in what a planner really sends: alone, in a fence, among prose, wrapped in another object.
+"""Find the plan in what a planner really sends: alone, in a fence, in prose, or inside another object.
 
-Lossless repairs only, as for tool calls: a plan that is cut off is not completed, since what is missing is work.
+Repairs are lossless, as for tool calls. A plan that was cut off is not completed: what is missing is work.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from nebula.llm.dialect.lenient_json import Fault, parse_value
 from nebula.llm.dialect.noise import strip_noise
 
 MOST_PLACES = 50
-"""Braces that are looked at in a reply that is mostly prose."""
+"""How many braces are tried in a reply that is mostly prose."""
 _WRAPPERS = ("plan", "final_answer", "answer", "response", "result")
 _START = re.compile(r"[\[{]")
 _PLAN_START = re.compile(r"""\{\s*["']tasks["']""")
 
 
 def read_plan_reply(text: str) -> StepPlan:
-    """Return the plan in a reply. Raises BadPlan, with the sentence that the planner is shown."""
+    """Return the plan in a reply. Raises BadPlan with the sentence for the planner."""
     body = strip_noise(text)
     if not body.strip():
         raise BadPlan("The reply is empty; a plan as one JSON object was asked for.")
@@ -44,7 +44,7 @@ def read_plan_reply(text: str) -> StepPlan:
 
 
 def _places(body: str) -> Iterator[int]:
-    """Find where a plan may begin: at the first bracket, then wherever an object begins with its tasks."""
+    """Yield the positions where a plan may begin: the first bracket, then each object that begins with its tasks."""
     first = _START.search(body)
     if first is None:
         return
@@ -60,7 +60,7 @@ def _is_plan(value: Any) -> bool:
 
 
 def _unwrapped(value: Any) -> Any:
-    """Return the plan inside an object that holds nothing else of use; a bare list is taken for its tasks."""
+    """Return the plan inside an object that holds nothing else; a bare list is read as the list of tasks."""
     if isinstance(value, list) and value and all(isinstance(item, Mapping) and "id" in item for item in value):
         return {"tasks": value}
     if not isinstance(value, Mapping) or "tasks" in value:

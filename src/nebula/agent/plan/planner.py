@@ -1,7 +1,7 @@
-"""Asking a model for a plan: the same task in the same project gives the same request, byte for byte.
+"""Ask a model for a plan: the same task in the same project gives the same request, byte for byte.
 
-So it goes out with temperature 0 and a fixed seed, with nothing in it that changes by itself (no date, no time), and
-what it says of the project is sorted. A plan that cannot be used goes back once, with the exact error.
+So the request has temperature 0 and a fixed seed, nothing in it that changes by itself (no date, no time), and sorted
+facts about the project. A plan that cannot be used goes back once, with the exact error.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SEED = 7
 ATTEMPTS = 2
 MOST_QUOTED = 4_000
 MOST_KEPT = 200_000
-"""Bytes of a reply in the trace."""
+"""Bytes of a reply that the trace keeps."""
 COMPLAINT = "This plan cannot be used: {problem} Answer again with the whole plan as one JSON object, and nothing else."
 
 _TASK: dict[str, Any] = {
@@ -49,7 +49,7 @@ SCHEMA: dict[str, Any] = {
     "properties": {"tasks": {"type": "array", "items": _TASK}},
     "required": ["tasks"],
 }
-"""What a server can hold a model to. The published schema says more than some of them understand."""
+"""The part of the schema that every server understands; the published one says more."""
 
 
 async def make_plan(
@@ -60,7 +60,7 @@ async def make_plan(
     home: str,
     change: Callable[[StepPlan], StepPlan] | None = None,
 ) -> StepPlan:
-    """Ask the planner for a plan, and emit it as `change` makes it, where that is given. Raises ModelError, or BadPlan
+    """Ask the planner for a plan, apply `change` to it where that is given, and emit it. Raises ModelError, and BadPlan
     after the second unusable reply."""
     started = time.monotonic()
     system = f"{template('planner', home)}\n\n{context.text}".strip()
@@ -88,7 +88,7 @@ async def make_plan(
 
 
 def _read(text: str) -> StepPlan | BadPlan:
-    """Return the plan in a reply, or what is wrong with it."""
+    """Return the plan in a reply, or the error."""
     try:
         return read_plan_reply(text)
     except BadPlan as problem:
@@ -96,7 +96,8 @@ def _read(text: str) -> StepPlan | BadPlan:
 
 
 def _keepable(reply: ModelReply, plan: StepPlan | BadPlan, redactor: Redactor) -> str:
-    """Return a reply as it may be kept: as it came, or its plan without what that writes into secret files."""
+    """Return a reply in the form in which it may be kept: unchanged, or as the plan without the content for secret
+    files."""
     meant = None if isinstance(plan, BadPlan) else plan.to_json()
     kept = redactor.value(meant)
     return reply.message.content if kept is meant else json.dumps(kept, ensure_ascii=False)

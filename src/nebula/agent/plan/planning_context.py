@@ -1,7 +1,7 @@
-"""What a planner knows of the project: its files, its own instructions, and the code that the task is about.
+"""What a planner gets to know of the project: its files, its own instructions, and the code that the task is about.
 
-All of it is sorted and undated, so that the same project gives the same text. Each chunk of code is evidence: where it
-stands and which content it was taken from goes into the trace with the plan.
+All of it is sorted and undated, so that the same project gives the same text. Each chunk of code is evidence: its
+position and the hash of its file go into the trace with the plan.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ class PlanningContext:
     text: str = ""
     evidence: tuple[Evidence, ...] = ()
     problem: NebulaError | None = None
-    """Why the index was of no help; the plan is made without it."""
+    """Why the index could not be used; the plan is made without it."""
 
 
 def planning_context(
     task: str, workspace: Workspace, root: str, code: CodeSearch | None, trace_id: str
 ) -> PlanningContext:
-    """Return what a planner is told of the project. Raises WorkspaceError where the files cannot be seen at all: then
+    """Return the facts about the project for a planner. Raises WorkspaceError where the files cannot be read: then
     there is nothing to plan for."""
     files, more = _files(workspace)
     parts = ["# The project's files", "", *files]
@@ -63,7 +63,7 @@ def _files(workspace: Workspace) -> tuple[list[str], bool]:
 def _chunks(
     task: str, workspace: Workspace, code: CodeSearch, trace_id: str
 ) -> tuple[list[dict[str, Any]], NebulaError | None]:
-    """Return the best of the index within the room there is, in the order of the project."""
+    """Return the best chunks that fit, in the order of their paths, and the error of the index if it failed."""
     try:
         found = code.search(task, MOST_CHUNKS, "", trace_id)
     except NebulaError as problem:

@@ -1,7 +1,8 @@
-"""Putting back what a failed task changed; where that is cut short, the next start finishes it.
+"""Restore what a failed task changed; if that is cut short, the next start finishes it.
 
-A note in the user's home says that a rollback is under way. Who rolls back holds its lock, so that a note is taken up
-only where its process is gone. Files that are back already stay as they are: the journal says what each one was.
+A note in the user's home says that a rollback is under way. The process that rolls back holds the lock of the note, so
+another process takes it over only when that one is gone. Files that are restored already stay as they are: the journal
+has the state of each.
 """
 
 from __future__ import annotations
@@ -28,9 +29,8 @@ _NAME = re.compile(r"[0-9a-f-]{36}")
 
 @contextmanager
 def noted_rollback(folder: str, trace_id: str, done: Mapping[str, str]) -> Iterator[None]:
-    """Leave a note in `folder`, the project's own in the user's home, until the block has come to its end.
-
-    `done` are the steps that were done before the task began, which stay done."""
+    """Keep a note in `folder`, the project's folder in the user's home, until the block has ended. `done` are the steps
+    that were done before the task began; they stay done."""
     os.makedirs(os.path.join(folder, NOTES), mode=0o700, exist_ok=True)
     path = os.path.join(folder, NOTES, trace_id)
     with closed_after(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)) as handle:
@@ -42,7 +42,7 @@ def noted_rollback(folder: str, trace_id: str, done: Mapping[str, str]) -> Itera
 
 
 def finish_rollbacks(folder: str, files: Workspace) -> list[Sentence]:
-    """Finish what a process that is gone was putting back in these files; return what there is to say of it."""
+    """Finish the rollbacks that a process left unfinished in these files; return remarks on them."""
     try:
         names = sorted(name for name in os.listdir(os.path.join(folder, NOTES)) if _NAME.fullmatch(name))
     except OSError:
@@ -70,14 +70,14 @@ def _finish(folder: str, trace_id: str, files: Workspace) -> Sentence | None:
         _begin_again(folder, trace_id, os.read(handle, os.fstat(handle).st_size))
         said = "A task was being rolled back when it was ended. That was finished: {paths}"
         return Sentence(said, paths=", ".join(paths)) if paths else None
-    except BlockingIOError:  # somebody is at it
+    except BlockingIOError:  # another process is doing it
         return None
     finally:
         os.close(handle)
 
 
 def _begin_again(folder: str, trace_id: str, note: bytes) -> None:
-    """Let the plan of a task that was rolled back begin where that task began."""
+    """Reset the plan of a task that was rolled back to where that task began."""
     with suppress(NoSuchPlan, ValueError, AttributeError):
         done = {str(step): str(said) for step, said in parse_json(note or b"{}").items()}
         PlanInProgress(folder, replace(find_plan(folder, trace_id), done=done)).restart()

@@ -1,6 +1,6 @@
-"""One task tried several times side by side, each try in a place of its own; what one of them did can be taken."""
+"""One task tried several times side by side, each try in a copy of the project; the changes of a try can be taken."""
 
 ATTEMPT = "nebula.agent.race.attempt"
-"""The module that a try is run by; its process loads it before anything else."""
+"""The module that runs a try; the process of a try loads it first."""
 FIRST_PASSING = "first-passing"
-"""Instead of a try's number: the first whose checks passed."""
+"""Stands for the number of a try: the first one whose checks passed."""

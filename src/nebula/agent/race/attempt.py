@@ -1,4 +1,4 @@
-"""One try: a turn in its place, told to the race as it happens, and at its end what it changed."""
+"""One try: a turn in its own copy. It reports its events to the race, and at its end what it changed."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 def run_attempt(
     order: RaceOrder, number: int, settings: Settings, git: GitState, place: TryPlace, line: socket.socket
 ) -> None:
-    """Run the turn of one try; whatever comes on `line`, and its end, interrupts it. All tries are told the same of
-    git, which was asked once."""
+    """Run the turn of one try; whatever comes on `line`, also its end, interrupts it. `git` was asked once, for all
+    tries."""
     asyncio.run(_run(order, number, replace(settings, root=place.root), git, place, line))
 
 
@@ -66,7 +66,7 @@ async def _run(
 
 
 async def open_try(settings: Settings, order: RaceOrder, place: TryPlace, tell: Reader) -> Session:
-    """Open the session of a try: it reads the conversation and adds nothing to it, and remembers nothing."""
+    """Open the session of a try: it reads the conversation, adds nothing to it, and remembers nothing."""
 
     def open_graph() -> Graph:
         return Graph(place.graph)
@@ -75,7 +75,7 @@ async def open_try(settings: Settings, order: RaceOrder, place: TryPlace, tell: 
     chosen = await choose_model(settings)
     approvals = Approvals(allow_all, "yes")
     bench = open_workbench(settings, approvals, order.allow, prepare_state_folder(settings.root), order.mode)
-    bench.project.code = None  # the index belongs to the project, and what a try writes is nobody's yet
+    bench.project.code = None  # the index belongs to the project, and a try's changes do not belong to it yet
     bench.find_node = archive.find_by_beginning
     summaries = Summaries(archive)
     session = Session(order.session_id, settings, chosen, bench, archive, (tell,), summaries, mode=order.mode)
@@ -85,7 +85,7 @@ async def open_try(settings: Settings, order: RaceOrder, place: TryPlace, tell: 
 
 
 def read_kept_changes(place: TryPlace) -> list[TryChanges | TryContent]:
-    """Return what the try changed, without what git ignores and what is git's own, and the contents of it."""
+    """Return what the try changed, with contents, but nothing that git ignores and nothing of git's own files."""
     split = split_ignored(place.root, place.changes().changes, place.layer)
     contents: dict[str, TryContent] = {}
     merged: dict[str, list[LayerChange]] = {}
@@ -105,7 +105,7 @@ def read_kept_changes(place: TryPlace) -> list[TryChanges | TryContent]:
 
 
 def _is_text(path: str) -> bool:
-    """Return whether a node can name the path: bytes that are no text have no name there."""
+    """Return whether a node can hold the path: it is text, so a path with other bytes has no name there."""
     try:
         path.encode()
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""Beginning a race: from what somebody wants to an order that nothing speaks against."""
+"""Begin a race: check what somebody asks for and make an order of it."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from nebula.workspace.state_folder import prepare_state_folder
 
 
 class BadRace(NebulaError):
-    """Raised when a race cannot begin: nothing was asked and nothing was changed."""
+    """Raised when a race cannot begin: no model was asked and nothing was changed."""
 
     kind = "start"
     exit_code = EXIT_USAGE
 
 
 def name_entrants(tries: int | None, models: Sequence[str] | None) -> tuple[str, ...]:
-    """Return one model name for each try, empty for the configured model. Raises BadRace."""
+    """Return a model name for each try; an empty name is the configured model. Raises BadRace."""
     if (tries is None) == (models is None):
         raise BadRace("Say either how many tries (--tries N) or which models (--models A,B).")
     names = ("",) * tries if tries is not None else tuple(name.strip() for name in models or ())
@@ -47,7 +47,7 @@ def name_entrants(tries: int | None, models: Sequence[str] | None) -> tuple[str,
 
 
 async def check_model(settings: Settings, name: str) -> None:
-    """Raise BadRace where nobody has the model of this name, or where no model is set up."""
+    """Raise BadRace where no provider has a model of this name, or where no model is set up."""
     try:
         chosen = await choose_model(settings, name)
     except ModelError as problem:
@@ -56,7 +56,7 @@ async def check_model(settings: Settings, name: str) -> None:
     async with aclosing(chosen.connector):
         listed = []
         if name and known_model(chosen.name) is UNKNOWN:
-            with suppress(ModelError):  # a server that lists nothing may have it all the same
+            with suppress(ModelError):  # a server that lists no models may have it nevertheless
                 listed = [each.name for each in await chosen.connector.list_models()]
         if listed and not {chosen.name, f"{chosen.name}:latest"} & set(listed):
             raise BadRace("{provider} does not list the model '{model}'.", provider=chosen.provider, model=chosen.name)
@@ -64,7 +64,7 @@ async def check_model(settings: Settings, name: str) -> None:
 
 @value
 class RaceWish:
-    """What somebody asks for."""
+    """The race that somebody asks for."""
 
     prompt: str
     tries: int | None = None
@@ -73,11 +73,11 @@ class RaceWish:
     overrides: Mapping[str, Any] = {}
     allow: tuple[str, ...] = ()
     judge: str = ""
-    """The model that is asked for its opinion at the end."""
+    """The model that is asked for its opinion at the end; empty: none."""
 
 
 def command_line(settings: Settings) -> dict[str, Any]:
-    """Return what the command line of this process set, for the processes of a race."""
+    """Return the settings from the command line of this process, for the processes of a race."""
     return {name: getattr(settings, name) for name, origin in settings.origins.items() if origin == "command line"}
 
 
@@ -90,8 +90,8 @@ async def prepare_race(
     session_id: str = "",
     host: HostProcess | None = None,
 ) -> Race:
-    """Return a race that is ready to run, in the places that `host` makes, if that was started ahead. Raises BadRace,
-    before any model is asked."""
+    """Return a race that is ready to run, in copies made by `host`, if one was started ahead. Raises BadRace before any
+    model is asked."""
     names = name_entrants(wish.tries, wish.models)
     if not wish.prompt.strip():
         raise BadRace("The task is empty.")

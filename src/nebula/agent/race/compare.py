@@ -1,4 +1,5 @@
-"""Compare what tries did, file by file: what all did alike, what only one did, and the rest line beside line."""
+"""Compare the changes of several tries, file by file: what all did alike, what only one did, and the rest line by
+line."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from nebula.workspace.file_history import FileHistory
 from nebula.workspace.journal.states import content_name
 
 MOST_ROWS: Final = 400
-"""Rows of one file that are shown; the rest is counted."""
+"""Rows of one file that are shown; the rest are only counted."""
 
 
 NOT_TEXT: Final = "not text"
@@ -23,24 +24,24 @@ NOT_TEXT: Final = "not text"
 
 @value
 class Column:
-    """The tries that left the same file, and how it came to be."""
+    """The tries that left the same version of a file, and how it differs."""
 
     numbers: tuple[int, ...]
     added: int
     removed: int
     note: str
-    """What lines do not show: another mode, a link or a folder, or that it is no text."""
+    """What lines do not show: another mode, a link or a folder, or a file that is not text."""
     diff: str
 
 
 @value
 class AlignedRow:
-    """One line of the start, or lines that tries put in at the same place: a cell for each column."""
+    """One line of the first version, or lines that tries inserted at the same place: one cell for each column."""
 
     line: int
-    """Its number in the file at the start, from 1; 0 where it was not there."""
+    """The line's number in the first version, from 1; 0 where it was not there."""
     cells: tuple[tuple[str, str], ...]
-    """A sign (space, `+`, `-`, or nothing where nothing stands) and the text."""
+    """A sign (space, `+`, `-`, or empty where there is no line) and the text."""
 
 
 @value
@@ -49,9 +50,9 @@ class ComparedFile:
     kind: Literal["alike", "only", "differ"]
     columns: tuple[Column, ...]
     rows: tuple[AlignedRow | None, ...] = ()
-    """None stands for lines that nobody changed."""
+    """None stands for a run of unchanged lines."""
     left_out: int = 0
-    """Rows that are too many to be shown."""
+    """How many rows are not shown, because there are too many."""
 
     def to_json(self) -> dict[str, Any]:
         columns = [{name: getattr(each, name) for name in Column.__match_args__} for each in self.columns]
@@ -60,7 +61,8 @@ class ComparedFile:
 
 
 def compare_tries(tries: Mapping[int, Sequence[FileState]], history: FileHistory) -> list[ComparedFile]:
-    """Return every file that one of the tries changed, by path. `tries` has those that answered, by number."""
+    """Return every file that one of the tries changed, by path. `tries` holds the changes of the tries that answered,
+    by number."""
     groups: dict[str, dict[str, list[int]]] = {}
     starts: dict[str, str] = {}
     for number, files in sorted(tries.items()):
@@ -96,12 +98,13 @@ def _compare(
 
 
 def _is_unread(state: str, text: str | None) -> bool:
-    """Return whether there is a content of which there are no lines to show."""
+    """Return whether the state has a content that cannot be shown as lines."""
     return bool(state) and text is None and content_name(state) is not None
 
 
 def align(start: Sequence[str], texts: Sequence[Sequence[str]]) -> list[AlignedRow | None]:
-    """Return what became of the lines of a text in several others, each line beside the same line of the start."""
+    """Return the lines of the first version in rows with those of each text in `texts`, so that equal lines are side by
+    side."""
     blocks = [changed_blocks(start, text) for text in texts]
     removed = [{line for block in each for line in range(block[0], block[1])} for each in blocks]
     put_in = [
@@ -131,7 +134,8 @@ def _put_in_rows(added: Sequence[Sequence[str]]) -> list[AlignedRow]:
 
 
 def _ranges(blocks: Sequence[Block], length: int) -> list[tuple[int, int]]:
-    """Return the lines of the start that are shown: those that changed in one of the texts, and a few around them."""
+    """Return the ranges of the first version that are shown: lines that changed in one of the texts, and a few around
+    them."""
     found: list[tuple[int, int]] = []
     for block in sorted(blocks):
         first, last = max(0, block[0] - CONTEXT_LINES), min(length, block[1] + CONTEXT_LINES)

@@ -1,4 +1,4 @@
-"""Delegates of a session: each a try of its own, whose changes are proposed to the asking turn."""
+"""Delegates of a session: each is a try, whose changes are proposed to the turn that called it."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from nebula.workspace.local import LocalWorkspace
 
 
 async def run_delegate(session: Session, recorders: tuple[Reader, ...], errand: Errand, trace_id: str) -> Delegated:
-    """Run one delegate of a session to its end; cancelled, it ends at once. Its node has the parents of the asking
-    turn, whose id is `trace_id`."""
+    """Run one delegate of a session to its end; if this is cancelled, the delegate ends at once. Its node has the
+    parents of the calling turn, whose id is `trace_id`."""
     chosen, settings = session.chosen, session.settings
     if errand.model:
         try:
@@ -63,4 +63,4 @@ def _report(done: TryOutcome, workspace: LocalWorkspace, trace_id: str) -> Deleg
 
 
 def _hear_nothing(_: int, __: object) -> None:
-    """Show nothing: the asking turn tells what came of it."""
+    """Show nothing: the calling turn reports the result."""

@@ -1,4 +1,4 @@
-"""What became of the tries of a race."""
+"""The outcome of each try of a race."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class TryOutcome:
     model: str
     final: Final
     files: tuple[FileState, ...] = ()
-    """What it left, by the journal's names of states."""
+    """The files that it changed, with the journal's names of their states."""
     rounds: int = 0
-    """Model calls."""
+    """How many model calls it made."""
 
     @property
     def node_id(self) -> str | None:

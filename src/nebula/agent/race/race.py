@@ -1,4 +1,4 @@
-"""A race, seen from the process that began it: starts the tries, hears them, makes each that answered a node."""
+"""Run a race in the process that began it: start the tries, read their events, make a node of each that answered."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class _Running:
     model: str
     line: socket.socket
     node: Reader
-    """Makes it a node at its end."""
+    """Makes the try a node when it ends."""
     writer: asyncio.StreamWriter | None = None
     changes: TryChanges = TryChanges()
     rounds: int = 0
@@ -58,21 +58,22 @@ class Race:
     archive: TurnArchive
     workspace: LocalWorkspace
     recorders: tuple[Reader, ...]
-    """They write down what every try does."""
+    """Readers that record the events of every try."""
     hear: Hear
     remark: Callable[[Sentence], None]
     redactor: Redactor = field(default_factory=Redactor)
-    """Knows what the asking turn has read: a try, in a process of its own, may be told it and cannot know it."""
+    """Holds the secrets that the calling turn has read: a try, in its own process, may repeat one without knowing
+    it."""
     flow: str = ""
-    """The flow that the tries become nodes of; empty: the first."""
+    """The flow for the nodes of the tries; empty: the first flow."""
     host: HostProcess | None = None
-    """The process that makes the places, where somebody started it ahead, who closes it then."""
+    """The process that makes the copies, if somebody started it ahead; then that caller closes it."""
     _tries: list[_Running] = field(default_factory=list)
     _place_told: bool = False
     _keeping: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def run(self) -> list[TryOutcome]:
-        """Run all tries; cancelled, it stops them, and they still become nodes as far as they came."""
+        """Run all tries. If this is cancelled, they are stopped, and become nodes with what they have done so far."""
         host = self.host or HostProcess(ATTEMPT)
         try:
             await asyncio.to_thread(self._start, host)
@@ -89,11 +90,11 @@ class Race:
         return [self._outcome(each) for each in self._tries]
 
     def ended(self) -> list[TryOutcome]:
-        """Return the tries that have come to their ends."""
+        """Return the outcomes of the tries that have ended."""
         return [self._outcome(each) for each in self._tries if each.final is not None]
 
     def stop(self, number: int | None = None) -> None:
-        """End one try, or all of them: each still tells how far it came."""
+        """End one try, or all of them: each still reports what it did."""
         for each in self._tries:
             if number in (None, each.number) and each.writer is not None and each.final is None:
                 each.writer.write(b"x")
@@ -106,9 +107,9 @@ class Race:
         }
         modules = modules_ahead(settings.values())
         give_order(process, PlaceOrder(settings[order.models[0]], order.allow, modules))
-        from nebula.agent.race.attempt import run_attempt  # while the other process loads it, too
+        from nebula.agent.race.attempt import run_attempt  # in the meantime the other process loads it, too
 
-        git = read_git_state(order.root)  # and copies the project: then nobody has to ask in the copies
+        git = read_git_state(order.root)  # once, here: the copies need not ask again
         for number, (model, trace_id) in enumerate(zip(order.models, order.trace_ids, strict=True), 1):
             line = begin_work(process, partial(run_attempt, order, number, settings[model], git))
             self._tries.append(self._new_try(number, trace_id, model, line))
@@ -173,7 +174,7 @@ class Race:
         self._hand_on(each, stamped)
 
     async def _finish(self, each: _Running, stamped: Stamped, final: LastEvent) -> None:
-        """Make the try a node, if it said or changed something, and hand its last event on."""
+        """Make the try a node if it answered or changed something, then pass its last event on."""
         if self.archive.keeps_turns and (final.text.strip() or final.files_changed):
             final = replace(final, node_id=each.trace_id)
             try:

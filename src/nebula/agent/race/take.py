@@ -1,7 +1,7 @@
-"""Taking what tries did: one change set, against the project as it is now.
+"""Take the changes of tries: as one change set, against the project as it is now.
 
-A path is taken only where the project still has what it had at the start of the race; what has the try's own result
-already needs nothing. Anything else is a conflict: named, and left as it is.
+A path is taken only where the project still has the version from the start of the race; where it already has the try's
+version there is nothing to do. Anything else is a conflict: it is named, and left alone.
 """
 
 from __future__ import annotations
@@ -39,24 +39,24 @@ if TYPE_CHECKING:
     from nebula.graph.graph import Graph
 
 HTTP_OK, HTTP_CONFLICT = 200, 409
-"""How the audit log says that something was done, or was in the way."""
+"""How the audit log records that something was taken, or was in conflict."""
 
 
 class CannotTake(NebulaError):
-    """Raised when a try, or a path of it, is not there to be taken."""
+    """Raised when there is no such try, or it has no such path."""
 
     exit_code = EXIT_USAGE
 
 
 @value
 class Wanted:
-    """A try, what it did, and the files and folders of it that are wanted; none: all of it."""
+    """A try, its changes, and the files and folders to take from it; none: all of it."""
 
     node_id: str
     files: tuple[FileState, ...]
     paths: tuple[str, ...] = ()
     hunks: tuple[int, ...] = ()
-    """Of the one file that is wanted: the hunks of its difference, from 1; none: all of it."""
+    """For a single file: the hunks of its difference to take, from 1; none: all of them."""
 
 
 @value
@@ -64,11 +64,11 @@ class TakenSet:
     decision: Decision = Decision(True)
     applied: tuple[Diff, ...] = ()
     conflicts: tuple[str, ...] = ()
-    """Changed in the project since the start of the race."""
+    """Paths that changed in the project since the start of the race."""
     left_out: tuple[WorkspaceError, ...] = ()
-    """What the policy does not allow."""
+    """Paths that the policy does not allow."""
     remarks: tuple[Sentence, ...] = ()
-    """On what an earlier process had left half applied."""
+    """Remarks on changes that an earlier process had left half applied."""
 
     @property
     def is_whole(self) -> bool:
@@ -76,8 +76,8 @@ class TakenSet:
 
 
 def choose_files(wanted: Sequence[Wanted]) -> list[FileState]:
-    """Return the changes that are wanted, by path. Raises CannotTake where a path is no change of its try, or is
-    wanted from two tries that did not do the same."""
+    """Return the changes to take, by path. Raises CannotTake where a path was not changed by its try, or is taken from
+    two tries that changed it differently."""
     chosen: dict[str, FileState] = {}
     for each in wanted:
         for state in _matching(each):
@@ -103,8 +103,8 @@ def _matching(wanted: Wanted) -> list[FileState]:
 async def take_tries(
     wanted: Sequence[Wanted], workspace: LocalWorkspace, ask: Approver, settings: Settings
 ) -> TakenSet:
-    """Take what tries of a race did, and write down what was taken of which try: in the audit log, and its lines in its
-    node. Raises CannotTake."""
+    """Take changes from tries of a race, and record what was taken from which try: in the audit log, and its lines in
+    the try's node. Raises CannotTake."""
     done = await take(wanted, workspace, ask)
     await asyncio.to_thread(_record, wanted, done, workspace, settings)
     return done
@@ -128,13 +128,13 @@ def _record(wanted: Sequence[Wanted], done: TakenSet, workspace: LocalWorkspace,
 
 
 def _find_owners(wanted: Sequence[Wanted]) -> dict[str, str]:
-    """Return by path the try that it is taken from: of several that did the same the first."""
+    """Return for each path the try that it is taken from: of several with the same version the first."""
     return {state.path: each.node_id for each in reversed(wanted) for state in _matching(each)}
 
 
 async def take(wanted: Sequence[Wanted], workspace: LocalWorkspace, ask: Approver, *, group: str = "") -> TakenSet:
-    """Propose what is wanted as one set, and apply what was allowed, whole or not at all; `group` is the turn that the
-    journal names, by default for each path the try that it comes from. Raises CannotTake."""
+    """Propose the changes as one set, and apply what was allowed, whole or not at all. `group` is the name of the set
+    in the journal; by default the try that a path comes from. Raises CannotTake."""
     chosen = await asyncio.to_thread(find_sealed, choose_files(wanted), workspace.history)
     cut_short = tuple(await asyncio.to_thread(take_back_half_applied, workspace))
     done = await _take_chosen(chosen, wanted, workspace, ask, group)
@@ -171,8 +171,8 @@ async def _take_chosen(
 
 
 def _name_authors(changes: Sequence[PathChange], owners: dict[str, str]) -> tuple[str, list[PathChange]]:
-    """Return what the set is called, and its changes, each with its author where there are several: what came from one
-    try is that one's, what came from several is one set all the same."""
+    """Return the name of the set, and its changes with their authors: where all come from one try the set has its name,
+    and no change needs an author."""
     names = {owners[change.path] for change in changes}
     if len(names) == 1:
         return names.pop(), list(changes)
@@ -180,7 +180,7 @@ def _name_authors(changes: Sequence[PathChange], owners: dict[str, str]) -> tupl
 
 
 def _only_hunks(chosen: Sequence[FileState], hunks: Sequence[int], files: LocalWorkspace) -> FileState:
-    """Return the change of one file with some of its hunks alone; what it comes to is kept in the journal."""
+    """Return the change of one file with only some of its hunks; the resulting content is kept in the journal."""
     if len(chosen) != 1:
         raise CannotTake("Hunks belong to one file; name it.")
     state, history = chosen[0], files.history
@@ -196,7 +196,7 @@ def _only_hunks(chosen: Sequence[FileState], hunks: Sequence[int], files: LocalW
 def _compare(
     chosen: Sequence[FileState], files: LocalWorkspace
 ) -> tuple[list[ProposedChange], list[PathChange], list[str]]:
-    """Return what is to be asked, what is to be applied, and the conflicts."""
+    """Return the changes to ask about, the changes to apply, and the conflicts."""
     history = files.history
     proposed, changes, conflicts = [], [], []
     for each in chosen:
@@ -223,8 +223,8 @@ def _is_still(files: LocalWorkspace, path: str, before: str | None) -> bool:
 
 
 def keep_taken_lines(taken: Mapping[str, Sequence[Diff]], workspace: LocalWorkspace, settings: Settings) -> None:
-    """Write down in each node, by id, which lines of these changes are its own. A graph that cannot be written costs
-    nothing but that."""
+    """Record in each node, by id, which lines of these changes it wrote. A graph that cannot be written loses only
+    that."""
     state = prepare_state_folder(settings.root)
     if not (state.has_graph and state.keeps_records):
         return
@@ -234,7 +234,7 @@ def keep_taken_lines(taken: Mapping[str, Sequence[Diff]], workspace: LocalWorksp
         for node_id, applied in taken.items():
             _add_lines(graph, node_id, written_lines(applied, workspace, redactor))
     except (GraphError, OSError):
-        return  # what was taken is in the files and in the journal
+        return  # the files and the journal have the changes already
     finally:
         graph.close()
 
@@ -247,8 +247,8 @@ def _add_lines(graph: Graph, node_id: str, told: Mapping[str, FileState]) -> Non
 
 
 def _with_lines(state: FileState, own: FileState) -> FileState:
-    """Return it with these lines as well: of one file some hunks may be taken today, and others tomorrow. What was
-    taken back and is taken again is in it already."""
+    """Return `state` with the lines of `own` added: some hunks of a file may be taken today, and others tomorrow. Lines
+    that were undone and are taken again are in it already."""
     wrote = " ".join(dict.fromkeys((*state.wrote.split(), *own.wrote.split())))
     removed = state.removed if state.removed.endswith(own.removed) else state.removed + own.removed
     return replace(state, wrote=wrote, removed=removed)

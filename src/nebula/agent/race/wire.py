@@ -1,4 +1,4 @@
-"""What a race and its tries say to each other."""
+"""The values that a race and its tries send each other."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nebula.value import value
 
 @value
 class RaceOrder:
-    """What is tried, by whom."""
+    """The task of a race, and who tries it."""
 
     root: str
     prompt: str
@@ -19,13 +19,13 @@ class RaceOrder:
     """One name for each try; empty: the configured one."""
     trace_ids: tuple[str, ...]
     overrides: tuple[tuple[str, Any], ...] = ()
-    """What the command line sets."""
+    """Settings from the command line."""
     parents: tuple[str, ...] = ()
     session_id: str = ""
     allow: tuple[str, ...] = ()
     mode: str = "agent"
     fresh: bool = False
-    """The tries know nothing of the turns that lead to `parents`."""
+    """The tries do not see the turns that lead to `parents`."""
 
 
 @value
@@ -40,13 +40,13 @@ class TryEvent(Stamped):
 
 @value
 class TryChanges:
-    """What a try did to the files, by the journal's names of states; the contents come beside it."""
+    """A try's changes to files, with the journal's names of their states; the contents are sent separately."""
 
     files: tuple[FileState, ...] = ()
 
 
 @value
 class TryContent:
-    """The content of a file, or the target of a link, that a change names."""
+    """The content of a file, or the target of a link, that a change refers to."""
 
     content: bytes

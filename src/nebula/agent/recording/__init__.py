@@ -1,1 +1,1 @@
-"""A turn that is over becomes a node of the conversation graph, with its files and lines."""
+"""Make a finished turn a node of the conversation graph, with its files and lines."""

@@ -1,8 +1,8 @@
-"""What a node keeps of the files that its turn changed: the lines that it wrote, and their states.
+"""The files of a turn as a node keeps them: their states, and the lines that the turn wrote.
 
-A node lies in git, and the SHA-256 of a short value is soon guessed. So a secret file's states are sealed with a key
-that stays in the journal, under names that say nothing of the content. Whoever has that key finds the states again; for
-others, a clone say, they are names like any other, the same for the same content.
+Nodes are kept in git, and the SHA-256 of a short value is easily guessed. So the states of a secret file are sealed
+with a key that stays in the journal: the names in the node reveal nothing of the content. With the key the states can
+be found again; without it, in a clone for instance, they are names like any other, equal for equal contents.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ def seal_files(files: Sequence[FileState], workspace: Workspace | None) -> Seque
         return files
     try:
         return _sealed(files, workspace.history.seal) if isinstance(workspace, LocalWorkspace) else _sealed(files)
-    except (WorkspaceError, OSError):  # the journal cannot be used: then nobody finds them again
+    except (WorkspaceError, OSError):  # the journal cannot be used: then nobody can find the states again
         return _sealed(files)
 
 
 def find_sealed(files: Iterable[FileState], history: FileHistory) -> list[FileState]:
-    """Return the files of a node with the states that the journal knows; what it does not know stays as it is."""
+    """Return the files of a node with the states that the journal knows; unknown ones stay as they are."""
     found = []
     for each in files:
         if names_secret(each.path):
@@ -63,7 +63,7 @@ def _with_states(file: FileState, name: Callable[[str], str]) -> FileState:
 def file_states(
     summed: Sequence[Diff], changes: Sequence[Diff], workspace: Workspace | None, redactor: Redactor
 ) -> list[FileState]:
-    """Return the files of a turn, from its changes in order and summed up."""
+    """Return the files of a turn, from its changes, both in order and summed up."""
     told = written_lines(changes, workspace, redactor)
     return [
         replace(told.get(each.path) or FileState(each.path), before=each.before, after=each.after) for each in summed
@@ -71,14 +71,14 @@ def file_states(
 
 
 def written_lines(changes: Sequence[Diff], workspace: Workspace | None, redactor: Redactor) -> dict[str, FileState]:
-    """Return what a turn with these changes wrote, by path, as far as the journal of the workspace says it. Nothing is
-    told of secret files."""
+    """Return the lines that a turn with these changes wrote, by path, as far as the journal of the workspace has them;
+    none for secret files."""
     steps = [FileState(each.path, each.before, each.after) for each in changes if _may_be_told(each)]
     if not steps or not isinstance(workspace, LocalWorkspace):
         return {}
     try:
         return record_lines(steps, workspace.history.content, lambda line: redactor.text(line) == line)
-    except (WorkspaceError, OSError):  # the node matters more than its record
+    except (WorkspaceError, OSError):  # the node matters more than its lines
         return {}
 
 

@@ -1,6 +1,6 @@
-"""The files of a turn: what it changed, how its files differ from now or from another turn's, and going back to them.
+"""The files of a turn: what it changed, how they differ from now or from another turn's, and how to restore them.
 
-A plan is shown before it is carried out, and carried out only while it is still the one that was shown.
+A plan is shown before it is carried out, and carried out only while it is still the plan that was shown.
 """
 
 from __future__ import annotations
@@ -36,22 +36,22 @@ class FileDifference:
     path: str
     diff: TextDiff
     conflict: Sentence | None = None
-    """Why this file cannot be brought back."""
+    """Why this file cannot be restored."""
 
 
 @value
 class ReturnPlan:
-    """How the files get back to where a turn left them."""
+    """What has to change so that the files are as a turn left them."""
 
     name: str
-    """Another one for every other plan: names what somebody saw when they agreed."""
+    """Identifies the plan, so that somebody agrees to exactly what was shown."""
     files: tuple[FileDifference, ...]
     deleted: tuple[str, ...] = ()
-    """Those that come back although somebody deleted them by hand: the journal knows nothing of that."""
+    """Files that somebody deleted by hand and that will be back: the journal did not record the deletion."""
 
 
 def changed_by(workspace: Workspace, turn_id: str) -> list[FileDifference]:
-    """Return what a turn did to each file, from the first content to the last."""
+    """Return the change of a turn to each file, from its first content to its last."""
     history = journal_of(workspace)
     changes = (change for change in history.changes(turn_id) if change.kind in ("write", "restore"))
     found = [
@@ -62,7 +62,7 @@ def changed_by(workspace: Workspace, turn_id: str) -> list[FileDifference]:
 
 
 def between(workspace: Workspace, one: Node, other: Node) -> list[FileDifference]:
-    """Return the differences from the files as one turn left them to those of the other."""
+    """Return the differences between the files as one turn left them and as the other did."""
     history = journal_of(workspace)
     changes = history.changes()
     old, new = state_after(changes, one), state_after(changes, other)
@@ -75,10 +75,8 @@ def plan_return(workspace: Workspace, node: Node) -> ReturnPlan:
 
 
 def take_files(workspace: Workspace, node: Node, seen: str, judge: Judge | None = None) -> FilePlan:
-    """Put files back; return what was done, by a name that takes it back.
-
-    Raises UndoRefused where the plan is another than the one seen.
-    """
+    """Restore the files of `node`; return what was done, under a name by which it can be undone. Raises UndoRefused
+    where the plan is not the one that was `seen`."""
     plan = restore_plan(workspace, node)
     if _name(plan) != seen:
         raise UndoRefused("The files changed since this was shown; nothing was touched. Look again.")
@@ -87,12 +85,12 @@ def take_files(workspace: Workspace, node: Node, seen: str, judge: Judge | None 
 
 
 def give_files_back(workspace: Workspace, taken: str, judge: Judge | None = None) -> tuple[str, ...]:
-    """Take back what `take_files` did, and return the paths. Raises UndoRefused where that is not possible any more."""
+    """Undo what `take_files` did, and return the paths. Raises UndoRefused where that is no longer possible."""
     return carry_out(workspace, undo_plan(workspace, turn_id=taken), judge=judge)
 
 
 def described(workspace: Workspace, plan: FilePlan) -> ReturnPlan:
-    """Return what a plan would do to each file, for those who are shown it before it is carried out."""
+    """Return what a plan would do to each file, to be shown before it is carried out."""
     history = journal_of(workspace)
     files = tuple(
         FileDifference(step.path, difference(history, step.path, step.before, step.after), step.conflict)
@@ -114,7 +112,7 @@ def _name(plan: FilePlan) -> str:
 
 @value
 class FileTexts:
-    """The texts of a file before and after a turn; None: there was no file. Both None: it was no text."""
+    """The texts of a file before and after a turn; None: there was no file. Both None: it was not text."""
 
     path: str
     old: str | None
@@ -122,7 +120,7 @@ class FileTexts:
 
 
 def texts_by_turn(workspace: Workspace, turn_ids: Collection[str]) -> dict[str, list[FileTexts]]:
-    """Return what each of these turns did to its files, as whole texts; the journal is read once."""
+    """Return the files of each of these turns as whole texts; the journal is read once."""
     history = journal_of(workspace)
     changes: dict[str, list[RecordedChange]] = {}
     for change in history.changes():

@@ -1,7 +1,7 @@
-"""A finished turn as a node of the conversation graph, and a node as a turn again.
+"""Make a finished turn a node of the conversation graph, and a node a turn again.
 
-The node owns all of it: prompt and answer as the audience saw them, every tool round as one `tool` text in order,
-cost, and the state of each file before and after. So a conversation can go on from any node, tools included.
+A node holds everything: prompt and answer as the audience saw them, every tool round as one `tool` text in order, the
+cost, and the state of each file before and after. So a conversation can continue from any node, tools included.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from nebula.graph.values import Node
 
 MAX_ROUND_RESULT_BYTES = 32_768
-"""Most of one round's results that a node keeps: the graph is meant for git, and the files are in the journal."""
+"""Bytes of one round's results that a node keeps: the graph is meant for git, and the journal has the files."""
 
 
 MAX_IMAGES_KEPT = 4 * 1024 * 1024
-"""Most bytes of images that a node keeps; beyond that only their names, for the same reason."""
+"""Bytes of images that a node keeps, for the same reason; beyond that only their names."""
 
 
 def kept_with_node(attachments: Sequence[Attachment]) -> list[Attachment]:
@@ -56,7 +56,7 @@ def round_text(each: Round) -> str:
 
 
 def turn_of(node: Node) -> PastTurn:
-    """Return the node's messages. A tool text that is not ours (edited, or by another program) is passed over."""
+    """Return the turn of a node. A tool text that we did not write (edited, or by another program) is skipped."""
     messages: list[Message] = [attach(UserMessage.new_prompt(node.prompt), node.attachments)]
     said: list[str] = []
     for text in node.texts:
@@ -87,7 +87,8 @@ def _read_round(text: str) -> tuple[AssistantMessage, list[ToolUseResult], str] 
 
 
 def _last_words(response: str, said: list[str]) -> str:
-    """Return what came after the last tool: the answer without the acts before it, unless somebody edited it."""
+    """Return the text after the last tool call: the answer without what the model said before its calls, unless
+    somebody edited it."""
     before = "\n\n".join(said)
     if before and response == before:
         return ""

@@ -1,4 +1,4 @@
-"""Making finished turns nodes of the conversation graph, and finding the way back to any of them."""
+"""Make finished turns nodes of the conversation graph, and find the path to any of them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @value
 class SessionNode:
-    """A node that a session made, and the nodes it continued, by their ids."""
+    """A node that a session made, and its parents, by id."""
 
     node_id: str
     parents: str
@@ -33,7 +33,7 @@ class SessionNode:
 
 
 class SessionNodes:
-    """The nodes that each session made, in order: local, outside git, one small file a session, and disposable."""
+    """The nodes that each session made, in order: one small local file a session, outside git, which can be deleted."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
@@ -44,7 +44,7 @@ class SessionNodes:
                 lines = file.read().split("\n")
         except (OSError, UnicodeDecodeError):
             return []
-        # What follows the last line break was cut off by a crash.
+        # A line without its line break was cut off by a crash.
         return [SessionNode(*(line.split(" ", 1) if " " in line else (line, ""))) for line in lines[:-1]]
 
     def open_to_add(self, session_id: str) -> TextIO:
@@ -54,16 +54,16 @@ class SessionNodes:
 
 
 SHORTEST_BEGINNING = 4
-"""Characters of an id that may stand for it."""
+"""How many characters of an id may stand for it."""
 _LOOK_AT = 20
-"""Nodes that are looked at for what cannot be read; `vizprompt check` looks through everything."""
+"""How many nodes are checked for files that cannot be read; `vizprompt check` checks all."""
 
 FlowChoice = str | Callable[[], str]
-"""A flow by id or name, or whoever makes it once there is something to put in it."""
+"""A flow by id or name, or a function that makes it once a turn is to be added."""
 
 
 class TurnArchive:
-    """Keeps turns in a graph. The graph is loaded and opened when the first turn ends, not when a session starts."""
+    """Keeps turns in a graph, which is loaded and opened when the first turn ends, not when a session starts."""
 
     def __init__(
         self, open_graph: Callable[[], Graph] | None, made: SessionNodes | None = None, *, read_only: bool = False
@@ -71,10 +71,10 @@ class TurnArchive:
         self._open = open_graph
         self._read_only = read_only
         self.made = made
-        """The nodes that each session made, where that is kept."""
+        """The nodes that each session made, where that is recorded."""
         self._graph: Graph | None = None
         self._was_there = False
-        """The graph is not all of this run's own making."""
+        """The graph existed before this run."""
 
     @property
     def graph(self) -> Graph | None:
@@ -86,14 +86,14 @@ class TurnArchive:
         return self._graph
 
     def _part_merged(self, graph: Graph) -> None:
-        """Part what a merge, also one of somebody else's, left in one file."""
+        """Separate the nodes that a merge, perhaps somebody else's, left in one file."""
         if not self._read_only:
             from nebula.graph.health.merging import settle_merge
 
             settle_merge(graph)
 
     def close(self) -> None:
-        """Closes the graph if it was opened here; it opens again when it is used."""
+        """Close the graph if it was opened here; the next use opens it again."""
         if self._graph is not None:
             self._graph.close()
 
@@ -102,7 +102,7 @@ class TurnArchive:
         return self._open is not None and not self._read_only
 
     def path_to(self, node_ids: Sequence[str], flow: str | None = None) -> list[Node]:
-        """Return the nodes that lead to these, oldest first, each once: shared ancestors are not repeated."""
+        """Return the nodes that lead to these and the nodes themselves, oldest first; a shared ancestor comes once."""
         if self.graph is None:
             return []
         from nebula.graph.context.path import path_to
@@ -120,13 +120,13 @@ class TurnArchive:
         return [node for each in path_to(self.graph, node_ids, time_of, flow) if (node := find(each))]
 
     def known(self, node_ids: Sequence[str]) -> Sequence[str]:
-        """Return the whole ids, once it is sure that each is a node; a unique beginning stands for one."""
+        """Return the whole ids, after checking that each is a node; a unique beginning stands for an id."""
         if not node_ids:
-            return ()  # without opening the graph, which a first request does not wait for
+            return ()  # without opening the graph, for which a first request must not wait
         return [self.graph.resolve_id(each) for each in node_ids] if self.graph is not None else node_ids
 
     def still_here(self, node_ids: Sequence[str]) -> list[str]:
-        """Return those that are nodes now: with a shared conversation git takes some along to another branch."""
+        """Return the ids that are nodes now: in a shared conversation a switch of branches in git can remove some."""
         found: list[str] = []
         for node_id in node_ids:
             with suppress(NotFound):
@@ -134,7 +134,7 @@ class TurnArchive:
         return found
 
     def unreadable(self) -> Sentence | None:
-        """Return one sentence about the files of the graph that make no sense, as far as a short look shows them."""
+        """Return one sentence about the files of the graph that cannot be read, as far as a short check finds them."""
         if self._graph is None or not self._was_there:
             return None
         found = self._graph.unreadable(_LOOK_AT)
@@ -157,7 +157,7 @@ class TurnArchive:
         return self.made.read(session_id) if self.made is not None else []
 
     def find(self, node_id: str) -> Node | None:
-        """Return the node, or None where there is none that can be read."""
+        """Return the node; None where there is none that can be read."""
         if self.graph is None:
             return None
         try:
@@ -166,7 +166,7 @@ class TurnArchive:
             return None
 
     def find_by_beginning(self, node_id: str) -> Node | None:
-        """Return the node with this id, or the only one whose id begins so. Raises AmbiguousId."""
+        """Return the node with this id, or the only one whose id begins with it. Raises AmbiguousId."""
         found = self.find(node_id)
         if found is not None or self.graph is None or len(node_id) < SHORTEST_BEGINNING:
             return found
@@ -180,22 +180,20 @@ class TurnArchive:
 
 @record
 class NodeWriter:
-    """The reader of one turn's events that makes it a node, at its `Final` and before anybody else hears of that.
-
-    Raises TurnNotKept where it cannot; a `Final` without a node id is not its business.
-    """
+    """Reads the events of one turn and makes it a node at its `Final`, before any other reader gets that. Raises
+    TurnNotKept where it cannot; it ignores a `Final` without a node id."""
 
     archive: TurnArchive
     session_id: str
     flow: FlowChoice | None = None
     branch: str | None = None
     workspace: Workspace | None = None
-    """Its journal says which lines the turn wrote."""
+    """Its journal has the lines that the turn wrote."""
     redactor: Redactor = field(default_factory=Redactor)
     files: Callable[[], Sequence[FileState]] | None = None
-    """Returns what the turn did to files, where its events do not say it: of a try."""
+    """Returns the changes of the turn's files, where its events do not hold them, as for a try."""
     beginning: str = ""
-    """The first try of the prompt, where a conversation begins anew with it."""
+    """The first try of the prompt, where the prompt begins a conversation again."""
     _turn: TurnResult = field(default_factory=TurnResult)
     _changes: list[Diff] = field(default_factory=list)
 

@@ -21,7 +21,7 @@ def telemetry_readers(environ: Mapping[str, str]) -> tuple[Reader, ...]:
 
 
 def telemetry_remarks(environ: Mapping[str, str]) -> list[Sentence]:
-    """Return what there is to say where a collector is set and cannot be reported to."""
+    """Return remarks for the user where a collector is set that cannot be used."""
     if not environ.get(ENDPOINT) or _is_installed():
         return []
     said = "{variable} is set, but nothing is reported: OpenTelemetry is not installed. To install it: {line}"
@@ -30,7 +30,7 @@ def telemetry_remarks(environ: Mapping[str, str]) -> list[Sentence]:
 
 @cache
 def _shared_reader() -> Reader:
-    """Return the one reader of this process: its exporters have threads of their own."""
+    """Return the one reader of this process, since its exporters have threads."""
     from nebula.agent.telemetry.export import open_reader
 
     return open_reader()

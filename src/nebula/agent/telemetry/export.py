@@ -1,4 +1,4 @@
-"""From the reader of events to the collector: OTLP over HTTP, set up by the variables that OpenTelemetry has for it."""
+"""Send events to a collector: OTLP over HTTP, configured by OpenTelemetry's own variables."""
 
 from __future__ import annotations
 
@@ -19,16 +19,14 @@ from nebula.agent.telemetry.turns import TelemetryReader, TurnIds
 
 CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 TIMEOUT_S = 2.0
-"""For a collector that does not answer, where nobody says otherwise: the end of the process waits for it."""
+"""How long the end of the process waits for a collector that does not answer, unless a variable sets it."""
 _TIMEOUTS = ("OTEL_EXPORTER_OTLP_TIMEOUT", "OTEL_EXPORTER_OTLP_TRACES_TIMEOUT", "OTEL_EXPORTER_OTLP_METRICS_TIMEOUT")
 _YES = ("true", "1", "span_only", "span_and_event")
 
 
 def open_reader() -> TelemetryReader:
-    """Return a reader that exports in the background; what is left goes out when the process ends.
-
-    A collector that does not answer costs nobody a turn, and prints nothing.
-    """
+    """Return a reader that exports in the background; the rest is sent when the process ends. A collector that does not
+    answer delays no turn and prints nothing."""
     log = logging.getLogger("opentelemetry")
     log.addHandler(logging.NullHandler())
     log.propagate = False

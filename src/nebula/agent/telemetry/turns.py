@@ -1,8 +1,8 @@
-"""One turn as spans and metrics, in the words of the GenAI semantic conventions.
+"""One turn as spans and metrics, named by the GenAI semantic conventions.
 
-The turn is `invoke_agent`, each request to a model `chat`, each call of a tool `execute_tool`. The id of the trace is
-that of the turn. What was said is in a span only where the conventions' variable asks for it, and then as the stream
-has it: without secrets.
+The turn is `invoke_agent`, each request to a model `chat`, each call of a tool `execute_tool`. The trace id is that of
+the turn. Texts are in a span only where the conventions' variable asks for them, and then as the stream has them:
+without secrets.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ AGENT = "nebula"
 _SECONDS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92)
 _TOKENS = (1, 4, 16, 64, 256, 1_024, 4_096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304)
 _PROVIDERS = {"gemini": "gcp.gemini"}
-"""Names that the conventions have for providers, where they are not ours."""
+"""Names of providers in the conventions, where they differ from ours."""
 
 
 class TurnIds:
-    """Names a trace after its turn, and spans by chance."""
+    """Gives a trace the id of its turn, and spans random ids."""
 
     def __init__(self) -> None:
         self.turn = 0
@@ -57,7 +57,7 @@ class _OpenTurn:
     model: str
     provider: str
     tools: dict[str, Span] = field(default_factory=dict)
-    """The calls that run, by their ids."""
+    """The running calls, by their ids."""
     error: str = ""
 
 

@@ -1,1 +1,1 @@
-"""One task out of the trace: found by its id, shown in order, and its model's replies played once more."""
+"""One task from the trace: found by its id, shown in order, or replayed with the recorded replies of its model."""

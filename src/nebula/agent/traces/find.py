@@ -1,4 +1,4 @@
-"""Finding one task in the trace of a project, by any beginning of its id that no other has."""
+"""Find one task in the trace of a project, by any unique beginning of its id."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SHORTEST = 8
 
 
 class UnknownTrace(NebulaError):
-    """No task has this id, or several begin so."""
+    """No task has this id, or the ids of several begin with it."""
 
     exit_code = EXIT_USAGE
 
@@ -40,7 +40,7 @@ class TaskTrace:
 
 
 def find_trace(root: str, beginning: str) -> TaskTrace:
-    """Return the task whose id begins so; an empty beginning means the newest. Raises UnknownTrace."""
+    """Return the task whose id begins with `beginning`; if that is empty, the newest. Raises UnknownTrace."""
     if not beginning:
         beginning = _newest(root)
     found: dict[str, list[dict[str, Any]]] = {}
@@ -79,11 +79,11 @@ def _newest(root: str) -> str:
 
 
 def audited(root: str, trace_id: str, elsewhere: str = "") -> list[dict[str, Any]]:
-    """Return what the guard recorded of the task: each request with how it was answered."""
+    """Return what the guard recorded of the task: each request with its status."""
     files = (AUDIT_FILE, elsewhere) if elsewhere else (AUDIT_FILE,)
     return [line for name in files for line in read_records(root, name) if line.get("trace_id") == trace_id]
 
 
 def short_ids(trace_ids: Iterable[str]) -> dict[str, str]:
-    """Return for each id the shortest beginning that no other has."""
+    """Return for each id its shortest unique beginning."""
     return shortest_unique(trace_ids, at_least=SHORTEST)

@@ -1,4 +1,4 @@
-"""A recorded turn as a lesson: for each request, what the model was sent, what it sent back, and what the tools did."""
+"""A recorded turn as a lesson: for each request what was sent to the model, its reply, and what the tools did."""
 
 from __future__ import annotations
 
@@ -16,29 +16,30 @@ from nebula.value import record
 
 @record
 class LessonStep:
-    """One request to the model with all that came of it. Results are those of the event stream: without secrets."""
+    """One request to the model, its reply, and the tool results. Results are those of the event stream: without
+    secrets."""
 
     instructions: str
     tools: tuple[str, ...]
     prompts: tuple[str, ...]
-    """Words of a person that this request has and the one before had not."""
+    """Messages of the user that this request has and the one before did not have."""
     earlier: int
-    """Messages that were sent before and are sent again."""
+    """Messages that are sent again."""
     text: str = ""
     calls: tuple[tuple[str, Any], ...] = ()
     results: tuple[tuple[str, str, str], ...] = ()
-    """Tool, status and text of each."""
+    """The tool, status and text of each result."""
 
 
 async def play_lesson(settings: Settings, trace: TaskTrace) -> list[LessonStep]:
-    """Play the task once more in `settings.root`, a copy of the project, and return its steps."""
+    """Replay the task in `settings.root`, a copy of the project, and return its steps."""
     heard: list[ModelRequest | dict[str, Any]] = []
     await replay(settings, trace, [lambda stamped: heard.append(stamped.to_json())], watch=heard.append)
     return steps_of(heard)
 
 
 def steps_of(heard: Sequence[ModelRequest | dict[str, Any]]) -> list[LessonStep]:
-    """Return the steps of requests and events in the order in which they came."""
+    """Return the steps of requests and events, in their order."""
     steps: list[LessonStep] = []
     sent = 0
     for each in heard:
@@ -67,7 +68,7 @@ def _add(step: LessonStep, event: dict[str, Any]) -> None:
 
 
 def _text_of(result: Any) -> str:
-    """Return what a result says, from its form in the trace."""
+    """Return the text of a result in the trace."""
     blocks = result.get("content") if isinstance(result, dict) else None
     pieces = [next(iter(each.values())) for each in blocks or () if isinstance(each, dict) and each]
     return "\n".join(each if isinstance(each, str) else json.dumps(each, ensure_ascii=False) for each in pieces)

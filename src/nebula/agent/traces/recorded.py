@@ -1,4 +1,4 @@
-"""The other side of a recorded task: a model that says what it said then, and a person who decides as before."""
+"""Stand-ins for a replay: a model that sends the recorded replies, and a person who decides as recorded."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from nebula.messages import AssistantMessage, MessageFormatError
 from nebula.tools.approval import Decision
 
 OUR_FAILURES = frozenset({"internal", "recording", "graph", "output", "start"})
-"""Kinds of errors on our side: they happen by themselves, or they do not. All others came from the model."""
+"""Kinds of errors on our side, which a replay produces by itself. All others came from the model."""
 
 
 PLAN_FAILURE = BadPlan.kind
-"""Happens by itself where the planner's replies are played."""
+"""The replay produces it by itself where the planner's replies are replayed."""
 
 
 class RecordedFailure(ModelError):
-    """What the recorded task got when its model failed; or that there is nothing more to play."""
+    """Raised for a recorded failure of the model, and where the recording has ended."""
 
     kind = "recording"
 
 
 class RecordedNonsense(RecordedFailure):
-    """The recorded model sent what could not be used."""
+    """Raised where the recorded model sent something that could not be used."""
 
     exit_code = EXIT_FORMAT
 
 
 class RecordedModel:
-    """Plays the replies and the failures of a trace in order, whatever is asked; `watch` is told of each request."""
+    """Sends the recorded replies and failures in order, whatever the request; `watch` is called with each request."""
 
     def __init__(
         self,
@@ -86,8 +86,8 @@ def is_failure(event: Mapping[str, Any], ours: Container[str] = OUR_FAILURES) ->
 
 
 def reply_of(event: Mapping[str, Any]) -> ModelReply:
-    """Return the recorded reply of a model. Raises MessageFormatError. What was counted or noted beside the message is
-    left out where it is damaged."""
+    """Return the recorded reply of a model. Raises MessageFormatError. Damaged figures beside the message are left
+    out."""
     if is_plan_reply(event):
         message: AssistantMessage = AssistantMessage.new_response(None, str(event.get("text") or ""))
     else:
@@ -104,7 +104,7 @@ def _count(usage: Any, name: str) -> int:
 
 
 class RecordedAnswers:
-    """Decides each question as it was decided then; one that was not asked then is answered with yes."""
+    """Decides each question as recorded; a question that was not asked then is answered with yes."""
 
     def __init__(self, events: Sequence[Mapping[str, Any]]) -> None:
         results = [event for event in events if event.get("type") == "tool_result"]
@@ -114,7 +114,7 @@ class RecordedAnswers:
         self._at = ""
 
     def __call__(self, stamped: Stamped) -> None:
-        """Reads the stream: a question belongs to the call that was begun last."""
+        """Read the stream: a question belongs to the last call that began."""
         if isinstance(stamped.event, Step):
             self._at = stamped.event.tool_use_id
 

@@ -1,7 +1,7 @@
-"""Playing a task once more from its trace: the same prompt, replies and decisions, real tools, no model.
+"""Replay a task from its trace: the same prompt, replies and decisions, real tools, no model.
 
-It runs in a throw-away copy of the project as the task found it, with a home of its own, unless somebody asks for it
-in the project itself; then it is a turn like any other, and can be undone.
+It runs in a throw-away copy of the project as the task found it, with a home of its own. If the user asks for it, it
+runs in the project itself; then it is a turn like any other, and can be undone.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from nebula.workspace.local import open_workspace
 from nebula.workspace.project_copy import copy_project
 
 ELSEWHERE = ("mcp_url", "rag_url", "index_url", "audit_log", "database_path")
-"""Settings that lead out of the copy."""
+"""Settings that would reach outside the copy."""
 ORCHESTRATED = (MODE, DRY_RUN)
 """Modes of tasks that are carried out by a plan."""
 
@@ -44,11 +44,12 @@ ORCHESTRATED = (MODE, DRY_RUN)
 class Replayed:
     final: Final
     differences: tuple[Sentence, ...]
-    """Where it went otherwise than recorded."""
+    """Where the replay differs from the recording."""
 
 
 def settings_of_copy(settings: Settings, trace: TaskTrace, folder: str) -> tuple[Settings, list[str]]:
-    """Return a copy below `folder`, as the task found the project, and the paths that could not be made so."""
+    """Make a copy below `folder` of the project as the task found it; return its settings, and the paths that could not
+    be restored."""
     project, home = os.path.join(folder, os.path.basename(trace.project) or "project"), os.path.join(folder, "home")
     missing = copy_as_before(trace.project, project, _begun(trace))
     own = replace(settings, root=project, home=home, **dict.fromkeys(ELSEWHERE, ""))
@@ -69,10 +70,8 @@ async def replay(
     *,
     watch: Callable[[ModelRequest], None] | None = None,
 ) -> Replayed:
-    """Run the task in `settings.root`, which is the copy, or the project itself where the user wants that.
-
-    `watch` is called with each request that the recorded model answers.
-    """
+    """Replay the task in `settings.root`, which is the copy, or the project itself where the user wants that. `watch`
+    is called with each request to the recorded model."""
     answers = RecordedAnswers(trace.events)
     seen: list[dict[str, Any]] = []
     readers: list[Reader] = [answers, lambda stamped: seen.append(stamped.to_json()), *audience]
@@ -98,7 +97,7 @@ async def _turn(
 async def _planned(
     settings: Settings, trace: TaskTrace, chosen: ChosenModel, _: RecordedAnswers, readers: Sequence[Reader]
 ) -> Final:
-    """Read once more what the planner sent; where it was not kept whole, take the plan as it was."""
+    """Read the planner's replies again; where they were not kept whole, use the recorded plan."""
     plans, sent = trace.of_type("plan"), trace.of_type("plan_reply")
     kept_whole = bool(sent) and not any(each.get("cut") for each in sent)
     only_plan = trace.task.get("mode") not in ORCHESTRATED
@@ -115,7 +114,7 @@ async def _planned(
 
 
 def _is_planned(trace: TaskTrace) -> bool:
-    """Return whether a planner was at work, whatever was carried out; a turn in plan mode is a turn like any other."""
+    """Return whether a planner was asked, whatever was carried out; a turn in plan mode does not count."""
     if trace.task.get("mode") in ORCHESTRATED or trace.of_type("plan_reply"):
         return True
     if trace.of_type("plan"):
@@ -124,7 +123,7 @@ def _is_planned(trace: TaskTrace) -> bool:
 
 
 def differences(recorded: Sequence[dict[str, Any]], seen: Sequence[dict[str, Any]]) -> list[Sentence]:
-    """Return the differences tool by tool, then the plan, the files, the end."""
+    """Return the differences: tool by tool, then the plan, the files, the end."""
     found = []
     then, now = _results(recorded), _results(seen)
     for number, (before, after) in enumerate(zip(then, now, strict=False), start=1):
@@ -169,7 +168,7 @@ def _status(events: Sequence[dict[str, Any]]) -> str:
 
 
 def copy_as_before(root: str, target: str, begun: datetime) -> list[str]:
-    """Make the copy, and return the paths whose earlier content was not kept: they are as they are now."""
+    """Make the copy, and return the paths whose earlier content was not kept: in the copy they are as they are now."""
     copy_project(root, target)
     with open_workspace(root) as workspace:
         history = workspace.history

@@ -1,4 +1,4 @@
-"""A task as a list: one entry an event, with the time since it began. Events that say nothing new are left out."""
+"""A task as a list: one entry for each event, with the time since the task began. Events without news are left out."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class StoryEntry:
     what: str
     text: str
     task_id: str = ""
-    """The step of the plan that it belongs to."""
+    """The step of the plan to which it belongs."""
 
 
 def tell(events: Iterable[Event], audit: Sequence[Event] = ()) -> list[StoryEntry]:
-    """Return the story of one task; `audit` lines stand where their time puts them."""
+    """Return the story of one task; `audit` lines are sorted in by their time."""
     ordered = [*events]
     noticed = {str(event.get("message")) for event in ordered if event.get("type") == "notice"}
     begun = _moment(ordered[0]) if ordered else None
@@ -44,7 +44,7 @@ def tell(events: Iterable[Event], audit: Sequence[Event] = ()) -> list[StoryEntr
 
 
 def _without(remark: str, noticed: Collection[str]) -> str:
-    """Return what of a remark was not said before."""
+    """Return the part of a remark that was not shown before."""
     return " ".join(line for line in remark.split("\n") if line not in noticed)
 
 
@@ -59,7 +59,7 @@ Said = tuple[str, str]
 
 
 def _say(event: Event) -> Said | None:
-    """Return what kind of event it is, and what it says; None for one that says nothing new."""
+    """Return the kind of an event and its text; None for one without news."""
     match event.get("type", "audit"):
         case "task":
             return translate("prompt"), str(event.get("prompt", ""))
@@ -105,7 +105,7 @@ def _say(event: Event) -> Said | None:
 
 
 def _reply_facts(event: Event, *keys: str) -> list[str]:
-    """Return tokens and time of an event, and what stands under `keys`."""
+    """Return the tokens and the time of an event, and its values under `keys`."""
     told = (str(event.get(key) or "") for key in keys)
     return [_tokens(event.get("usage")), _seconds(event.get("duration_s")), *told]
 
@@ -165,7 +165,7 @@ def _seconds(found: Any) -> str:
 
 
 def _with_facts(text: str, facts: Sequence[str]) -> str:
-    """The facts come first, where they are seen even if the rest is cut."""
+    """Return the text with `facts` in front, where they are seen even if the rest is cut."""
     shown = ", ".join(filter(None, facts))
     first, rest = text.split("\n", 1) if "\n" in text else (text, "")
     head = f"[{shown}] {first}".rstrip() if shown else first
