@@ -1,7 +1,7 @@
-"""Asking the user: the one way to put a question, and a wrapper around a writing tool that does.
+"""Ask the user: the one way to put a question, and a wrapper that asks before a writing tool writes.
 
-Whoever decides is handed the event that everybody reads, and answers with a `Decision`. What must fail fails before
-anybody is asked. The answer holds for the content that was shown: if the file changes while somebody thinks, the
+The approver gets the event that every reader gets, and answers with a `Decision`. Whatever can fail fails before
+anybody is asked. The answer counts for the content that was shown: if the file changes before the answer comes, the
 question is asked again with the new difference.
 """
 
@@ -29,13 +29,13 @@ from nebula.workspace.proposing import keep_hunks
 MAX_QUESTIONS = 5
 """How often one write is asked about again because its file keeps changing."""
 MAX_TRIES = 40
-"""The same where a rule answers: several tasks may add to one file at the same time."""
+"""The same where a rule answers: several tasks may append to one file at the same time."""
 _LONGEST_WAIT_S = 0.05
 _CHANGING = Sentence("changing files")
 _WORKING = Sentence("working")
 
 MAX_LEFT_OUT = 10_000
-"""Bytes of what was left out of a change that the model is shown."""
+"""Bytes that the model is shown of the parts of a change that were left out."""
 
 ASKED_AGAIN = Sentence("The file changed in the meantime; this is the new difference.")
 BY_NAME = "{path} may hold secrets or decides what other programs run. A yes is for this one change."
@@ -44,20 +44,21 @@ REFUSED = "The user did not allow this write. Do not try it again; go on without
 
 @value
 class Decision:
-    """An answer. `scope` says how far a yes reaches; a no may carry the reason, which the model is told."""
+    """An answer. `scope` says how far a yes reaches; a no may have a reason, which the model is told."""
 
     allowed: bool
     scope: Literal["once", "message", "pattern", "session"] = "once"
     reason: str = ""
     pattern: str = ""
     hunks: tuple[int, ...] = ()
-    """Of a yes to some of the hunks of a change: their numbers, from 1; empty: all of it."""
+    """Of a yes to some hunks of a change: their numbers, from 1; empty: all of them."""
     paths: tuple[str, ...] = ()
-    """Of a yes to some of the paths of a set; empty: all of it."""
+    """Of a yes to some paths of a set; empty: all of them."""
 
     @classmethod
     def read(cls, text: str) -> Decision:
-        """Read the words of the wire: "yes", "no", "all", "hunks 1, 3", or a sentence, which refuses and says why."""
+        """Read an answer as it is sent: "yes", "no", "all", "hunks 1, 3", or a sentence, which refuses and gives the
+        reason."""
         word = text.strip()
         if agrees(word):
             return cls(True)
@@ -80,45 +81,45 @@ class Decision:
         return self.reason or "no"
 
     def refusal(self, otherwise: str) -> ToolFailure:
-        """Return what the model is told of a no: its reason, or the sentence `otherwise`."""
+        """Return the error for the model after a no: its reason, or else the sentence `otherwise`."""
         said = f"The user refused: {self.reason}" if self.reason else otherwise
         return ToolFailure(said, code=403, policy=True, decision=self.word())
 
 
 Approver = Callable[[Approval], Awaitable[Decision]]
 BeforeWrite = Callable[[str, Sequence[ProposedChange]], Awaitable[str | None]]
-"""(tool, changes) -> why they are refused, None where they are not."""
+"""(tool, changes) -> why the changes are refused; None where they are not."""
 
 
 def has_part(question: Approval, decision: Decision) -> bool:
-    """Return whether the hunks and paths that a decision names are there to be decided on."""
+    """Return whether the question has the hunks and paths that a decision names."""
     paths = {change.path for change in question.changes}
     return all(1 <= number <= question.hunks for number in decision.hunks) and paths.issuperset(decision.paths)
 
 
 def reaches_too_far(question: Approval, decision: Decision) -> bool:
-    """Return whether a yes is meant for longer, to a question that is asked each time."""
+    """Return whether a yes is meant for the session although the question is asked every time."""
     return question.once and decision.scope != "once"
 
 
 @record
 class Approvals:
-    """Asks, and remembers what was answered for longer. One for a session."""
+    """Asks questions, and remembers answers that hold for longer. One for a session."""
 
     approver: Approver
     by_rule: str | None = None
-    """When nobody is asked: the word that stands for the rule, such as "yes" for --yes."""
+    """Where nobody is asked: the word of the rule that answers, such as "yes" for --yes."""
     attended: bool = False
-    """Though a rule answers for writes, somebody is there who can be asked about the rest."""
+    """A rule answers for writes, but somebody is there who can be asked about the rest."""
     permissions: Permissions = field(default_factory=Permissions)
     before_write: BeforeWrite | None = None
-    """The user's hooks, which judge what is allowed before it is written."""
+    """The user's hooks, which judge a change that was allowed before it is written."""
 
     async def heed_hooks(
         self, decision: Decision, call: Call, tool: str, changes: Sequence[ProposedChange]
     ) -> Decision:
-        """Return the decision on these changes, or the refusal of a hook where it was a yes: hooks only make it
-        stricter. Whoever said that yes is told."""
+        """Return the decision on these changes; where it was a yes and a hook refuses, return the refusal instead.
+        Hooks can only make a decision stricter. Whoever said yes is told."""
         if self.before_write is None or not decision.allowed:
             return decision
         reason = await self.before_write(tool, changes)
@@ -132,8 +133,8 @@ class Approvals:
         return self.by_rule is None or self.attended
 
     async def ask(self, question: Approval, call: Call, lasting: Permission | None) -> Decision:
-        """Put a question and return the answer. `lasting` is what a yes for the session allows, None where there is no
-        such yes: then no rule answers either."""
+        """Put a question and return the answer. `lasting` is the permission that a yes for the session gives; None
+        where there is no such yes, and then no rule answers either."""
         rule = None if lasting is None or lasting.kind in ("network", "host") else self.by_rule
         event = replace(question, once=lasting is None, tool_use_id=call.use.id, decision=rule)
         call.emit(event)
@@ -148,7 +149,7 @@ class Approvals:
         return decision
 
     def revoke(self, name: str = "") -> tuple[Permission, ...]:
-        """Take back what was allowed under this name, or everything, and return it."""
+        """Revoke what was allowed under this name, or everything, and return it."""
         taken = self.permissions.take_back(name)
         if self.by_rule == "yes" and name in ("", YES_TO_ALL.name):
             self.by_rule = None
@@ -157,19 +158,19 @@ class Approvals:
 
     @property
     def granted(self) -> tuple[Permission, ...]:
-        """Everything that is done without asking."""
+        """All permissions that were given."""
         return (YES_TO_ALL, *self.permissions.listed) if self.by_rule == "yes" else self.permissions.listed
 
 
 @record
 class MessageWrites:
-    """The writes of one message, looked at together. Made anew for each message."""
+    """The writes of one message, decided on together. A new one for each message."""
 
     calls: Sequence[AssistantToolUse]
     allowed: bool = False
     """The user said yes to all of them."""
     changes: dict[int, ProposedChange] = field(default_factory=dict)
-    """What each call would change, by its place in the message; those that must fail are missing."""
+    """What each call would change, by its index in the message; calls that must fail are missing."""
 
     def has(self, call: Call) -> bool:
         return any(use is call.use for use in self.calls)
@@ -182,7 +183,7 @@ class MessageWrites:
         self.allowed = self.allowed or (decision.allowed and decision.scope == "message" and not decision.hunks)
 
     def allows(self, call: Call, proposal: ProposedChange) -> bool:
-        """Return whether the yes to all of them is one to this: it was among what was shown then, in the same place."""
+        """Return whether a yes to all covers this change: it was among those shown then, at the same place."""
         shown = self.changes.get(self.place_of(call))
         return self.allowed and shown is not None and _is_same_change(shown, proposal)
 
@@ -195,14 +196,14 @@ class WritersOfTurn:
         self._message = MessageWrites(())
 
     def message_of(self, call: Call) -> MessageWrites:
-        """Return the writes of the message that `call` stands in. Messages are told apart by the call objects, never by
-        ids: a model may send those again, and ours are counted anew after `/retry` and `/compact`."""
+        """Return the writes of the message that contains `call`. Messages are told apart by the call objects, never by
+        ids: a model may send an id again, and our own ids start anew after `/retry` and `/compact`."""
         if not self._message.has(call):
             self._message = MessageWrites(call.peers or (call.use,))
         return self._message
 
     def look_at(self, message: MessageWrites) -> None:
-        """Find out what the calls of a message would change, once. Reads files: run it in a thread."""
+        """Work out, once, what the calls of a message would change. This reads files: run it in a thread."""
         if message.changes:
             return
         for place, use in enumerate(message.calls):
@@ -211,11 +212,11 @@ class WritersOfTurn:
                 try:
                     message.changes[place] = tool.propose(use.orig_args)
                 except (ToolFailure, WorkspaceError):
-                    continue  # this one fails by itself when its turn comes, and says why
+                    continue  # it fails again when it is run, and then reports why
 
 
 class Approved:
-    """A writing tool that asks first."""
+    """A writing tool that asks before it writes."""
 
     def __init__(self, tool: WritingTool, approvals: Approvals, writers: WritersOfTurn) -> None:
         self._tool = tool
@@ -249,13 +250,13 @@ class Approved:
             remark = _left_out(proposal, chosen)
             try:
                 return await to_the_end(partial(tool.carry_out, chosen, decision.word(), remark))
-            except Stale:  # where several write to it at once, those that wait in step would meet again
+            except Stale:  # if several write to the file at once, those that wait equally long would collide again
                 await asyncio.sleep(_LONGEST_WAIT_S * os.urandom(1)[0] / 255)
         raise ToolFailure(f"{proposal.path} keeps changing while it is being approved. Read it again later.", code=409)
 
     def _propose(self, args: Mapping[str, Any]) -> tuple[WritingTool, ProposedChange]:
-        """Return what would be written, and the tool that may write it: of a secret or control file, where somebody can
-        be asked about it, one that is allowed this file alone."""
+        """Return the proposed write, and the tool for it: for a secret or control file about which somebody can be
+        asked, that is a tool that may write this file alone."""
         try:
             return self._tool, self._tool.propose(args)
         except (ProtectedPath, SecretPath):
@@ -287,7 +288,7 @@ def _is_same_change(shown: ProposedChange, proposal: ProposedChange) -> bool:
 
 
 def _left_out(proposal: ProposedChange, chosen: ProposedChange) -> str:
-    """Return what the model is told of a change that is made in part."""
+    """Return what the model is told of the parts that were left out."""
     if chosen is proposal:
         return ""
     left_out, _ = cut_middle(diff_texts(proposal.path, chosen.new, proposal.new).text, MAX_LEFT_OUT)
@@ -295,5 +296,6 @@ def _left_out(proposal: ProposedChange, chosen: ProposedChange) -> str:
 
 
 async def allow_all(question: Approval) -> Decision:
-    """Say yes, as --yes does: not to the network or a page of it, and not to what is asked about by name."""
+    """Answer yes, as --yes does, except where the question is about the network, a web page, or a file that has to be
+    allowed by name."""
     return Decision(question.kind not in ("network", "fetch", "folders") and not question.once, "session")

@@ -1,7 +1,7 @@
-"""What a tool is, to the loop that calls it.
+"""What the loop knows of a tool.
 
-A tool never raises at the loop. It returns an `Outcome`: blocks for the model, and for everybody else the changes it
-made. Inside the room a tool may raise `ToolFailure`, which becomes `{"error": "…"}`.
+A tool never raises at the loop. It returns an `Outcome`: blocks for the model, and for everybody else the changes that
+it made. The code of a tool may raise `ToolFailure`, which becomes `{"error": "…"}`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from nebula.value import value
 
 
 class ToolFailure(Exception):
-    """What the model reads, as it stands: a sentence that says what to do instead."""
+    """An error for the model: a sentence that says what to do instead."""
 
     def __init__(
         self,
@@ -32,47 +32,47 @@ class ToolFailure(Exception):
     ) -> None:
         super().__init__(sentence)
         self.code = code
-        """What kind of failure, as HTTP would number it, for the audit log; of a call that makes no sense 422."""
+        """The kind of failure as an HTTP status, for the audit log; 422: the call makes no sense."""
         self.policy = policy
-        """Refused by a rule or a person, not failed: a task that ends without it did not do what was asked."""
+        """A rule or a person refused it: a task that ends without it did not do what was asked."""
         self.decision = decision
         self.unchanged = unchanged
         """The file is already as the call wants it."""
         self.problem = problem
-        """The same for a person, where there is more to say than that it failed."""
+        """The error for a person, where there is more to say than that the call failed."""
 
 
 @value
 class Outcome:
-    """What a call came to."""
+    """The result of a call."""
 
     content: tuple[Text | Json, ...]
     status: ToolResultStatus = ToolResultStatus.Success
     changes: tuple[Diff, ...] = ()
-    """What it changed, also where it failed in the end: a change that was made is never passed over."""
+    """What it changed, also where it failed in the end: a change that was made is always reported."""
     check: CheckRun | None = None
     decision: str | None = None
     refused: bool = False
     lasting: bool = False
-    """Of a refusal: nothing that is done later makes up for it."""
+    """Of a refusal: no later call can make up for it."""
     secret: bool = False
-    """It shows what a secret file holds: meant for the model alone, and for nobody's records."""
+    """It holds the content of a secret file: for the model alone, never for a record."""
     code: int = 200
     problem: Sentence | None = None
-    """What went wrong, for a person; None where only the model was told."""
+    """What went wrong, for a person; None where only the model is told."""
     unchanged: bool = False
-    """The file was already as the call wants it: nothing was to be done."""
+    """The file already was as the call wants it: nothing was done."""
     size: int | None = None
     """Bytes of the file that was read or written."""
     evidence: tuple[Evidence, ...] = ()
-    """The places of the project that it showed."""
+    """The lines of the project that it showed."""
     images: tuple[ImageBlock, ...] = ()
-    """Pictures that the model is shown with the results; nobody records them."""
+    """Images that the model gets with the results; they are not recorded."""
     usage: Usage | None = None
-    """Tokens that it cost by itself, and what they cost in US dollars; None: nothing, or an unknown price."""
+    """Tokens that the tool itself spent, and their cost in US dollars; None: nothing, or an unknown price."""
     cost: float | None = None
     seconds: float | None = None
-    """How long it worked, where somebody was asked afterwards: to wait for an answer is no work."""
+    """How long it worked, where it asked somebody afterwards: waiting for an answer does not count."""
 
     @classmethod
     def ok(cls, value: Mapping[str, Any], **facts: Any) -> Outcome:
@@ -92,7 +92,7 @@ class Outcome:
 
 
 class CancelledLate(asyncio.CancelledError):
-    """Cancelled while a change was being made: it was made to its end, and this is what came of it."""
+    """Raised when a call was cancelled while it made a change: the change was completed, with this outcome."""
 
     def __init__(self, outcome: Outcome) -> None:
         super().__init__()
@@ -100,7 +100,7 @@ class CancelledLate(asyncio.CancelledError):
 
 
 async def to_the_end(work: Callable[[], Outcome]) -> Outcome:
-    """Makes a change in a thread, to its end also when the turn is cancelled meanwhile. Raises CancelledLate then."""
+    """Make a change in a thread and complete it, also if the turn is cancelled in between; then raise CancelledLate."""
     making = asyncio.get_running_loop().run_in_executor(None, work)
     try:
         return await asyncio.shield(making)
@@ -108,7 +108,7 @@ async def to_the_end(work: Callable[[], Outcome]) -> Outcome:
         while not making.done():  # it may be cancelled more than once
             with suppress(asyncio.CancelledError):
                 await asyncio.wait([making])
-        if making.exception() is not None:  # nothing was changed, and being given up is what counts now
+        if making.exception() is not None:  # nothing was changed, so the cancellation is what counts
             raise
         raise CancelledLate(making.result()) from None
 
@@ -119,22 +119,22 @@ def _silent(_: Event) -> None:
 
 @value
 class Call:
-    """One tool call as the loop hands it over."""
+    """One tool call, as the loop passes it on."""
 
     use: AssistantToolUse
     emit: Callable[[Event], Any] = _silent
-    """Where a tool tells what happens while it works, such as the question it asks."""
+    """Emits an event while the tool works, such as a question."""
     peers: Sequence[AssistantToolUse] = ()
-    """All calls of the same message, this one among them, so that writes can be looked at together."""
+    """All calls of the same message, with this one, so that writes can be decided on together."""
     room: int = MAX_USER_MESSAGE_SIZE
-    """Bytes that the result may take in the message to the model. What is beyond is cut there and never seen, so a
-    tool that must know what the model saw cuts by itself."""
+    """Bytes that the result may have in the message to the model. What is longer is cut later, so a tool that has to
+    know what the model saw cuts its result itself."""
     invalid: str | None = None
     """Why it cannot be run as the model wrote it."""
     show: Callable[[Event], Any] = _silent
-    """Where it tells what is only shown, to those who watch: how far it is."""
+    """Shows an event to those who watch, such as progress; it is not recorded."""
     hear: Callable[[bytes], None] | None = None
-    """Gets all that a command says, as it says it, in a thread of its own; for whoever typed the command."""
+    """Gets the output of a command as it comes, in another thread; for a person who typed the command."""
 
 
 class Tool(Protocol):
@@ -148,7 +148,7 @@ class Tool(Protocol):
 
 @value
 class FunctionTool:
-    """A tool that is one function, which has nothing to remember from one call to the next."""
+    """A tool that is one function, without state from one call to the next."""
 
     spec: ToolSpec
     work: Callable[[Mapping[str, Any], Call], Awaitable[Outcome]]
@@ -165,7 +165,8 @@ def text_argument(args: Mapping[str, Any], name: str, default: str | None = None
 
 
 def whole_characters(text: str, what: str) -> str:
-    """JSON can say half of a character, and no file, program or database takes it."""
+    """Return `text`. Raises ToolFailure where it holds half of a character, which JSON allows and no file, program or
+    database does."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -174,7 +175,7 @@ def whole_characters(text: str, what: str) -> str:
 
 
 def number_argument(args: Mapping[str, Any], name: str) -> int | None:
-    """Return a whole number of 1 or more, or None. Models send 3.0 and "3" for 3; both are plain enough."""
+    """Return a whole number of 1 or more, or None. Models send 3.0 and "3" for 3; both are accepted."""
     value = args.get(name)
     if value is None:
         return None

@@ -1,4 +1,4 @@
-"""What a tool says of itself, once; agent, plan mode, MCP, the dialect and the read ledger all read it from here.
+"""The declaration of a tool, read by agent, plan mode, MCP, the dialect and the read ledger.
 
 A new tool is one file that ends with its `TOOL`, and one line in `registry`.
 """
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @value
 class Checks:
-    """Commands that the user configured, and may be run."""
+    """Commands that the user configured and that may be run."""
 
     commands: tuple[str, ...] = ()
     root: str = ""
@@ -35,48 +35,48 @@ class Checks:
 
 @value
 class ToolKit:
-    """What there is to build tools from. A tool that needs a part which is missing is not offered."""
+    """What tools are built from. A tool that needs a part which is missing is not offered."""
 
     workspace: Workspace
-    """In plan mode one opened read-only: that, not the list of tools, keeps plan mode from writing."""
+    """In plan mode it is read-only: that, not the list of tools, keeps plan mode from writing."""
     ledger: ReadLedger
     checks: Checks = Checks()
     find_node: Callable[[str], Node | None] | None = None
     plan: bool = False
     commands: CommandLayers | None = None
-    """Layers for commands and checks, where there can be any."""
+    """Layers for commands and checks, where the machine can make them."""
     approvals: Approvals | None = None
     code: CodeSearch | None = None
     trace_id: str = ""
     look_up: Callable[[str], list[str]] = lambda _: []
     """Lists earlier turns by their numbers, or by words in them."""
     external: Mapping[str, Tool] = MappingProxyType({})
-    """Tools of MCP servers, ready made."""
+    """Tools of MCP servers, built already."""
     delegate: Runner | None = None
     """Runs a delegate; None where there are none, as inside another one."""
     skills: FoundSkills | None = None
-    """What skills there are; None where there are none."""
+    """The skills that were found; None where there are none."""
 
 
 Learn = Callable[[ReadLedger, Mapping[str, Any], Mapping[str, Any]], None]
-"""(ledger, arguments, result): what a model that has this call in front of it has read."""
+"""(ledger, arguments, result): notes in the ledger what a model has read that has this call before it."""
 
 
 @value
 class ToolDeclaration:
     name: str
     build: Callable[[ToolKit], Tool | WritingTool | None]
-    """None where the kit lacks what the tool needs."""
+    """Returns the tool; None where the kit lacks what it needs."""
     writes: bool = False
     """It proposes changes to the project's files, which are approved before they are carried out."""
     in_plan: bool = True
-    """Offered in plan mode. A tool that changes files only in a layer that is thrown away may be, too."""
+    """Whether plan mode offers it. A tool that changes files only in a throw-away layer may be offered there."""
     over_mcp: bool = False
     learn: Learn | None = None
-    """What a past call of it teaches the ledger."""
+    """Notes in the ledger what a past call of it has shown the model."""
     method: str = ""
-    """What the audit log calls it; empty: its name."""
+    """Its name in the audit log, where that is another: such a name is shared with the gateway's operation."""
     subject: str = "path"
-    """The argument that the audit log names."""
+    """The argument that the audit log records."""
     kind: Literal["read", "search", "edit", "execute", "fetch", "think", "other"] = "other"
-    """What editors draw its calls as."""
+    """The kind of call that editors show."""

@@ -1,4 +1,4 @@
-"""delegate: a part of the work, given to a turn of its own that knows nothing of this conversation.
+"""delegate: hand a part of the work to a turn of its own, which knows nothing of this conversation.
 
 All delegates of one message work side by side, at most four at once: the first call starts them all, and each call
 waits for its own.
@@ -37,7 +37,7 @@ SPEC = DeclaredSpec(
 
 @value
 class Errand:
-    """What a delegate is asked to do."""
+    """The task of a delegate."""
 
     task: str
     read_only: bool = True
@@ -46,7 +46,7 @@ class Errand:
 
 @value
 class Delegated:
-    """What a delegate came back with."""
+    """The result of a delegate."""
 
     answer: str = ""
     node_id: str | None = None
@@ -54,12 +54,12 @@ class Delegated:
     usage: Usage = Usage()
     cost: float | None = 0.0
     propose: Callable[[Callable[[Approval], Awaitable[Decision]]], Awaitable[Proposed]] | None = None
-    """Has what it changed decided on, and applies what was allowed; None where it changed nothing."""
+    """Has its changes decided on, and applies what was allowed; None where it changed nothing."""
 
 
 @value
 class Proposed:
-    """What became of the changes of a delegate."""
+    """The decision on the changes of a delegate."""
 
     decision: Decision
     applied: tuple[Diff, ...] = ()
@@ -67,7 +67,7 @@ class Proposed:
 
 
 Runner = Callable[[Errand, str], Awaitable[Delegated]]
-"""(errand, trace id of the asking turn): runs a delegate to its end."""
+"""(errand, trace id of the calling turn): runs a delegate to its end."""
 
 
 class Delegate:
@@ -80,10 +80,10 @@ class Delegate:
         self._plan = plan
         self._room = asyncio.Semaphore(AT_ONCE)
         self._at_work: dict[int, asyncio.Task[Delegated]] = {}
-        """By the call object: ids are the model's, and may come twice."""
+        """The running delegates by call object: ids are the model's, and may occur twice."""
 
     async def run(self, args: Mapping[str, Any], call: Call) -> Outcome:
-        self._read(args)  # what must fail fails before anything is started
+        self._read(args)  # whatever is wrong with a call fails before any delegate starts
         for use in call.peers or (call.use,):
             self._start(use)
         work = self._at_work[id(call.use)]
@@ -110,7 +110,7 @@ class Delegate:
         try:
             errand = self._read(use.orig_args)
         except ToolFailure:
-            return  # it fails by itself when its turn comes
+            return  # this call fails when it is run
         self._at_work[id(use)] = asyncio.create_task(self._run_one(errand))
 
     async def _run_one(self, errand: Errand) -> Delegated:

@@ -1,9 +1,9 @@
-"""What the model has seen of each file, so that it never overwrites what it has not read.
+"""Remember what the model has seen of each file, so that it never overwrites what it has not read.
 
-A file counts as read when its whole present content went past the model: by one full read, by ranges that together
-cover it, or because the model wrote it. What was seen is kept by lines, so that an edit of some lines can be held to
-those alone. The ledger can be rebuilt from a conversation (`registry.learn_from`), so a read in an earlier session
-counts for as long as the file is unchanged.
+A file counts as read when the model has seen its whole present content: in one read, in ranges that together cover it,
+or because it wrote the file. Seen ranges are kept as line numbers, so that an edit needs only its own lines to be read.
+The ledger can be rebuilt from a conversation (`registry.learn_from`), so a read in an earlier session counts while the
+file is unchanged.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ Range = tuple[int, int]
 
 @record
 class _Seen:
-    """Of one content of one file."""
+    """The lines seen of one content of one file."""
 
     sha256: str
     whole: bool = False
     ranges: list[Range] = field(default_factory=list)
-    """Apart from each other, in order."""
+    """Disjoint and sorted."""
 
     def add(self, ranges: Iterable[Sequence[int]], lines: int) -> None:
         self.ranges = _joined([*self.ranges, *((first, last) for first, last in ranges)])
@@ -42,31 +42,31 @@ class _Seen:
 
 @record
 class ReadLedger:
-    """Remembers by path which lines of which content the model knows."""
+    """Remembers for each path which lines of which content the model has seen."""
 
     _seen: dict[str, _Seen] = field(default_factory=dict)
     _once: set[str] = field(default_factory=set)
-    """Files of which some content was once known in full."""
+    """Files of which some content was once seen in full."""
     _shown: dict[str, set[tuple[int, int, str]]] = field(default_factory=dict)
-    """Lines of files whose content was not at hand, each with the hash of its text; see `recognise`."""
+    """Lines of files whose content was not available, each with the hash of its text; see `recognise`."""
     _texts: dict[str, str] | None = None
-    """While a conversation is read: what stood in the files, so that its edits can be followed."""
+    """The contents of files, kept while a conversation is read back, so that its edits can be followed."""
 
     told_of_folders: dict[str, int] = field(default_factory=dict)
-    """Folders that were looked into for instructions, each with the bytes that the model was told."""
+    """Folders that were searched for instructions, each with the bytes that the model got."""
 
     def recent(self, count: int) -> list[str]:
         """Return the files read last, after those of which a search showed something."""
         return list(dict.fromkeys((*self._shown, *self._seen)))[-count:]
 
     def saw(self, path: str, content: str) -> None:
-        """Note that the model saw the whole of a file."""
+        """Note that the model saw the whole file."""
         if self._texts is not None:
             self._texts[_normal(path)] = content
         self._saw_whole(_normal(path), digest(content.encode("utf-8", "surrogateescape")))
 
     def saw_part(self, path: str, sha256: str, lines: int, shown: Iterable[Sequence[int]]) -> None:
-        """Ranges of whole lines of a content that has so many lines."""
+        """Note the ranges `shown` of a content with so many `lines`."""
         name = _normal(path)
         seen = self._seen.get(name)
         if seen is None or seen.sha256 != sha256:
@@ -76,12 +76,13 @@ class ReadLedger:
             self._once.add(name)
 
     def was_shown(self, path: str, first: int, last: int, text: str) -> None:
-        """These lines, the last one without its ending, of whatever content the file had."""
+        """Note that the model saw these lines, the last one without its line break, of an unknown content of the
+        file."""
         self._shown.setdefault(_normal(path), set()).add((first, last, _hash(text)))
 
     def recognise(self, path: str, sha256: str, content: str) -> None:
-        """Count lines as read that were shown and stand in this content just where they were. A byte order mark is
-        never shown: who has read all but that has read the file."""
+        """Count lines that were shown as read if this content has them at the same place. A byte order mark is never
+        shown: a model that has seen all but that has read the file."""
         if content.startswith(BOM) and self.knows(path, digest(content.removeprefix(BOM).encode())):
             self._saw_whole(_normal(path), sha256)
         shown = self._shown.get(_normal(path), ())
@@ -92,7 +93,7 @@ class ReadLedger:
                 self.saw_part(path, sha256, len(lines), [(first, last)])
 
     def edited(self, change: ProposedChange, after: str) -> None:
-        """Note what the model changed: it knows these lines, and of the rest what it knew before."""
+        """Note a change by the model: it knows the new lines, and of the others those that it knew before."""
         name = _normal(change.path)
         seen = self._seen.get(name)
         if seen is None or seen.sha256 != change.before:
@@ -104,8 +105,8 @@ class ReadLedger:
 
     @contextmanager
     def reading_back(self) -> Iterator[None]:
-        """Let `edited_so` follow the edits of a conversation that is read again: contents are kept for the length of
-        the block."""
+        """Keep contents for the length of the block, so that `edited_so` can follow the edits of a past
+        conversation."""
         self._texts = {}
         try:
             yield
@@ -113,7 +114,7 @@ class ReadLedger:
             self._texts = None
 
     def edited_so(self, path: str, edit: Callable[[str], str]) -> None:
-        """Note an edit of the past: what it made of a content that was known in full is known as well."""
+        """Note an edit of the past: if the content before it was known in full, so is the content after it."""
         before = (self._texts or {}).get(_normal(path))
         if before is not None:
             self.saw(path, edit(before))
@@ -127,7 +128,7 @@ class ReadLedger:
         return seen is not None and seen.sha256 == sha256 and seen.covers(first, last)
 
     def knew(self, path: str) -> bool:
-        """Return whether the model has read some content of this file in full, be it the present one or not."""
+        """Return whether the model has read any content of this file in full, the present one or an earlier one."""
         return _normal(path) in self._once
 
     def knows_part(self, path: str, sha256: str) -> bool:
@@ -150,7 +151,7 @@ def _joined(ranges: Iterable[Range]) -> list[Range]:
 
 
 def _carried_over(ranges: Sequence[Range], blocks: Sequence[Block]) -> list[Range]:
-    """Return the ranges of the old content as lines of the new one, and the lines that were put there."""
+    """Return the ranges of the old content as lines of the new one, and the new lines."""
     carried = [(start + 1, end) for _, _, start, end in blocks if start < end]
     unchanged = []
     reached = shift = 0
@@ -177,4 +178,4 @@ def _normal(path: str) -> str:
         return name
     from unicodedata import normalize  # most names are plain ASCII
 
-    return normalize("NFC", name)  # of several spellings one file is meant, and its content is compared anyway
+    return normalize("NFC", name)  # the spellings name one file, and its content is compared anyway

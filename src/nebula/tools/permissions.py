@@ -1,7 +1,7 @@
-"""What the user allowed for the rest of a session: writing files, tools of MCP servers, the network, secret files.
+"""What the user has allowed for the rest of a session: writing files, tools of MCP servers, the network, secret files.
 
-Every such yes is held here and nowhere else, so that all of them can be listed and taken back. A yes to one message is
-held by that message (`tools/approval`).
+Every such yes is kept here and nowhere else, so that all of them can be listed and revoked. A yes to one message is
+kept with that message (`tools/approval`).
 """
 
 from __future__ import annotations
@@ -26,8 +26,7 @@ class Permission:
     """A pattern of paths, the name of the tool, "network", a host, a secret file that commands may read, what --allow
     names, or the option of the command line."""
     described: str = ""
-    """Of a tool: a digest of how its server described it when the user said yes. Described otherwise, it is another
-    tool."""
+    """Of a tool: a digest of its description when the user said yes. With another description it is another tool."""
 
     @property
     def about(self) -> Sentence:
@@ -37,10 +36,10 @@ class Permission:
 
 ALL_WRITES = Permission("write", EVERY_FILE)
 IGNORED = Permission("ignored", "git-ignored")
-"""What commands leave in files that git ignores: each test of a compiled project does."""
+"""Changes of commands in files that git ignores: every test run of a compiled project makes some."""
 NETWORK = Permission("network", "network")
 YES_TO_ALL = Permission("rule", "--yes")
-"""Ordinary writes and calls of tools, by the command line."""
+"""Ordinary writes and calls of tools, allowed by a command-line option."""
 _ABOUT = {
     "write": Sentence("what is written into such files; not their deletion"),
     "ignored": Sentence("what commands leave in files that git ignores"),
@@ -75,7 +74,7 @@ class Permissions:
         patterns = [each.name for each in self._given if each.kind == "write"]
         if EVERY_FILE in patterns:
             return True
-        from fnmatch import fnmatchcase  # not for every start
+        from fnmatch import fnmatchcase  # loaded only when needed
 
         return bool(patterns) and all(
             change.is_write and any(fnmatchcase(change.path, each) for each in patterns) for change in changes
@@ -91,7 +90,7 @@ class Permissions:
         return (*(Permission("named", name) for name in sorted(self.named)), *self._given)
 
     def take_back(self, name: str = "") -> tuple[Permission, ...]:
-        """Take back what has this `name`, or everything, and return it."""
+        """Revoke the permission of this `name`, or all of them, and return what was revoked."""
         taken = tuple(each for each in self.listed if not name or each.name == name)
         self._given = [each for each in self._given if each not in taken]
         self.named.difference_update(each.name for each in taken if each.kind == "named")

@@ -1,4 +1,4 @@
-"""readNode: one earlier prompt and its answer, in full."""
+"""readNode: read one earlier prompt and its answer in full."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def read_node(
     node_id = text_argument(args, "id").strip()
     try:
         node = await asyncio.to_thread(find, node_id)
-    except NebulaError as problem:  # several turns have ids that begin so
+    except NebulaError as problem:  # the ids of several turns begin with it
         raise ToolFailure(f"{problem}.", code=400) from None
     if node is None and (listed := await asyncio.to_thread(look_up, node_id)):
         return Outcome.ok({"turns": listed})

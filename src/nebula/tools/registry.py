@@ -1,4 +1,4 @@
-"""All tools, and the sets that the front doors offer."""
+"""All tools, and the sets of them that the front doors offer."""
 
 from __future__ import annotations
 
@@ -49,7 +49,8 @@ BY_NAME = {tool.name: tool for tool in TOOLS}
 def agent_tools(
     kit: ToolKit, approvals: Approvals, *, audit: CallAudit | None = None, after_change: Sequence[AfterChange] = ()
 ) -> ToolSet:
-    """Return all tools for one turn; a write is approved first, and `after_change` hears of each one that was made."""
+    """Return all tools for one turn; a write is approved first, and each function of `after_change` is called after
+    every write."""
     kit = replace(kit, approvals=approvals)
     writers = WritersOfTurn()
     offered = {**_built(TOOLS, kit, lambda tool: Approved(tool, approvals, writers)), **kit.external}
@@ -67,19 +68,19 @@ def plan_tools(kit: ToolKit, *, audit: CallAudit | None = None) -> ToolSet:
 
 
 def chat_tools(kit: ToolKit, *, audit: CallAudit | None = None) -> ToolSet:
-    """Earlier turns in full, and nothing else: a chat touches no file."""
+    """Return the tools of a chat, which touches no file: it can only read earlier turns."""
     return ToolSet(_built([read_node.TOOL], kit, Unasked), {}, BY_NAME, audit=audit)
 
 
 def mcp_tools(kit: ToolKit, *, read_only: str = "", audit: CallAudit | None = None) -> ToolSet:
-    """Return what an MCP client is offered, which asks its own user; `read_only`: why there are no writers."""
+    """Return the tools for an MCP client, which asks its own user; `read_only`: why there are no writers."""
     offered = [tool for tool in TOOLS if tool.over_mcp and not (tool.writes and read_only)]
     missing = {tool.name: read_only for tool in TOOLS if tool.over_mcp and tool.writes and read_only}
     return ToolSet(_built(offered, kit, Unasked), missing, BY_NAME, audit=audit)
 
 
 def learn_from(ledger: ReadLedger, messages: Iterable[Message]) -> None:
-    """Teaches the ledger what a model that has these messages in front of it has read."""
+    """Note in the ledger what a model has read that has these messages before it."""
     lessons = {tool.name: tool.learn for tool in TOOLS if tool.learn is not None}
     with ledger.reading_back():
         for use, result in _answered(messages):

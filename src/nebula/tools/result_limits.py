@@ -1,4 +1,4 @@
-"""Keeping one result from flooding the context."""
+"""Keep single results small, so that they do not fill the context."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Any
 from nebula.messages import truncate_safe
 
 MAX_LISTED = 2_000
-"""Most paths in one list or search result."""
+"""How many paths one list or search returns."""
 
 
 def quoted_size(value: Any) -> int:
-    """Return the bytes that a value takes inside the JSON of a result."""
+    """Return the bytes of a value inside the JSON of a result."""
     return len(json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass"))
 
 
 def whole_lines(lines: Sequence[str], room: int) -> tuple[int, int]:
-    """Return how many lines of the head and of the tail fit into `room` bytes of JSON, half of it each."""
+    """Return how many lines of the head and of the tail fit into `room` bytes of JSON, half of it for each."""
     head = fitting_lines(lines, room // 2)
     return head, fitting_lines(lines[:head:-1], room // 2)
 
@@ -32,7 +32,7 @@ def fitting_lines(lines: Sequence[str], room: int) -> int:
 
 
 def cut_middle(text: str, max_bytes: int) -> tuple[str, int]:
-    """Head and tail of a string too long, with the numbers between them, and how many bytes were left out."""
+    """Return head and tail of a string that is too long, with a note between them, and how many bytes were left out."""
     raw = text.encode("utf-8", "surrogateescape")
     if len(raw) <= max_bytes:
         return text, 0

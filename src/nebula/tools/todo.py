@@ -1,4 +1,4 @@
-"""todo: the model's own list of steps, which the user sees grow and get done."""
+"""todo: the model's own list of steps, which the user can follow."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The tools of one session, and what is done for every call alike.
+"""The tools of one session, and what is done for every call.
 
-Plan mode is a set without writers over a workspace opened read-only: there is no flag to forget. The names of the
-missing writers are kept only to say why they are missing.
+Plan mode is a set without writers over a read-only workspace: there is no flag to forget. The names of the missing
+writers are kept only to say why they are missing.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ MAX_PROBLEM = 500
 _CANCELLED = 499
 
 AfterChange = Callable[[Diff, Call], Awaitable[None]]
-"""Hears of every file that was changed, after it was: checks, the index. The model's result waits for it."""
+"""Called after every change to a file, such as by the index. The model's result waits for it."""
 
 
 Beside = Callable[[Mapping[str, Any], Call], Awaitable[str]]
-"""Returns what the model is told beside the result of a call with these arguments, or nothing."""
+"""Returns a text for the model that goes with the result of a call with these arguments, or nothing."""
 
 
 @value
 class CallAudit:
-    """Where each call leaves one line, however it ends."""
+    """The audit log, in which each call becomes one line, however it ends."""
 
     log: AuditLog
     trace_id: str
     redact: Callable[[str], str] = str
-    """A path is what the model says it is, and may be a key."""
+    """Redacts the path, which is the model's text and may be a key."""
 
 
 @record
@@ -52,7 +52,7 @@ class ToolSet:
     missing: Mapping[str, str] = field(default_factory=dict)
     """Tools that exist but are not in this set, each with the sentence that says why."""
     declared: Mapping[str, ToolDeclaration] = field(default_factory=dict)
-    """What the tools say of themselves, those that are missing here, too."""
+    """The declarations of all tools, also of those that are missing here."""
     after_change: tuple[AfterChange, ...] = ()
     audit: CallAudit | None = None
     beside: Beside | None = None
@@ -70,19 +70,19 @@ class ToolSet:
         try:
             with _failures_as_outcomes(call, ended):
                 tool, args = self._called(call)
-                # Yield once: a turn that is being cancelled must not start another write.
+                # Let the event loop run: a turn that is being cancelled must not start another write.
                 await asyncio.sleep(0)
                 self._require_audit(call.use)
                 ended.outcome = await tool.run(args, call)
         except asyncio.CancelledError as cancelled:
             done = cancelled.outcome if isinstance(cancelled, CancelledLate) else Outcome((), code=_CANCELLED)
-            with suppress(WorkspaceError):  # being given up is what counts now
+            with suppress(WorkspaceError):  # the cancellation is what counts now
                 self._audit_line(call.use)(done.size, done.code)
             raise
         outcome = ended.outcome
         try:
             self._audit_line(call.use)(outcome.size, outcome.code)
-        except WorkspaceError as error:  # what was done is done, but nobody may think that it was recorded
+        except WorkspaceError as error:  # the change was made, but nobody may believe that it was recorded
             outcome = replace(outcome, content=(Json({"error": str(error)}),), status=ToolResultStatus.Error)
         for change in outcome.changes:
             for heard in self.after_change:
@@ -110,7 +110,7 @@ class ToolSet:
         return tool, use.orig_args
 
     def _require_audit(self, use: AssistantToolUse) -> None:
-        """Refuse a tool that writes where its line could not be recorded."""
+        """Refuse a call of a writing tool if its line could not be recorded."""
         declared = self.declared.get(use.orig_name)
         if self.audit is not None and (declared is None or declared.writes):
             try:
@@ -119,7 +119,7 @@ class ToolSet:
                 raise ToolFailure(f"{error} Nothing was run.", code=error.status) from None
 
     def _audit_line(self, use: AssistantToolUse) -> Callable[[int | None, int], None]:
-        """Return what writes the line of a call, once it is given the size and the status."""
+        """Return a function that records a call, given its size and status."""
         if self.audit is None:
             return _unrecorded
         declared = self.declared.get(use.orig_name)
@@ -138,10 +138,8 @@ class _Ended:
 
 @contextmanager
 def _failures_as_outcomes(call: Call, ended: _Ended) -> Iterator[None]:
-    """Make whatever a tool raises in the block its outcome.
-
-    Only a failing `emit` ends the turn: what cannot be recorded or shown must not go on.
-    """
+    """Make whatever the tool raises in the block its outcome. Only a failing `emit` ends the turn: what cannot be
+    recorded or shown must not continue."""
     try:
         yield
     except ToolFailure as failure:
@@ -162,7 +160,7 @@ def _failures_as_outcomes(call: Call, ended: _Ended) -> Iterator[None]:
 
 
 def _unrecorded(size: int | None, status: int) -> None:
-    """Record nothing: somebody else keeps the audit."""
+    """Record nothing: the audit is kept elsewhere."""
 
 
 def _argument(use: AssistantToolUse, name: str) -> str:

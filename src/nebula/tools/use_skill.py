@@ -1,4 +1,4 @@
-"""useSkill: the instructions of a skill, and the files that come with it."""
+"""useSkill: read the instructions of a skill, and the files that come with it."""
 
 from __future__ import annotations
 

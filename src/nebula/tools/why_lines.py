@@ -1,4 +1,4 @@
-"""whyLines: the prompts and answers of the turns that wrote some lines."""
+"""whyLines: show the prompts and answers of the turns that wrote some lines."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from nebula.blame.why import ExplainedRun
 
 MOST_OF_TURN = 4_000
-"""Bytes of a prompt, and of an answer, that are shown where there is room."""
+"""Bytes of a prompt, and of an answer, that are shown if they fit."""
 MOST_RUNS = 40
 
 SPEC = DeclaredSpec(
@@ -66,7 +66,7 @@ def _describe(explained: ExplainedRun, room: int) -> dict[str, Any]:
 
 
 def _build(kit: ToolKit) -> FunctionTool | None:
-    """Return the tool where the files, and with them the journal, are on this machine."""
+    """Return the tool if the files, and with them the journal, are on this machine."""
     files = kit.workspace
     if not isinstance(files, ReadingWorkspace):
         return None

@@ -1,7 +1,7 @@
-"""The two writers, each in two halves: a proposal that is known to be possible, and carrying it out.
+"""The two writing tools, each in two halves: a proposal that is known to be possible, and the write itself.
 
-The halves are apart so that approval can stand between them, and so that what was approved is what is written: the
-proposal carries the hash of the content it replaces, and the workspace refuses when that is no longer there.
+Between the halves a person can approve, and what is written is what was approved: the proposal carries the hash of the
+content that it replaces, and the workspace refuses the write if the file has another content by then.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from nebula.workspace.local import LocalWorkspace
 
 
 class WritingTool(ABC):
-    """A tool whose effect can be seen before it happens."""
+    """A tool whose effect can be shown before it happens."""
 
     spec: ClassVar[ToolSpec]
 
@@ -31,18 +31,18 @@ class WritingTool(ABC):
         self.ledger = ledger
 
     def allowing(self, path: str) -> Self | None:
-        """Return the same tool with this secret or control file allowed by name; None where no such thing can be."""
+        """Return the same tool with this secret or control file allowed by name; None where that is not possible."""
         if not isinstance(self.workspace, LocalWorkspace):
             return None
         return type(self)(self.workspace.allowing(path), self.ledger)
 
     @abstractmethod
     def propose(self, args: Mapping[str, Any]) -> ProposedChange:
-        """Return a write that would succeed now; raise `ToolFailure` or a workspace error where it must fail."""
+        """Return a write that would succeed now. Raises ToolFailure or a workspace error where it would fail."""
 
     def carry_out(self, proposal: ProposedChange, decision: str | None = None, remark: str = "") -> Outcome:
-        """Make the change and return its outcome; the remark is for the model. Raises Stale where the file is not what
-        was proposed to change, as one that was made meanwhile."""
+        """Make the change and return its outcome; `remark` is for the model. Raises Stale where the file is no longer
+        as proposed, such as one that was created in between."""
         mode: WriteMode = "create" if proposal.old is None else "overwrite"
         try:
             result = self.workspace.write_file(proposal.path, proposal.new or "", mode, expected=proposal.before)
@@ -59,7 +59,7 @@ class WritingTool(ABC):
 
 
 class Unasked:
-    """A writing tool that nobody is asked about: an MCP client asks its own user."""
+    """A writing tool without a question: an MCP client asks its own user."""
 
     def __init__(self, tool: WritingTool) -> None:
         self._tool = tool

@@ -1,4 +1,4 @@
-"""The code index as the settings of a project want it. Files that may hold secrets are not for it."""
+"""The code index, as configured for a project. Files that may hold secrets are not in it."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 
 STATE_HEADER = "x-index-state"
-"""By which an index server says that it changed since."""
+"""The header in which an index server sends its state, which changes with the index."""
 
 
 def open_index(settings: Settings) -> Index:
-    """Return the index of the project. Raises IndexFailed where a database cannot be reached, or the embedder named is
-    none."""
+    """Return the index of the project. Raises IndexFailed where a database cannot be reached, or where there is no such
+    embedder."""
     from nebula.index.index import Index
 
     index = Index.open(settings.root, home=settings.home, url=settings.index_url, hides=names_secret)
@@ -48,45 +48,45 @@ def open_index(settings: Settings) -> Index:
 
 
 def _note_renames(settings: Settings, asked: int, held: int) -> None:
-    """Note it in the audit log, where the figures are taken from; an index must not fail for want of it."""
+    """Record renames in the audit log, from which figures are made; where that fails the index works nevertheless."""
     wanted = settings.root, settings.audit_log, settings.secrets
     with suppress(WorkspaceError), closing(AuditLog(*wanted)) as audit:
         audit.record(new_trace_id(), "rename", "", None, 200, (asked, held))
 
 
 class CodeSearch(Protocol):
-    """Where the tools find code by question: the index here, or one behind EC_RAG_URL."""
+    """Searches the code: in the index on this machine, or in one behind EC_RAG_URL."""
 
     def is_new(self) -> bool:
-        """Return whether the first search has an index to build, which may take a while."""
+        """Return whether the first search has to build an index, which may take a while."""
         ...
 
     def search(self, question: str, limit: int, path_prefix: str, trace_id: str) -> list[dict[str, Any]]:
-        """Return chunks as `/search` gives them. Raises NebulaError."""
+        """Return chunks in the form of `/search`. Raises NebulaError."""
         ...
 
     def changed(self, path: str) -> None:
-        """A tool changed this file."""
+        """Note that a tool changed this file."""
         ...
 
     def close(self) -> None: ...
 
 
 def code_search(settings: Settings) -> CodeSearch | None:
-    """Return the search; None where the files are behind a gateway and no index is named: what lies here is not
-    meant."""
+    """Return the search; None where the files are behind a gateway and no index is configured: an index on this machine
+    would be of other files."""
     if settings.rag_url:
         return RemoteCode(settings)
     return None if settings.mcp_url else LocalCode(settings)
 
 
 class LocalCode:
-    """The index of this project, opened when it is first asked, in step with the files at every question."""
+    """The index of this project: opened for the first question, brought in step with the files before each."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._index: Index | None = None
-        self._guard = threading.Lock()  # an index is used by one thread at a time
+        self._guard = threading.Lock()  # only one thread at a time may use an index
 
     def is_new(self) -> bool:
         with self._guard:
@@ -99,7 +99,8 @@ class LocalCode:
             return [hit.to_json() for hit in index.search(question, limit, path_prefix=path_prefix)]
 
     def changed(self, path: str) -> None:
-        """Queued for whoever has the index open, such as a running server; nothing where there is no index."""
+        """Queue the file for the process that has the index open, such as a running server; do nothing where there is
+        no index."""
         if has_index(self._settings):
             from nebula.index.in_step.queue import Queue
 
@@ -118,7 +119,7 @@ class LocalCode:
 
 
 class RemoteCode:
-    """An index server. One that names its state with an answer also has an outline, which is asked for in passing."""
+    """An index server. If its answer names its state, it also has an outline, which is fetched after the answer."""
 
     def __init__(self, settings: Settings) -> None:
         from nebula.workspace.remote.client import GatewayClient
@@ -143,7 +144,7 @@ class RemoteCode:
         return [chunk for chunk in found if isinstance(chunk, dict)] if isinstance(found, list) else []
 
     def _keep_outline(self, state: str, trace_id: str) -> None:
-        with suppress(NebulaError, OSError):  # a help, not a need
+        with suppress(NebulaError, OSError):  # the outline only helps
             keep_outline(self._settings, state, lambda: self._outline(trace_id))
 
     def _outline(self, trace_id: str) -> list[OutlinedFile]:
@@ -154,14 +155,14 @@ class RemoteCode:
         return [OutlinedFile(str(each.get("path")), str(each.get("symbols") or "")) for each in files[:MAX_KEPT_FILES]]
 
     def changed(self, path: str) -> None:
-        """A remote index follows its own files."""
+        """Do nothing: a remote index follows its own files."""
 
     def close(self) -> None:
         self._client.close()
 
 
 def has_index(settings: Settings) -> bool:
-    """Return whether this project may have been indexed before; asked without opening anything."""
+    """Return whether this project may have been indexed before, without opening anything."""
     return bool(settings.index_url) or has_local_index(settings)
 
 

@@ -1,6 +1,8 @@
-"""An outline of the project, left here by an index that is elsewhere: a turn must not wait for a database or a server.
+"""Keep an outline of the project on this machine when its index is elsewhere: a turn must not wait for a database or a
+server.
 
-Whoever is in touch with that index leaves it: `nebula index sync`, a search, a look at the database with each turn.
+Whoever talks to that index stores the outline: `nebula index sync`, a search, and each turn, which asks the database in
+the background.
 """
 
 from __future__ import annotations
@@ -26,14 +28,14 @@ if TYPE_CHECKING:
 
 NAME: Final = "outline.json"
 MAX_KEPT_FILES: Final = 400
-"""More than are shown, so that a question can bring up what few refer to."""
+"""More files than are shown, so that a question can bring up one that few others refer to."""
 _MAX_BYTES: Final = 1 << 20
 
 
 @value
 class KeptOutline:
     mark: str
-    """Tells two states of the index apart."""
+    """Differs for every state of the index."""
     files: tuple[tuple[str, str], ...]
     """Path and symbols."""
 
@@ -44,7 +46,7 @@ def is_elsewhere(settings: Settings) -> bool:
 
 
 def kept_outline(settings: Settings) -> KeptOutline | None:
-    """Return the outline that was left here; None where there is none, or one of another index."""
+    """Return the outline that was kept; None where there is none, or one of another index."""
     try:
         found: Any = read_json(derived_folder(settings.root, settings.home), NAME, _MAX_BYTES)
         if found["source"] != _source(settings):
@@ -55,7 +57,7 @@ def kept_outline(settings: Settings) -> KeptOutline | None:
 
 
 def keep_outline(settings: Settings, mark: str, files: Callable[[], Sequence[OutlinedFile]]) -> None:
-    """Keep the outline, unless it is here already."""
+    """Keep the outline, unless this state of it is kept already."""
     kept = kept_outline(settings)
     if kept is not None and kept.mark == mark:
         return
@@ -65,13 +67,13 @@ def keep_outline(settings: Settings, mark: str, files: Callable[[], Sequence[Out
 
 
 def leave_outline(settings: Settings, index: Index) -> None:
-    """Leave an outline of the index as it is now."""
-    with suppress(OSError):  # a help, not a need
+    """Keep an outline of the present index."""
+    with suppress(OSError):  # the outline only helps
         keep_outline(settings, index.state(), lambda: index.outline(limit=MAX_KEPT_FILES))
 
 
 def fetch_outline(settings: Settings) -> None:
-    """Asks the database for it, for the next turn."""
+    """Ask the database for the outline, for the next turn."""
     from nebula.tools.code.code_index import open_index
 
     with suppress(NebulaError), open_index(replace(settings, embedder="")) as index:

@@ -1,4 +1,4 @@
-"""searchCode: the lines of the project that a question is about."""
+"""searchCode: find the lines of the project that a question is about."""
 
 from __future__ import annotations
 
@@ -67,13 +67,13 @@ async def search_code(kit: ToolKit, code: CodeSearch, args: Mapping[str, Any], c
 
 
 def _find_shown(kit: ToolKit, code: CodeSearch, query: str, limit: int, prefix: str) -> list[dict[str, Any]]:
-    """Return chunks that the workspace shows: no secrets, nothing outside the folders of an MCP client."""
+    """Return chunks that the workspace may show: no secrets, nothing outside the folders of an MCP client."""
     chunks = code.search(query, limit, _spelled_as_there(prefix, kit.workspace), kit.trace_id)
     return [chunk for chunk in chunks if is_shown(chunk, kit.workspace)]
 
 
 def _spelled_as_there(prefix: str, workspace: Workspace) -> str:
-    """Return the beginning of paths as the disk spells its accents; one that is no path stays as it is."""
+    """Return the beginning of a path with accents as the disk has them; a text that is no path stays as it is."""
     if prefix.isascii():
         return prefix
     try:
@@ -83,7 +83,7 @@ def _spelled_as_there(prefix: str, workspace: Workspace) -> str:
 
 
 def is_shown(chunk: Mapping[str, Any], workspace: Workspace) -> bool:
-    """Return whether the workspace lets the file of a chunk be seen."""
+    """Return whether the workspace may show the file of a chunk."""
     try:
         return workspace.probe(str(chunk.get("path"))).kind == "file"
     except WorkspaceError:
@@ -108,7 +108,7 @@ def _learn(ledger: ReadLedger, _: Mapping[str, Any], result: Mapping[str, Any]) 
 
 
 def _learn_chunk(ledger: ReadLedger, chunk: Mapping[str, Any]) -> None:
-    """Lines that were shown may be edited without being read again, if the file still has them."""
+    """Note the lines of a chunk as shown: they may be edited without another read if the file still has them."""
     span = re.fullmatch(_SPAN, str(chunk.get("span")))
     if span is not None:
         ledger.was_shown(str(chunk.get("path")), int(span[1]), int(span[2]), str(chunk.get("text")))

@@ -1,1 +1,1 @@
-"""Commands and checks: run in a layer over the project, and what came of them proposed as one set."""
+"""Commands and checks: run them in a layer over the project, and propose their changes as one set."""

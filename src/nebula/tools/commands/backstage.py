@@ -1,7 +1,7 @@
-"""What a command says while it runs, for those who look backstage: a little at a time, and whole lines only.
+"""Show a command's output while it runs, backstage: a little at a time, and whole lines only.
 
-Secrets are taken out of each event by itself, and half of a key has no shape to be known by. So an unfinished line
-waits for its end, a line too long to wait for is passed over, and nothing of a private key is shown.
+Each event is redacted by itself, and half of a key cannot be recognised. So an unfinished line waits for its end, a
+line that is too long to wait for is skipped, and nothing of a private key is shown.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from nebula.tools.contract import Call
 
 EVERY_S = 0.2
 AT_ONCE = 4_000
-"""Bytes: what runs past faster is in the result."""
+"""In bytes; faster output is only in the result."""
 _BEGIN, _END = b"-----BEGIN ", b"-----END "
 
 
 class WholeLines:
-    """The end of a stream of bytes, cut where nothing is torn apart."""
+    """The newest bytes of a stream, cut between lines."""
 
     def __init__(self) -> None:
         self._lines = b""
         self._rest = b""
         self._is_cut = False
-        """True in the middle of a line whose beginning was passed over."""
+        """True within a line whose beginning was skipped."""
         self._in_key = False
 
     def add(self, data: bytes) -> None:
@@ -42,7 +42,7 @@ class WholeLines:
             self._rest, self._is_cut = b"", True
 
     def take(self) -> str:
-        """Return what came since the last time, without a private key or a part of one."""
+        """Return the lines since the last call, without any part of a private key."""
         lines, self._lines = self._lines, b""
         begun, ended = lines.find(_BEGIN), lines.find(_END)
         if 0 <= ended < begun or ended >= 0 > begun:
@@ -53,7 +53,7 @@ class WholeLines:
 
 
 def _behind_break(text: bytes) -> int:
-    """Return where the second line begins."""
+    """Return the index at which the second line begins."""
     return min(at for at in (text.find(b"\n"), text.find(b"\r"), len(text)) if at >= 0) + 1
 
 
@@ -65,7 +65,7 @@ def _last_lines(text: bytes) -> bytes:
 
 
 class LiveOutput:
-    """Gets the output from the thread that runs the command."""
+    """Takes the output from the thread that runs the command."""
 
     def __init__(self, call: Call, loop: asyncio.AbstractEventLoop) -> None:
         self._call = call

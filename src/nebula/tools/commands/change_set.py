@@ -1,4 +1,4 @@
-"""What a command left in its layer, as one set that somebody can say yes or no to."""
+"""The changes that a command left in its layer, as one set to approve or refuse."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from nebula.workspace.journal.states import EntryState
 from nebula.workspace.local import LocalWorkspace
 
 MAX_DIFFED = 400
-"""So many of a set get a diff; of what is beyond nobody would look at one."""
+"""So many changes of a set get a diff; nobody would read more."""
 FEW = 3
-"""Names that stand in the middle of a sentence."""
+"""So many names fit into the middle of a sentence."""
 NAMED = 20
-"""Paths that one sentence names."""
+"""Paths that one sentence lists."""
 
 
 @value
@@ -39,43 +39,45 @@ class LeftOut:
 
 @value
 class CommandChanges:
-    """The set: what is proposed, what goes along with it, and what stays out whatever the answer is."""
+    """The set: what is proposed, what is written along with it, and what is left out whatever the answer."""
 
     layer: Layer
     proposed: tuple[ProposedChange, ...]
     by_path: Mapping[str, tuple[LayerChange, ...]]
     """The changes behind each proposed path, in order."""
     folders: tuple[LayerChange, ...] = ()
-    """Made for, or left empty by, what is proposed."""
+    """Folders that were made for proposed paths, or left empty by them."""
     ignored: tuple[LayerChange, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
     git: tuple[Sentence, ...] = ()
-    """What its changes under `.git` mean."""
+    """What the changes under `.git` mean."""
     repository: tuple[LayerChange, ...] = ()
-    """The files behind that, where the user allowed them by name."""
+    """The files of those changes, where the user allowed them by name."""
     unkept: tuple[str, ...] = ()
-    """Secret files that git would no longer keep as they are: then its changes stay out, whatever was allowed."""
+    """Secret files that git would no longer hold with their true content: then changes under `.git` are left out,
+    whatever was allowed."""
     moved: bool = False
-    """The user allowed them, and the repository is no longer as the command found it."""
+    """The user allowed changes under `.git`, but the repository is no longer as the command found it."""
 
     @property
     def is_minor(self) -> bool:
-        """Nothing that anybody has to be asked about."""
+        """Return whether nobody has to be asked about any of it."""
         return not self.proposed and not self.repository and not self.ignored
 
     @property
     def is_ignored(self) -> bool:
-        """Return whether there is nothing but what git ignores, such as what a compiler made."""
+        """Return whether there are only files that git ignores, such as a compiler's."""
         return bool(self.ignored) and not self.proposed and not self.repository
 
     @property
     def needs_names(self) -> tuple[str, ...]:
-        """Paths that were left out only because nobody allowed them by name; `.git` stands for its changes."""
+        """Paths that were left out only because nobody has allowed them by name; `.git` stands for all changes under
+        it."""
         files = [each.path for each in self.left_out if each.why == "permission"]
         return (*files, *((".git",) if self.git and not self.repository else ()))
 
     def remarks(self) -> tuple[Sentence, ...]:
-        """Return what else there is to know before the answer."""
+        """Return what else to read before answering."""
         said = []
         if self.ignored:
             size = sum(change.after.size for change in self.ignored if change.after is not None)
@@ -104,19 +106,19 @@ class CommandChanges:
         return (*said, *self.name_left_out().values())
 
     def say_unkept(self) -> Sentence:
-        """Say why its changes under `.git` are not applied, and what helps."""
+        """Return why the changes under `.git` are not applied, and what helps."""
         options = " ".join(f"--allow {show_name(path)}" for path in self.unkept[:NAMED])
         return Sentence(_UNKEPT, what=join_described(self.git), paths=_named(list(self.unkept)), options=options)
 
     def name_left_out(self) -> dict[str, Sentence]:
-        """Return what was left out, one sentence for each reason."""
+        """Return a sentence on the paths that were left out, by reason."""
         whys: dict[str, list[str]] = {}
         for each in self.left_out:
             whys.setdefault(each.why, []).append(each.path)
         return {why: Sentence(_LEFT_OUT[why], paths=_named(paths), most=DEEPEST) for why, paths in whys.items()}
 
     def path_changes(self, paths: Collection[str] | None) -> list[PathChange]:
-        """Return what to apply: all, or those paths alone with the folders that they need."""
+        """Return the changes to apply: all, or only these paths with the folders that they need."""
         wanted = self.by_path if paths is None else {path: self.by_path[path] for path in paths}
         chosen = [change for changes in wanted.values() for change in changes]
         folders = [
@@ -127,7 +129,7 @@ class CommandChanges:
         return self._last_of_each(sorted((*folders, *chosen), key=lambda each: (each.path, each.kind != "deleted")))
 
     def meant(self, paths: Collection[str]) -> list[ProposedChange]:
-        """Return what a yes to these paths writes; to all of it: also what git ignores, and git's own files."""
+        """Return what a yes to these paths writes; a yes to all includes what git ignores, and git's own files."""
         if paths:
             return [each for each in self.proposed if each.path in paths]
         beside = [_without_text(each) for each in (*self.ignored, *self.repository)]
@@ -137,15 +139,15 @@ class CommandChanges:
         return [path for path in paths if path in self.by_path]
 
     def repository_changes(self) -> list[PathChange]:
-        """Return the changes of the repository, contents before what names them: a branch never points at a commit that
-        is not there yet."""
+        """Return the changes of the repository, contents before the names that refer to them: a branch never points at
+        a commit that is not there yet."""
         return self._last_of_each(sorted(self.repository, key=lambda change: "/objects/" not in f"{change.path}/"))
 
     def ignored_changes(self) -> list[PathChange]:
         return self._last_of_each(self.ignored)
 
     def _last_of_each(self, changes: Iterable[LayerChange]) -> list[PathChange]:
-        """Return one change for each path, its last: what replaces something deleted comes after it."""
+        """Return the last change of each path: a file that replaces a deleted one comes after the deletion."""
         merged = {change.path: change for change in changes}
         return [self._path_change(change) for change in merged.values()]
 
@@ -178,11 +180,11 @@ _LEFT_OUT = {
 
 
 _WHY = {"protected_path": "permission", "secret_path": "permission", "extension_not_allowed": "extension"}
-"""By the code of what the guard says."""
+"""The reason by the code of the guard's refusal."""
 
 
 def read_command_changes(result: CommandResult, workspace: LocalWorkspace) -> CommandChanges:
-    """Return the changes, judged path by path, with diffs. The layer stays open as long as somebody uses this."""
+    """Return the changes, judged path by path, with diffs. The layer stays open while this is in use."""
     found, layer = result.changes, result.layer
     assert layer is not None  # noqa: S101 - it was read back
     split = split_ignored(workspace.root, found.changes, layer)
@@ -223,7 +225,7 @@ def read_command_changes(result: CommandResult, workspace: LocalWorkspace) -> Co
 
 
 def report_applied(proposed: Iterable[ProposedChange], applied: Iterable[PathChange]) -> list[Diff]:
-    """Return what was applied, with the diffs that were shown."""
+    """Return the applied changes, with the diffs that were shown."""
     shown = {each.path: each for each in proposed}
     return [
         Diff(each.path, seen.diff, seen.added, seen.removed, each.before or "", each.after or "")
@@ -245,8 +247,8 @@ def _refusal(change: LayerChange, workspace: LocalWorkspace, repositories: Repos
 def _allowed_in_repository(
     found: ChangeSet, layer: Layer, workspace: LocalWorkspace
 ) -> tuple[tuple[LayerChange, ...], bool]:
-    """Return all of the files or none, since half a commit is a broken repository; and whether none is allowed only
-    because it changed meanwhile."""
+    """Return all of these files or none, since half a commit is a broken repository; and whether there are none only
+    because the repository changed in between."""
     files = found.git_files
     allowed = all(
         workspace.may_change_repository(change.path) and (not change.secret or _is_log(change)) for change in files
@@ -256,7 +258,7 @@ def _allowed_in_repository(
 
 
 def _implied_folders(by_path: Mapping[str, list[LayerChange]]) -> list[LayerChange]:
-    """Return the folders that come or go with something in them: nobody has to be asked about them one by one."""
+    """Return the folders that are made or removed together with files in them: they need no question of their own."""
     inside = {folder for path in by_path for folder in folders_above(path)}
     return [
         changes[0]
@@ -291,7 +293,7 @@ def _is_beyond_text(change: LayerChange) -> bool:
 
 
 def _notes(before: Entry | None, after: Entry | None, compared: Compared | None) -> str:
-    """Return what a diff of lines cannot say, one line each."""
+    """Return what a diff of lines cannot show, one line each."""
     lines = []
     if before is not None and after is not None and before.kind == after.kind and before.mode != after.mode:
         lines.append(f"mode {before.mode:o} → {after.mode:o}")
@@ -315,7 +317,7 @@ def _described(entry: Entry | None) -> str:
 
 
 def _name_state(entry: Entry | None, read: Callable[[], bytes]) -> str | None:
-    """Return the state of what the command left, as the journal names it."""
+    """Return the journal's name of the state that the command left."""
     if entry is None:
         return None
     if entry.kind == "folder":
@@ -325,7 +327,7 @@ def _name_state(entry: Entry | None, read: Callable[[], bytes]) -> str | None:
 
 
 def _is_log(change: LayerChange) -> bool:
-    """Return whether it is a reflog, to which git only ever adds."""
+    """Return whether the path is a reflog, to which git only appends."""
     return "/logs/" in f"{change.path}/" and (change.after is None or change.after.kind in {"file", "folder"})
 
 
@@ -343,12 +345,12 @@ def _named(paths: list[str]) -> str:
 
 
 def _files_or_folders(changes: Sequence[LayerChange]) -> Sequence[LayerChange]:
-    """Return the files, which bring their folders along; where there are none, the folders."""
+    """Return the files, since they imply their folders; where there are none, the folders."""
     return [each for each in changes if not each.is_folder] or changes
 
 
 def _places(changes: Sequence[LayerChange]) -> str:
-    """Return where so many files are: their names where they are few, else the folders at the top of the project."""
+    """Return the names of the files where they are few, else the folders at the top of the project that hold them."""
     paths = [f"{each.path}/" if each.is_folder else each.path for each in _files_or_folders(changes)]
     if len(paths) > FEW:
         paths = [f"{top}/" if below else top for top, below, _ in (path.partition("/") for path in paths)]

@@ -1,8 +1,8 @@
-"""How many files a commit changes that a command made in its layer, which is not in the repository yet.
+"""Count the files that a new commit changes: a commit that a command made in its layer, not yet in the repository.
 
-What the commit made anew lies in the layer as loose objects and is read there; the tree that it follows is git's, and
-so is a folder that it brought back as it once was. Where one cannot be read there is no number: a wrong one would be
-worse.
+The objects that the command made are loose objects in the layer and are read there; the tree of the commit before, and
+a folder that the command brought back, are in the repository. If an object cannot be read there is no count: a wrong
+one would be worse.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Entry = tuple[str, str]
 
 
 def count_files(root: str, layer: Layer, before: str | None, after: str | None) -> int | None:
-    """Return the number of files in which the commits `before` and `after` differ; None where nobody can tell."""
+    """Return in how many files the commits `before` and `after` differ; None where that cannot be told."""
     if after is None or not OBJECT_NAME.fullmatch(after) or (before is not None and not OBJECT_NAME.fullmatch(before)):
         return None
     try:
@@ -41,7 +41,7 @@ def count_files(root: str, layer: Layer, before: str | None, after: str | None) 
 
 
 def _entries_before(root: str, commit: str) -> dict[str, Entry]:
-    """Return each path of a commit of the repository, folders included, with its mode and its object's name."""
+    """Return each path of a commit in the repository, folders included, with its mode and the name of its object."""
     told = safe_git(root, "ls-tree", "-r", "-t", "-z", "--full-tree", commit)
     if not told.ok:
         raise NotAnObject
@@ -56,7 +56,7 @@ def _entries_before(root: str, commit: str) -> dict[str, Entry]:
 def _changed(
     root: str, layer: Layer, tree: str, above: str, old: dict[str, Entry], room: list[int]
 ) -> Iterator[tuple[str, Entry | None]]:
-    """Yield the files of a tree with their entries; a folder that is as before comes as one path with None."""
+    """Yield the files of a tree with their entries; an unchanged folder is one path with None."""
     room[0] -= 1
     if room[0] < 0:
         raise NotAnObject
@@ -71,7 +71,7 @@ def _changed(
 
 
 def _read(root: str, layer: Layer, name: str, kind: str) -> bytes:
-    """Return a loose object that the command made, else one that the repository has. Raises NotAnObject."""
+    """Return a loose object that the command made, else the repository's. Raises NotAnObject."""
     try:
         packed = layer.read(f".git/objects/{name[:2]}/{name[2:]}", _MOST_BYTES)
     except OSError:

@@ -1,4 +1,4 @@
-"""The difference that a command made to one text, or as much of it as anybody looks at."""
+"""Compare a text before and after a command, as far as anybody would read the difference."""
 
 from __future__ import annotations
 
@@ -8,30 +8,31 @@ from nebula.value import value
 from nebula.workspace.diff import diff_texts
 
 SHOWN_BYTES = 256 * 1024
-"""A text up to this size is compared whole; of a larger one both ends of what differs are."""
+"""A text up to this size is compared whole; of a larger one both ends of the differing part."""
 READ_BYTES = 8 * 1024 * 1024
-"""A text beyond this size is not compared."""
+"""A larger text is not compared."""
 PART = 32 * 1024
-"""Characters of either end of what differs in a large text."""
+"""Characters at either end of the differing part of a large text."""
 CONTEXT = 400
-"""Characters that are the same, in front of and behind it."""
+"""Equal characters shown before and after it."""
 
 
 @value
 class Compared:
-    """`note` is what the difference does not show by itself, one line, or empty."""
+    """A difference. `note` is one line on what it does not show, or empty."""
 
     text: str = ""
     added: int = 0
     removed: int = 0
     note: str = ""
     old: str | None = None
-    """The whole text before and after, where it was compared whole; None: there is none."""
+    """The whole text before and after, where it was compared whole; None: there is no such text."""
     new: str | None = None
 
 
 def compare_texts(layer: Layer, first: LayerChange, last: LayerChange) -> Compared | None:
-    """Compare a file before the `first` of its changes with it after the `last`; None where one of them is no text."""
+    """Compare a file before the `first` of its changes with the file after the `last`; None where one of them is not
+    text."""
     large = max(0 if entry is None else entry.size for entry in (first.before, last.after))
     if large > READ_BYTES:
         return Compared(note=f"too large for a difference: more than {READ_BYTES // 2**20} MiB")
@@ -46,7 +47,7 @@ def compare_texts(layer: Layer, first: LayerChange, last: LayerChange) -> Compar
 
 
 def _read(layer: Layer, change: LayerChange, *, before: bool) -> str | None:
-    """Return the text of one side: empty where there is none, None where it is not a text."""
+    """Return the text of one side: empty where there is no file, None where it is not text."""
     entry = change.before if before else change.after
     if entry is None or entry.kind != "file":
         return ""
@@ -58,7 +59,7 @@ def _read(layer: Layer, change: LayerChange, *, before: bool) -> str | None:
 
 
 def _compare_ends(path: str, old: str, new: str) -> Compared:
-    """Compare both ends of what differs. The lines of a part are counted from its own beginning."""
+    """Compare both ends of the differing part. Line numbers count from the beginning of the part."""
     head = max(0, _same_beginning(old, new) - CONTEXT)
     tail = max(0, _same_beginning(old[head:][::-1], new[head:][::-1]) - CONTEXT)
     texts = [text[head : len(text) - tail] for text in (old, new)]
@@ -81,7 +82,7 @@ def _compare_ends(path: str, old: str, new: str) -> Compared:
 
 
 def _same_beginning(one: str, other: str) -> int:
-    """Return how many characters two texts have in common at their beginning, cut back to a whole line."""
+    """Return the length of the common beginning of two texts, rounded down to whole lines."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2

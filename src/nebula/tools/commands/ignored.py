@@ -1,7 +1,8 @@
-"""Which of a command's results are only counted because git ignores them, and which are dropped as caches.
+"""Split the results of a command: those that are proposed, those that git ignores and that are only counted, and
+caches, which are dropped.
 
-Git is asked in the project itself, so the rules are those from before the command: one that writes a `.gitignore`
-cannot hide with it what it changed. Whatever git tracks, or stood in the project before, is proposed by name.
+Git is asked in the project itself, so the rules are those from before the command: a command that writes a `.gitignore`
+cannot hide its changes with it. Whatever git tracks, or was in the project before, is proposed by name.
 """
 
 from __future__ import annotations
@@ -23,26 +24,27 @@ CACHES: Final = frozenset(
         ".parcel-cache", ".pytest_cache", ".ruff_cache", ".tox", ".turbo", ".vite", ".vitest",
     }
 )  # fmt: skip
-"""Names of what a test run leaves behind. It is dropped without a question, unless git tracks it."""
+"""Names of files and folders that a test run leaves behind. They are dropped without a question, unless git tracks
+them."""
 INSTALLED: Final = frozenset({"node_modules", ".venv", "venv", "target"})
-"""Folders that a package manager or a compiler fills. Where git ignores them, what stood in them is counted like what
-is new: a single `npm ci` would otherwise propose, and keep for undo, tens of thousands of files."""
+"""Folders that a package manager or a compiler fills. Where git ignores them, changed files in them are counted like
+new ones: a single `npm ci` would otherwise propose, and keep for undo, tens of thousands of files."""
 _MADE_BY_GRADLE = "build"
-"""The same, where it lies beside a script of Gradle: every test run writes its reports there. Elsewhere the name says
-nothing."""
+"""The same, but only beside a script of Gradle, which writes its reports there in every test run. Elsewhere the name
+means nothing."""
 _RULE_BYTES = 500
-"""The most that is read of a `.gitignore` which may say no more than that all is ignored."""
+"""How much is read of a `.gitignore` to find out whether its only rule ignores everything."""
 
 
 @value
 class SplitChanges:
     proposed: tuple[LayerChange, ...]
-    """What git tracks or would track, and all that stood in the project before."""
+    """What git tracks or would track, and all that was in the project before."""
     ignored: tuple[LayerChange, ...] = ()
 
 
 def split_ignored(root: str, changes: Iterable[LayerChange], layer: Layer) -> SplitChanges:
-    """Split the changes of a command. A folder goes with what is in it; caches are in neither part."""
+    """Split the changes of a command. A folder is in the part of its files; caches are in neither."""
     changes = list(changes)
     ignored = _ignored_paths(root, changes)
     self_ignored = _self_ignored(changes, layer)
@@ -88,7 +90,7 @@ def _ignored_paths(root: str, changes: list[LayerChange]) -> set[str]:
 
 
 def _tracked_paths(root: str, changes: list[LayerChange]) -> set[str]:
-    """Return the paths that an index names, also of files that are not in the work tree."""
+    """Return the paths that are in a git index, also of files that are not in the work tree."""
     return {
         repository + name
         for repository, names in _by_repository(root, changes).items()
@@ -97,10 +99,8 @@ def _tracked_paths(root: str, changes: list[LayerChange]) -> set[str]:
 
 
 def _by_repository(root: str, changes: list[LayerChange]) -> dict[str, set[str]]:
-    """Return the names of the changes, relative to the repository that each lies in.
-
-    Each repository is asked about its own files: git gives up at the first one that lies in a submodule, or behind what
-    is still a link in the project, as a folder is that takes the link's place."""
+    """Return the paths of the changes by repository, relative to it. Each repository is asked about its own files: git
+    gives up at the first path inside a submodule, or behind a link that the command replaced by a folder."""
     asked: dict[str, set[str]] = {}
     folders: dict[str, str | None] = {}
     for change in changes:
@@ -121,13 +121,13 @@ def _is_behind_link(root: str, folder: str) -> bool:
 
 def _list_names(root: str, repository: str, question: tuple[str, ...], names: Iterable[str] = ()) -> list[str]:
     feed = b"".join(os.fsencode(name) + b"\0" for name in names)
-    # Without git nothing is ignored, and nothing is tracked.
+    # Without git nothing is ignored and nothing is tracked.
     told = ask_git(os.path.join(root, repository), *question, feed=feed or None) or b""
     return [os.fsdecode(name) for name in told.split(b"\0") if name]
 
 
 def _self_ignored(changes: list[LayerChange], layer: Layer) -> set[str]:
-    """Return what lies in folders that the command made and that bring along a rule against themselves (the caches of
+    """Return what is in folders that the command made and that hold a `.gitignore` for themselves (the caches of
     pytest, mypy and ruff, virtual environments)."""
     there = {change.path for change in changes if change.before is not None}
     made = {change.path for change in changes if change.is_folder and change.kind == "created"} - there
@@ -143,7 +143,7 @@ def _self_ignored(changes: list[LayerChange], layer: Layer) -> set[str]:
 
 
 def _ignores_all(change: LayerChange, layer: Layer) -> bool:
-    """Return whether the only rule of a `.gitignore` is `*`."""
+    """Return whether `*` is the only rule of a `.gitignore`."""
     try:
         lines = layer.read(change.path, _RULE_BYTES).splitlines()
     except OSError:

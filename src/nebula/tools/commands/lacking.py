@@ -1,8 +1,8 @@
-"""A command or a check that failed for want of what commands do not see: the user is asked about it, once a session.
+"""Ask the user, once a session, about files that a failed command or check needed and could not see.
 
-It is an interpreter in a folder out of sight, or files that are empty because they count as secret. Keys and
-certificates of tests are such files in many repositories: `connection refused` is all that a test says then. Where
-nobody can be asked, the user is told instead.
+It is an interpreter in a folder that commands do not see, or files that are empty for them because they count as
+secret. Keys and certificates for tests are such files in many repositories: all that a test then reports is `connection
+refused`. Where nobody can be asked, the user is told instead.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from nebula.tools.commands.layers import CommandLayers
 
 NOT_STARTED = (126, 127)
-"""How a shell says that it cannot run, or cannot find, a program."""
+"""Exit codes with which a shell reports that it cannot run, or cannot find, a program."""
 MOST_NAMED = 5
 _SEARCHES = frozenset({"ag", "ack", "diff", "find", "git", "grep", "rg"})
 FOR_THE_MODEL = (
@@ -51,14 +51,15 @@ async def sees_more(
     exit_code: int | None,
     read_empty: Sequence[str],
 ) -> bool:
-    """Return whether commands now see what one that ended so lacked, and it is worth another try."""
+    """Ask whether commands may see what this one lacked; return whether they now do, so that it is worth another
+    try."""
     return await _ask_to_show(layers, approvals, call, exit_code) or await _ask_to_read(
         layers, approvals, call, line, read_empty
     )
 
 
 async def _ask_to_show(layers: CommandLayers, approvals: Approvals | None, call: Call, exit_code: int | None) -> bool:
-    """Ask about the folder of an interpreter; the answer is remembered in the user's config."""
+    """Ask about the folder of an interpreter; the answer is kept in the user's config."""
     unseen = layers.unseen if exit_code in NOT_STARTED else None
     if unseen is None or layers.pointed_out:
         return False
@@ -71,7 +72,7 @@ async def _ask_to_show(layers: CommandLayers, approvals: Approvals | None, call:
     decision = await approvals.ask(question, call, None)
     try:
         await asyncio.to_thread(layers.show if decision.allowed else layers.keep_hidden, folders)
-    except (NebulaError, OSError):  # it cannot be remembered; what was said holds for this session all the same
+    except (NebulaError, OSError):  # it cannot be kept; the answer counts for this session nevertheless
         call.emit(Notice(unseen))
     return decision.allowed
 
@@ -79,8 +80,8 @@ async def _ask_to_show(layers: CommandLayers, approvals: Approvals | None, call:
 async def _ask_to_read(
     layers: CommandLayers, approvals: Approvals | None, call: Call, line: str, paths: Sequence[str]
 ) -> bool:
-    """Ask about secret files, and only those that git tracks, as those of tests are; a search reads whatever there is,
-    and fails where it finds nothing."""
+    """Ask about secret files that git tracks, as it tracks those of tests; a search reads every file there is, and
+    fails where it finds nothing."""
     if not paths or layers.pointed_out_empty or program_of(line) in _SEARCHES:
         return False
     tracked = await asyncio.to_thread(_tracked, layers.settings.root, paths)
@@ -88,7 +89,7 @@ async def _ask_to_read(
         return False
     layers.pointed_out_empty = True
     if approvals is None or not approvals.somebody_is_there:
-        import shlex  # not for every start
+        import shlex  # loaded only when needed
 
         options = " ".join(f"--allow {shlex.quote(path)}" for path in tracked[:MOST_NAMED])
         call.emit(Notice(Sentence(FOR_THE_USER, paths=_named(tracked), options=options)))

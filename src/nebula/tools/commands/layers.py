@@ -1,4 +1,5 @@
-"""Commands in layers, for one session: its limits, its secrets, a launcher kept ready. Loaded when first needed."""
+"""The layers for the commands of one session: its limits, its secrets, a launcher kept ready. Loaded when first
+needed."""
 
 from __future__ import annotations
 
@@ -31,20 +32,20 @@ OnOutput = Callable[[bytes], None]
 class CommandLayers:
     settings: Settings
     skills: tuple[str, ...] = ()
-    """Folders of skills: commands may read them."""
+    """Folders of skills, which commands may read."""
     env: tuple[tuple[str, str], ...] = ()
-    """Variables of commands, beside the few that they have anyway."""
+    """Environment variables for commands, beside the few that all have."""
     permissions: Permissions = field(default_factory=Permissions)
     """What was allowed in the session; commands see the secret files among it."""
     learn_secrets: Callable[[], object] = lambda: None
-    """Is called when commands are shown more of them, before the next one runs."""
+    """Called when commands get to see more secret files, before the next command runs."""
     pointed_out: bool = False
-    """The user knows what the project's virtual environment lacks, or was asked about it."""
+    """The user was told, or asked, what the project's virtual environment lacks."""
     pointed_out_empty: bool = False
-    """The user knows that a command which failed had read files that are empty for it."""
+    """The user was told that a failed command had read files that are empty for it."""
     _launchers: Launchers | None = None
     _opening: Lock = field(default_factory=Lock)
-    """A hook may run while a command does, in a thread of its own."""
+    """Held while a layer is made: a hook may run at the same time as a command, in another thread."""
     _secrets: SecretFinder | None = None
     _shown: tuple[str, ...] = ()
     """The files that were allowed when it was made."""
@@ -54,7 +55,7 @@ class CommandLayers:
 
     @property
     def available(self) -> bool:
-        """This machine can make layers: found out once after it was started, and looked up from then on."""
+        """Return whether this machine can make layers: tried once after the machine starts, and remembered."""
         known = recall_or_wait(self.settings.home)
         if known is not None:
             return known[0] in OFFERED
@@ -73,8 +74,8 @@ class CommandLayers:
         read_back: bool = True,
         stdin: str = "",
     ) -> CommandResult:
-        """Run a line to its end, with `stdin` on its standard input. Cancelled, it ends the command and everything that
-        it started. Raises SandboxError."""
+        """Run a line to its end, with `stdin` on its standard input. If this is cancelled, the command ends with
+        everything that it started. Raises SandboxError."""
         from nebula.sandbox.command import Stop, run
 
         command = await asyncio.to_thread(
@@ -90,7 +91,7 @@ class CommandLayers:
         except asyncio.CancelledError:
             stop.set()
             await asyncio.wait([work])
-            with suppress(Exception):  # being given up is what counts now
+            with suppress(Exception):  # the cancellation is what counts now
                 work.result().close()
             raise
         finally:
@@ -114,7 +115,7 @@ class CommandLayers:
             output_bytes=said.command_output_bytes,
             layer_bytes=said.command_layer_mb * MIB,
         )
-        builds = () if self._on_disk else self.toolchains.builds  # on disk nothing beside the project is written
+        builds = () if self._on_disk else self.toolchains.builds  # on disk nothing outside the project is written
         return Command(
             said.root,
             line,
@@ -134,7 +135,7 @@ class CommandLayers:
 
     @property
     def secret_finder(self) -> SecretFinder:
-        """Finds the files that commands see empty; it remembers, for as long as this is open."""
+        """Finds the files that are empty for commands; it remembers them while this is open."""
         if self._secrets is None or self._shown != self.permissions.secrets:
             from nebula.sandbox.secrets import SecretFinder
 
@@ -148,7 +149,7 @@ class CommandLayers:
 
     @property
     def toolchains(self) -> Toolchains:
-        """Return the user's own tools in the home, found once."""
+        """Return the user's own toolchains in the home, found once."""
         if self._toolchains is None:
             from nebula.sandbox.home.toolchains import find_toolchains
 
@@ -157,21 +158,21 @@ class CommandLayers:
 
     @property
     def unseen_folders(self) -> tuple[str, ...]:
-        """The folders in which virtual environments find their interpreter and that commands do not see."""
+        """Folders with the interpreters of virtual environments that commands do not see."""
         shown = tuple(f"{path}/" for each in self.readable for path in (each, os.path.realpath(each)))
         hidden = self.toolchains.hidden_interpreters
         return tuple(_shorten(each) for each in hidden if not f"{each}/".startswith(shown))
 
     def may_ask_about(self, folders: tuple[str, ...]) -> bool:
-        """Return whether the user has not said already that `folders` stay out of sight."""
+        """Return whether the user may be asked about `folders`, and has not said yet that they stay hidden."""
         return not set(self.settings.sandbox_hidden).issuperset(folders)
 
     def show(self, folders: tuple[str, ...]) -> None:
-        """Let commands read `folders` from now on, and remember that. Raises ConfigError, OSError."""
+        """Let commands read `folders` from now on, and keep that in the config. Raises ConfigError, OSError."""
         self._remember("sandbox_read", folders)
 
     def keep_hidden(self, folders: tuple[str, ...]) -> None:
-        """Remember that the user is not to be asked about `folders` again. Raises ConfigError, OSError."""
+        """Keep in the config that the user is not to be asked about `folders` again. Raises ConfigError, OSError."""
         self._remember("sandbox_hidden", folders)
 
     def _remember(self, setting: str, folders: tuple[str, ...]) -> None:
@@ -181,11 +182,11 @@ class CommandLayers:
 
     @property
     def unseen(self) -> Sentence | None:
-        """Say which folders virtual environments need and commands do not see, and what shows them."""
+        """Name the folders that virtual environments need and commands do not see, and the command that shows them."""
         folders = self.unseen_folders
         if not folders:
             return None
-        import shlex  # not for every start
+        import shlex  # loaded only when needed
 
         wanted = json.dumps([*self.settings.sandbox_read, *folders], ensure_ascii=False)
         return Sentence(
@@ -198,14 +199,14 @@ class CommandLayers:
         return names_secret(path) and path not in self._shown
 
     def show_secrets(self, paths: Sequence[str]) -> None:
-        """Show secret files to the commands of this session: the user agreed to these by name."""
+        """Show these secret files, which the user allowed by name, to the commands of this session."""
         for path in paths:
             self.permissions.give(Permission("secret", path))
         self.learn_secrets()
 
     @property
     def allowed_secrets(self) -> tuple[str, ...]:
-        """Return the secret files that the user allowed by name: what a command says may be their content."""
+        """Return the secret files that the user allowed by name: their content may be in the output of a command."""
         return tuple(path for path in self.permissions.secrets if names_secret(path))
 
     def close(self) -> None:

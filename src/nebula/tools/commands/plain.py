@@ -1,9 +1,9 @@
-"""Running a configured check where there are no layers: in the root, in a process group of its own, with firm limits.
+"""Run a configured check where there are no layers: in the root, in a process group of its own, with firm limits.
 
-The shell reads it, as it reads the same line in a CI file or a Makefile: only the user writes such lines, and the
-model can do no more than name one. Of the environment only what programs need to be found and to run is handed over:
-a secret can have any name (`DATABASE_URL`, `GH_PAT`), so names are allowed, not forbidden. A check that needs more
-says so in its own line. What the command itself does to files is outside the journal.
+A shell reads the line, as it does in a CI file or a Makefile: only the user writes such lines, and the model can only
+name one. The check gets those environment variables that programs need to be found and to run: a secret can have any
+name (`DATABASE_URL`, `GH_PAT`), so names are allowed, not forbidden. A check that needs more sets it in its line. What
+the command does to files is not in the journal.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from nebula.sandbox.output import KeptOutput
 from nebula.value import value
 
 MAX_OUTPUT_BYTES = 64_000
-"""Most of a command's output that is kept: its head and its tail."""
+"""How much of a command's output is kept: its head and its tail."""
 READ_BYTES = 65_536
 PASSED_ON = frozenset(
     {
@@ -31,18 +31,18 @@ PASSED_ON = frozenset(
         "RUSTUP_HOME", "VIRTUAL_ENV", "PKG_CONFIG_PATH", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME",
     }
 )  # fmt: skip
-"""Variables a check gets, beside the locale's (`LC_…`)."""
+"""Variables that a check gets, beside those of the locale (`LC_…`)."""
 
 
 @value
 class CheckResult:
-    """How a command ended. `code` is None where it had to be stopped."""
+    """The result of a check. `code` is None where it had to be stopped."""
 
     command: str
     code: int | None
     output: str
     read_empty: tuple[str, ...] = ()
-    """Of one that failed in a layer: the secret files that it read, which were empty for it."""
+    """Where it failed in a layer: the secret files that it read and that were empty for it."""
 
     @property
     def passed(self) -> bool:
@@ -76,9 +76,9 @@ async def run_command(command: str, root: str, timeout_s: float) -> CheckResult:
     except TimeoutError:
         code = None
     finally:
-        # Whatever the command left running in its group goes with it, also when we are being cancelled.
+        # What the command left running in its group is ended, too, also when we are being cancelled.
         _kill_group(process.pid)
-        transport.close()  # or a child that left the group, and holds the other end, would be waited for
+        transport.close()  # else a child that left the group and holds the other end would be waited for
         await process.wait()
     output = kept.text()
     if code is None:
@@ -96,4 +96,4 @@ def _kill_group(pid: int) -> None:
     try:
         os.killpg(pid, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):
-        return  # all of the group has ended already
+        return  # the whole group has ended already

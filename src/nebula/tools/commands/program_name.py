@@ -1,4 +1,4 @@
-"""What a shell line runs, by its name alone: enough to say what takes so long."""
+"""Find the name of the program that a shell line runs: enough to show what takes so long."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _NAME = r"[\w.+-]{1,30}"
 
 
 def _first_command(line: str) -> list[str]:
-    """Return the words of the first command of a shell line that does more than prepare."""
+    """Return the words of the first command of a shell line that is not mere preparation, such as `cd`."""
     for part in re.split(r"&&|\|\||[;|\n]", line):
         words = [word for word in part.split() if not re.fullmatch(_ASSIGNMENT, word)]
         if words and words[0] not in _PREPARES:
@@ -20,7 +20,7 @@ def _first_command(line: str) -> list[str]:
 
 
 def program_of(line: str) -> str | None:
-    """Return the program that a shell line runs; None where there is no plain name to tell."""
+    """Return the program that a shell line runs; None where it has no plain name."""
     words = _first_command(line)
     if not words:
         return None

@@ -1,4 +1,4 @@
-"""What changes under `.git` are called before a person, and to the model."""
+"""Describe changes under `.git` to a person and to the model."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _KINDS = {
 
 
 def show_name(name: str) -> str:
-    """Return a name of a file or a ref as it is shown: bytes that are no text come as lone surrogates, which no file,
-    socket or terminal could carry."""
+    """Return the name of a file or a ref for display: bytes that are not text come as lone surrogates, which no file,
+    socket or terminal accepts."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def describe_repository(found: ChangeSet, layer: Layer, root: str) -> Iterator[Sentence]:
-    """Yield what each change means; what is staged follows from a commit, a stash or a switch, and is not told then."""
+    """Yield what each change means. What is staged is left out where it follows from a commit, a stash or a switch."""
     tells_staged = not {each.kind for each in found.git} & {"commit", "stash", "head"}
     for each in found.git:
         if each.kind != "index" or tells_staged or each.name != ".git/index":
@@ -42,7 +42,7 @@ def describe_repository(found: ChangeSet, layer: Layer, root: str) -> Iterator[S
 
 
 def join_described(described: Sequence[Sentence]) -> Sentence:
-    """Return all of it as one list; what means nothing by itself is git's own bookkeeping."""
+    """Return all of it as one list; changes without a meaning of their own are git's bookkeeping."""
     if not described:
         return Sentence("git's own records")
     return reduce(lambda so_far, each: Sentence("{so_far}; {each}", so_far=so_far, each=each), described)
@@ -78,7 +78,7 @@ def _describe_commit(change: GitChange, branch: str, files: int | None) -> Sente
 
 
 def _describe_head(head: str) -> Sentence:
-    """Describe where HEAD is afterwards: on a branch, or on a commit without one."""
+    """Describe where HEAD points afterwards: to a branch, or to a commit without one."""
     if head.startswith(_BRANCH):
         return Sentence("switch to {branch}", branch=show_name(head.removeprefix(_BRANCH).strip()))
     return Sentence("switch to the commit {commit}, on no branch", commit=show_name(head.strip()[:12]))

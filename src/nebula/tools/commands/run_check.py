@@ -1,4 +1,4 @@
-"""runCheck: one of the commands that the user configured, and nothing else."""
+"""runCheck: run one of the commands that the user configured, and nothing else."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 async def run_named_check(
     checks: Checks, layers: CommandLayers | None, approvals: Approvals | None, args: Mapping[str, Any], call: Call
 ) -> Outcome:
-    """Run one of `checks`: in `layers`, where the machine has them, it leaves nothing behind."""
+    """Run one of `checks`; in `layers`, where the machine has them, it leaves nothing behind."""
     name = text_argument(args, "name")
     if name not in checks.commands:
         raise ToolFailure(f"There is no check '{name}'. The configured ones: {', '.join(checks.commands)}.")
@@ -40,7 +40,7 @@ async def run_named_check(
 async def run_check_asking(
     name: str, checks: Checks, layers: CommandLayers | None, approvals: Approvals | None, call: Call
 ) -> CheckResult:
-    """Run a check, and again where the user shows commands what it lacked."""
+    """Run a check, and run it again if the user lets commands see what it lacked."""
     result = await run_check(name, checks, layers)
     for _ in range(2):
         if layers is None or not await sees_more(layers, approvals, call, name, result.code, result.read_empty):
@@ -57,7 +57,7 @@ async def run_check(name: str, checks: Checks, layers: CommandLayers | None) -> 
         return await run_command(name, checks.root, checks.timeout_s)
     try:
         done = await layers.run(name, timeout_s=checks.timeout_s, read_back=False)
-    except SandboxError:  # this project can have no layer over it: the user's own line runs as it always did
+    except SandboxError:  # this project can have no layer: the user's own line runs as it would without nebula
         return await run_command(name, checks.root, checks.timeout_s)
     output, _ = cut_middle(done.output, MAX_OUTPUT_BYTES)
     if done.stopped:

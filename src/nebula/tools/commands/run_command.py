@@ -1,4 +1,4 @@
-"""runCommand: any shell line, in a throw-away layer over the project. What it changed is approved, not the line."""
+"""runCommand: run any shell line, in a throw-away layer over the project. Not the line is approved but its changes."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _parameters(hosts: tuple[str, ...]) -> dict[str, Any]:
 
 
 class RunCommand:
-    """In plan mode there is no workspace to apply anything to."""
+    """The tool for one turn; in plan mode it has no workspace to apply changes to."""
 
     def __init__(self, layers: CommandLayers, approvals: Approvals | None, workspace: LocalWorkspace | None) -> None:
         self._layers = layers
@@ -89,7 +89,7 @@ class RunCommand:
 
     @property
     def _hosts(self) -> tuple[str, ...]:
-        """The hosts that a command may reach without a question; none where all of the network was allowed."""
+        """The hosts that commands may reach without a question; none where the whole network was allowed."""
         return () if self._has_network else self._layers.settings.sandbox_network
 
     @property
@@ -133,7 +133,7 @@ class RunCommand:
             raise decision.refusal(NO_NETWORK)
 
     def _report(self, result: CommandResult, call: Call, changed: list[str], remarks: Iterable[str]) -> dict[str, Any]:
-        """Return what the model reads: both ends of the output, however long it was."""
+        """Return the report for the model, with both ends of the output, however long it was."""
         output, _ = cut_middle(result.output, max(call.room // 2 - ROOM_FOR_REST, 0))
         report: dict[str, Any] = {"exit_code": result.exit_code, "output": output, "changed": changed}
         if result.stopped:

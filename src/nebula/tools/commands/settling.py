@@ -1,5 +1,8 @@
-"""What a command changed, decided on and applied. Most of it is one set and one question; secret files, control files
-and the repository itself need a yes by name."""
+"""Decide on the changes of a command and apply what was allowed.
+
+Most of them are one set and one question; secret files, control files and the repository itself have to be allowed by
+name.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,7 @@ RUN_BY_GIT = "These make git run programs: {paths}."
 
 @record
 class Settling:
-    """One command that has ended, and where its changes are to go."""
+    """A command that has ended, and the workspace for its changes."""
 
     line: str
     result: CommandResult
@@ -40,10 +43,10 @@ class Settling:
     approvals: Approvals
     call: Call
     report: Callable[[list[str], Iterable[str]], dict[str, Any]]
-    """Returns what the model reads, from the paths that were changed and the remarks."""
+    """Returns the report for the model, given the changed paths and the remarks."""
 
     async def run(self) -> Outcome:
-        """Have what the command changed decided on, and apply what was allowed."""
+        """Have the changes decided on, and apply what was allowed."""
         changes = await self._read()
         named: tuple[str, ...] = ()
         if changes.needs_names and self.approvals.somebody_is_there:
@@ -53,7 +56,7 @@ class Settling:
         return self._name_left_out(changes, await self._settle(changes, named))
 
     def _name_left_out(self, changes: CommandChanges, outcome: Outcome) -> Outcome:
-        """Return the outcome with what a person is to know of it; whoever was asked has read most of it before."""
+        """Return the outcome with the sentences for a person; whoever was asked has read most of them before."""
         left_out = changes.name_left_out()
         kind = left_out.get("extension")
         if self.approvals.somebody_is_there:
@@ -79,7 +82,7 @@ class Settling:
         meant = changes.meant(decision.paths)
         decision = await self.approvals.heed_hooks(decision, self.call, self.call.use.orig_name, meant)
         chosen = changes.known(decision.paths) if decision.paths else None
-        if not decision.allowed or chosen == [] or decision.hunks:  # hunks are no part of this question
+        if not decision.allowed or chosen == [] or decision.hunks:  # this question has no hunks
             reason = f"The user refused: {decision.reason}" if decision.reason else NOT_APPLIED
             report = self.report([], map(str, changes.remarks())) | {"error": reason}
             return Outcome((Json(report),), ToolResultStatus.Error, decision=decision.word(), refused=True, code=403)
@@ -95,7 +98,7 @@ class Settling:
         return await to_the_end(apply)
 
     async def decide(self, changes: CommandChanges, named: Sequence[str] = ()) -> Decision:
-        """Ask about the set; `named` are paths, and repositories, that were asked about by name before."""
+        """Ask about the set; `named` are paths and repositories that were asked about by name before."""
         inside = tuple(f"{each}/" for each in named if each.rpartition("/")[2] == ".git")
         meant = changes.meant(())
         unnamed = [each for each in meant if each.path not in named and not each.path.startswith(inside)]
@@ -121,7 +124,8 @@ class Settling:
         return Outcome.ok(report, changes=tuple(applied), decision=decision.word())
 
     async def _ask_by_name(self, changes: CommandChanges) -> tuple[str, ...]:
-        """Ask about each path of `changes` that needs a name, one question each, and return those that were allowed."""
+        """Ask about each path of `changes` that has to be allowed by name, one at a time; return those that were
+        allowed."""
         wanted = [path for path in changes.needs_names if path != ".git"]
         possible = await self._read(*wanted)
         allowed: list[str] = []
@@ -143,14 +147,14 @@ class Settling:
         names += run_by_git
         possible = await self._read(*names)
         if not possible.repository:
-            return names if possible.moved else []  # the rest is what not even a name allows
+            return names if possible.moved else []  # the others are refused even by name
         remarks = [Sentence(REPOSITORY, what=join_described(changes.git))]
         if run_by_git:
             remarks.append(Sentence(RUN_BY_GIT, paths=", ".join(run_by_git)))
         return names if await self._allows_once((), *remarks) else []
 
     def _say_repository_left_out(self, changes: CommandChanges) -> Sentence:
-        """Return what a person is told where changes under `.git` were left out, with the names that would allow
+        """Return the sentence for a person on changes under `.git` that were left out, with the names that would allow
         them."""
         if changes.unkept:
             return changes.say_unkept()
@@ -167,6 +171,6 @@ class Settling:
 
 
 def _repository_of(path: str) -> str:
-    """Return the `.git` that a path lies in."""
+    """Return the `.git` folder of a path."""
     before, _, _ = f"{path}/".partition(".git/")
     return f"{before}.git"

@@ -1,1 +1,1 @@
-"""Tools of others: those of MCP servers that the user configured."""
+"""The tools of MCP servers that the user configured."""

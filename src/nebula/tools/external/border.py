@@ -1,8 +1,8 @@
-"""What an MCP server sends, made fit to be read by the official client.
+"""Mend what an MCP server sends, so that the official client can read it.
 
-The client takes an answer whole or not at all: one tool without a schema would lose all tools of its server, one block
-of a kind it does not know the whole result. Here such a part is left out or named, and the rest is read. A line that is
-no message is passed over.
+The client accepts an answer whole or not at all: one tool without a schema would lose all tools of its server, one
+block of an unknown kind the whole result. Here such a part is left out or replaced by its name, and the rest is read. A
+line that is not a message is skipped.
 """
 
 from __future__ import annotations
@@ -15,29 +15,29 @@ from typing import Any, Self
 from nebula.value import field, record
 
 MAX_SCHEMA = 32_000
-"""Bytes that a tool may use to describe its arguments; it is sent to the model with every request."""
+"""Bytes of the schema of a tool's arguments; every request to the model carries it."""
 MAX_SCHEMAS = 256_000
 """The same for all tools of one server."""
 
 
 @record
 class Border:
-    """Between one server and the client."""
+    """Stands between one server and the client."""
 
     left_out: list[str] = field(default_factory=list)
     """Names of tools that cannot be offered."""
     ended: bool = False
-    """The server has closed its side."""
+    """The server has closed its output."""
     overrun: bool = False
-    """It was ended, because one of its messages had no end."""
+    """The server was ended because a message of it was too long."""
     _schema_bytes: int = 0
 
     @asynccontextmanager
     async def guard(
         self, transport: AbstractAsyncContextManager[Any], *, keep_problems: bool
     ) -> AsyncIterator[tuple[Any, Any]]:
-        """Open `transport` and yield its two streams, what comes in made fit. `keep_problems`: also hand on what the
-        transport itself reports, such as a connection that was refused."""
+        """Open `transport` and yield its two streams, with incoming messages mended. `keep_problems`: also pass on
+        problems of the transport itself, such as a refused connection."""
         async with transport as (incoming, outgoing):
             yield FitStream(incoming, self, keep_problems), outgoing
 
@@ -65,7 +65,7 @@ class Border:
 
 
 class FitStream:
-    """What comes from a server, as the client's own streams are read."""
+    """The messages of a server, as a stream that the client can read."""
 
     def __init__(self, incoming: Any, border: Border, keep_problems: bool) -> None:
         self._incoming = incoming
@@ -136,7 +136,8 @@ def _is_valid(read: Callable[[Any], Any], found: Any) -> bool:
 
 
 def _as_text(block: Any) -> dict[str, str]:
-    """Return a text block in place of one that is no block of the protocol: its text, or what kind it says it is."""
+    """Return a text block in place of a block that the protocol does not have: its text, or the kind it claims to
+    be."""
     if isinstance(block, dict):
         said = block.get("text")
         block = said if isinstance(said, str) else f"({block.get('type') or 'a block of no kind'}: not shown)"

@@ -1,4 +1,4 @@
-"""Where a browser comes back to after a sign-in: a server on loopback for one answer."""
+"""Receive the answer of a sign-in: a server on loopback to which the browser is sent back, for one answer."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 class NoAnswer(NebulaError):
-    """The browser has brought a no, or nothing at all."""
+    """The browser brought a refusal, or nothing."""
 
 
 class Callback:
-    """Listens while it is entered; `address` is what the server that signs people in sends them back to."""
+    """Listens while it is entered; `address` is where the sign-in server sends people back to."""
 
     def __init__(self, page: str) -> None:
         self._page = page
@@ -43,7 +43,7 @@ class Callback:
             await asyncio.wait_for(self._server.wait_closed(), 1)
 
     def expect(self, address: str) -> None:
-        """Take from the address that the person is sent to what the answer must name. Raises NoAnswer."""
+        """Read from the sign-in address what the answer must contain. Raises NoAnswer."""
         parts = urlsplit(address)
         if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in _LOOPBACK):
             raise NoAnswer("the address to sign in at is not safe: {address}", address=address[:200])

@@ -1,8 +1,8 @@
-"""Which MCP servers a session may use, and what of their entries counts.
+"""Decide which MCP servers a session may use, and which parts of their entries count.
 
-The user's own servers always; a project's once its folder is trusted. Only the user says which tools merely read, and
-only in the user's entries does `${NAME}` stand for a variable of the environment: a key stays there, and a project
-cannot ask for one.
+The user's own servers always count; a project's do once its folder is trusted. Only the user can declare that tools are
+read-only, and only in the user's entries does `${NAME}` stand for an environment variable: a key stays there, and a
+project cannot ask for one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _VARIABLE = re.compile(r"\$\{(\w+)\}")
 
 @value
 class ExternalServer:
-    """One entry of `mcp_servers`, ready to be used."""
+    """One entry of `mcp_servers`, with its variables filled in."""
 
     name: str
     command: str = ""
@@ -53,14 +53,14 @@ def configured_servers(settings: Settings, environ: Mapping[str, str]) -> tuple[
 
 
 def origin_of_server(settings: Settings, name: str) -> str:
-    """Return the file that names a server: the user's own, where it does."""
+    """Return the file that configures a server: the user's own, where it does."""
     is_theirs = settings.is_from_project("mcp_servers")
     own = settings.overruled.get("mcp_servers", {}) if is_theirs else settings.mcp_servers
     return settings.config_path if name in own else settings.origins["mcp_servers"]
 
 
 def describe_entry(server: ExternalServer) -> str:
-    """Return how a server is reached, without what its environment and headers hold."""
+    """Return how a server is reached, without the values of its environment and headers."""
     return without_credentials(server.url) if server.url else " ".join((server.command, *server.args))
 
 

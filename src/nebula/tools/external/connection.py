@@ -1,6 +1,6 @@
-"""A connection to one MCP server, by the official client, in a task of its own from its start to its end.
+"""A connection to one MCP server through the official client, in a task of its own from start to end.
 
-The client's way of closing wants the task that opened it; calls may come from any.
+The client has to be closed by the task that opened it; calls may come from any task.
 """
 
 from __future__ import annotations
@@ -32,27 +32,27 @@ MAX_TOOLS = 200
 MAX_PROMPTS = 100
 MAX_REASON = 200
 _PLAIN = {"accept-encoding": "identity"}
-"""What the client says it understands: a packed answer has no size that could be known before it is unpacked."""
+"""The encoding that the client accepts: the size of a packed answer is not known before it is unpacked."""
 _UNAUTHORIZED, _FAILED = 401, 400
 logging.getLogger("mcp").addHandler(logging.NullHandler())
-"""What a server does wrong is said by us in a sentence; the client's own log would print tracebacks."""
+"""We report a server's errors in a sentence; the client's own log would print tracebacks."""
 
 
 T = TypeVar("T")
 
 
 class ServerFailed(NebulaError):
-    """An MCP server that could not be started, reached or understood."""
+    """Raised where an MCP server could not be started, reached or understood."""
 
 
 class ServerConnection:
     def __init__(self, server: ExternalServer) -> None:
         self.server = server
         self.tools: tuple[Tool, ...] = ()
-        """Those of the server, and one for its resources where it has any."""
+        """The server's tools, and one for its resources if it has any."""
         self.prompts: tuple[Prompt, ...] = ()
         self.problem = ""
-        """Why it could not be started the last time."""
+        """Why the last start failed."""
         self._own_tools: tuple[Tool, ...] = ()
         self.left_out: tuple[str, ...] = ()
         """Names of tools that cannot be offered, because of how the server describes them."""
@@ -62,14 +62,14 @@ class ServerConnection:
         self._border = Border()
         self._opening = asyncio.Lock()
         self._status = 0
-        """Of the last answer of a server with an address."""
+        """The status of the last answer, of a server with an address."""
 
     @property
     def is_open(self) -> bool:
         return self._client is not None and not self._border.ended and self._task is not None and not self._task.done()
 
     async def open(self) -> None:
-        """Start the server, or one that has ended again; nothing happens where it runs. Raises ServerFailed."""
+        """Start the server, also one that has ended; do nothing where it is running. Raises ServerFailed."""
         async with self._opening:
             if not self.is_open:
                 await self.close()
@@ -81,7 +81,7 @@ class ServerConnection:
                     raise
 
     async def _start(self) -> None:
-        await asyncio.to_thread(import_module, "mcp")  # takes seconds on a busy machine, which are not the server's
+        await asyncio.to_thread(import_module, "mcp")  # takes seconds on a busy machine, not the server
         self._stop, self._border, self._status = asyncio.Event(), Border(), 0
         ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._task = asyncio.create_task(self._live(ready))
@@ -95,20 +95,20 @@ class ServerConnection:
             raise
 
     async def call(self, tool: str, args: dict[str, Any], report: ProgressFnT | None = None) -> CallToolResult:
-        """Return what the tool answers; `report` is told how far it is. Raises ServerFailed."""
+        """Return what the tool answers; `report` is called with its progress. Raises ServerFailed."""
         if tool == READ_RESOURCE and not self._has_own(READ_RESOURCE):
             return await self._ask(lambda client: read_resource(client, args))
         return await self._ask(lambda client: client.call_tool(tool, args, progress_callback=report))
 
     async def prompt(self, name: str, args: dict[str, str]) -> GetPromptResult:
-        """Return what the server's prompt of that name says. Raises ServerFailed."""
+        """Return the text of the server's prompt of that name. Raises ServerFailed."""
         return await self._ask(lambda client: client.get_prompt(name, args))
 
     def _has_own(self, name: str) -> bool:
         return any(each.name == name for each in self._own_tools)
 
     async def _ask(self, work: Callable[[Client], Awaitable[T]]) -> T:
-        """Return what `work` gets from the server. Raises ServerFailed for whatever else the server does."""
+        """Run `work` with the client and return its result. Raises ServerFailed whatever the server does wrong."""
         from mcp import MCPError
 
         await self.open()
@@ -131,7 +131,7 @@ class ServerConnection:
         return Sentence("no answer within {seconds:g} s (its timeout_s in mcp_servers)", seconds=self.server.timeout_s)
 
     def _overrun(self) -> Sentence | None:
-        """Return what became of a server whose message had no end."""
+        """Return a sentence on a server whose message was too long."""
         if not self._border.overrun:
             return None
         much = MAX_MESSAGE >> 20
@@ -144,7 +144,7 @@ class ServerConnection:
         _limit_body(response, MAX_MESSAGE, self._border.note_overrun)
 
     def _refusal(self) -> Sentence | None:
-        """Return what the last status of a server with an address means, where it is one of a failure."""
+        """Return what the last status of a server with an address means, if it is a failure."""
         if self._status == _UNAUTHORIZED:
             return sentence_of(SignInNeeded(self.server.name))
         return Sentence("it answered with HTTP {status}", status=self._status) if self._status >= _FAILED else None
@@ -152,7 +152,7 @@ class ServerConnection:
     async def close(self) -> None:
         self._stop.set()
         if self._task is not None and self._client is None:
-            self._task.cancel()  # it waits for a word of the server, which may never come
+            self._task.cancel()  # it waits for a message of the server, which may never come
         if self._task is not None:
             with suppress(asyncio.CancelledError, TimeoutError):
                 await asyncio.wait_for(self._task, END_TIMEOUT_S)
@@ -176,7 +176,7 @@ class ServerConnection:
                     ready.set_exception(self.failed(self._overrun() or last or self._refusal() or _reason(problem)))
 
     async def _learn_offers(self, client: Client) -> None:
-        """Ask the server what it has: tools, resources, prompts."""
+        """Ask the server for its tools, resources and prompts."""
         offers = client.server_capabilities
         other = offers.resources is not None or offers.prompts is not None
         has_tools = offers.tools is not None or not other
@@ -215,9 +215,8 @@ async def _over_http(server: ExternalServer, note: Callable[[httpx2.Response], N
 
 
 def _limit_body(response: httpx2.Response, most: int, on_overrun: Callable[[], None]) -> None:
-    """Have the answer end in an error beyond `most` bytes, or where it is packed; `on_overrun` is told of the first.
-
-    The client has such a limit for events, and none for a plain body."""
+    """Make a response fail beyond `most` bytes, or where it is packed; `on_overrun` is called for the first. The client
+    limits events, but not a plain body."""
     from httpx2 import AsyncByteStream, StreamError
 
     if not isinstance(response.stream, AsyncByteStream):
@@ -252,7 +251,7 @@ async def _all_prompts(client: Client) -> tuple[Prompt, ...]:
 
 
 def _reason(problem: BaseException) -> str | Sentence:
-    """Return the first line of the first of what a group of failures holds."""
+    """Return the first line of the first exception in a group."""
     problem = first_of(problem)
     if isinstance(problem, SignInNeeded):
         return sentence_of(problem)

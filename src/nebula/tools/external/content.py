@@ -1,4 +1,4 @@
-"""What a tool of an MCP server answers, as the model is shown it: text, data, and images where it takes them."""
+"""Turn the result of an MCP tool into blocks for the model: text, data, and images if the model takes them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mcp.types import CallToolResult
 
 MAX_RESULT = 100_000
-"""Bytes of one result that the model is shown."""
+"""Bytes of one result that the model gets."""
 ROOM_FOR_ADVICE = 500
 MAX_LABEL = 200
 ASK_FOR_LESS = (
@@ -37,12 +37,12 @@ Block = Text | Json | ImageBlock
 
 
 def clean_text(text: str) -> str:
-    """Return `text` without characters that no person sees."""
+    """Return `text` without invisible characters."""
     return strip_control_characters(strip_hidden_characters(text))
 
 
 def read_blocks(result: CallToolResult) -> list[Block]:
-    """Return the parts of `result`; structured content joins them where no text says the same."""
+    """Return the parts of `result`; structured content is added where no text says the same."""
     blocks: list[Block] = [_read_block(each) for each in result.content]
     data = result.structured_content
     if data is not None and not _say([each.text for each in blocks if isinstance(each, Text)], data):
@@ -51,10 +51,8 @@ def read_blocks(result: CallToolResult) -> list[Block]:
 
 
 def make_outcome(blocks: Iterable[Block], *, is_error: bool, room: int, most_images: int, why_none: str) -> Outcome:
-    """Return the outcome of a call that answered with `blocks`, in at most `room` bytes.
-
-    Images beyond the first `most_images` are named, with the reason `why_none`.
-    """
+    """Return the outcome of a call that answered with `blocks`, in at most `room` bytes. Images after the first
+    `most_images` are only named, with the reason `why_none`."""
     images: list[ImageBlock] = []
     texts: list[Text | Json] = []
     for block in blocks:
@@ -73,7 +71,7 @@ def make_outcome(blocks: Iterable[Block], *, is_error: bool, room: int, most_ima
 
 
 def _cut(blocks: list[Text | Json], room: int) -> list[Text | Json]:
-    """Return a result of more than `room` bytes as both ends of its text, and how to ask for less."""
+    """Return a result of more than `room` bytes as both ends of its text, with advice on asking for less."""
     size = sum(len(block.as_text().encode("utf-8", "surrogatepass")) for block in blocks)
     if size <= room:
         return blocks
@@ -82,10 +80,8 @@ def _cut(blocks: list[Text | Json], room: int) -> list[Text | Json]:
 
 
 def _say(texts: list[str], data: Any) -> bool:
-    """Return whether `texts` say all of `data`, which servers send for clients that know nothing of data.
-
-    A plain value or a list is data under the name `result`.
-    """
+    """Return whether `texts` contain all of `data`; servers send both, for clients that do not read data. A plain value
+    or a list is data under the name `result`."""
     plain = data["result"] if isinstance(data, dict) and list(data) == ["result"] else data
     read = [_parse(each) for each in texts]
     return any(said in (plain, data) for said in (*texts, *read, texts, read))
@@ -99,7 +95,7 @@ def _parse(text: str) -> Any:
 
 
 def _read_block(content: Any) -> Block:
-    """Return the text or the image in `content`; of anything else, what it is."""
+    """Return the text or the image in `content`; for anything else its kind."""
     if content.type == "text":
         return Text(clean_text(content.text))
     if content.type == "resource_link":
@@ -117,7 +113,7 @@ def _label(text: Any) -> str:
 
 
 def _read_image(encoded: Any) -> ImageBlock | None:
-    """Return the image that a server sent in base64, known by its first bytes; None where it is none to be sent."""
+    """Return the image that a server sent in base64, recognised by its first bytes; None where it cannot be sent on."""
     if not isinstance(encoded, str) or len(encoded) > MAX_IMAGE_BYTES * 3 // 2:
         return None
     try:

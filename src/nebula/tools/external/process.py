@@ -1,7 +1,7 @@
-"""An MCP server that is a process: a message a line, on its standard input and output.
+"""An MCP server that is a process: one message a line, on its standard input and output.
 
-The official client starts one, too, and keeps a line until it ends; a server need not end it. Here a line has a limit,
-and a server that goes beyond it is ended at once. What the streams are asked for is the client's contract.
+The official client can start one, too, but it keeps a line until it ends, and a server need not end it. Here a line has
+a limit, and a server that exceeds it is ended at once. The methods of the streams are those that the client calls.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from nebula.tools.external.configured import ExternalServer
 
 MAX_MESSAGE = 32 * 1024 * 1024
-"""Bytes of one message of a server. A result is cut to far less, and an image has 10 MB."""
+"""Bytes of one message of a server. A result is cut to far less, and an image has at most 10 MB."""
 GRACE_S = 2.0
-"""How long a server may take to end by itself once its input has ended, and again once it was asked to."""
+"""How long a server may take to end once its input has ended, and again after the signal."""
 LOOK_EVERY_S = 0.01
 KEPT_BYTES = 16_384
 READ_BYTES = 65_536
@@ -32,10 +32,8 @@ LAST_WORDS_S = 2.0
 async def started(
     server: ExternalServer, errors: IO[str], on_overrun: Callable[[], None]
 ) -> AsyncIterator[tuple[MessageReader, MessageWriter]]:
-    """Start the server and yield what it says and what is said to it; in the end it is gone.
-
-    `on_overrun` is told of a message beyond the limit. Raises OSError.
-    """
+    """Start the server and yield the stream from it and the stream to it; afterwards the server is ended. `on_overrun`
+    is called for a message beyond the limit. Raises OSError."""
     from mcp.client.stdio import get_default_environment
 
     loop = asyncio.get_running_loop()
@@ -67,7 +65,7 @@ async def started(
 
 
 class MessageReader:
-    """The messages of a server, in order; a line that is none is handed over as the problem that it is."""
+    """The messages of a server, in order; a line that is not a message is passed on as an error."""
 
     def __init__(self, lines: asyncio.StreamReader, end_now: Callable[[], None]) -> None:
         self._lines = lines
@@ -84,7 +82,7 @@ class MessageReader:
             line = await self._lines.readuntil(b"\n")
         except asyncio.LimitOverrunError as problem:
             self._end_now()
-            await self._lines.readexactly(problem.consumed)  # nobody needs it, and it is large
+            await self._lines.readexactly(problem.consumed)  # nobody needs it any more, and it is large
             raise StopAsyncIteration from None
         except (asyncio.IncompleteReadError, ConnectionError):
             raise StopAsyncIteration from None
@@ -106,13 +104,13 @@ class MessageReader:
 
 
 class MessageWriter:
-    """What is said to a server."""
+    """Sends messages to a server."""
 
     def __init__(self, pipe: asyncio.StreamWriter) -> None:
         self._pipe = pipe
 
     async def send(self, item: Any, /) -> None:
-        """Raise anyio.BrokenResourceError where nobody listens any more."""
+        """Send a message. Raises anyio.BrokenResourceError where the server no longer reads."""
         import anyio
 
         said = item.message.model_dump_json(by_alias=True, exclude_unset=True)
@@ -133,8 +131,8 @@ class MessageWriter:
 
 
 class LastWords:
-    """A pipe for what a server prints on its standard error: it takes any amount and keeps the end, for the reason why
-    the server failed. A file would grow with what it likes to print."""
+    """A pipe for a server's standard error: it takes any amount and keeps the end, to explain a failure. A file would
+    grow without limit."""
 
     def __enter__(self) -> Self:
         reading, writing = os.pipe()
@@ -153,9 +151,9 @@ class LastWords:
                 self._end = (self._end + piece)[-KEPT_BYTES:]
 
     def last_line(self) -> str:
-        """Return the last line that says anything, once the server has ended."""
+        """Return the last line that is not empty, once the server has ended."""
         self._hang_up()
-        self._thread.join(LAST_WORDS_S)  # a child of the server may hold its side open
+        self._thread.join(LAST_WORDS_S)  # a child of the server may hold the pipe open
         lines = [line.strip() for line in self._end.decode("utf-8", "replace").splitlines() if line.strip()]
         return lines[-1] if lines else ""
 
@@ -165,9 +163,9 @@ class LastWords:
 
 
 async def _end(transport: asyncio.SubprocessTransport, pipe: asyncio.StreamWriter, lines: asyncio.StreamReader) -> None:
-    """End the server: first by the end of its input, then by a signal."""
+    """End the server: first close its input, then send a signal."""
     pipe.close()
-    # One that is stuck in writing would never read that its input has ended.
+    # A server that is stuck in writing would never read that its input has ended.
     reading_on = asyncio.ensure_future(_drain(lines))
     try:
         if not await _has_ended(transport):
@@ -184,7 +182,8 @@ async def _drain(lines: asyncio.StreamReader) -> None:
 
 
 async def _has_ended(transport: asyncio.SubprocessTransport) -> bool:
-    """Return whether the process ends in time. A child of it may hold its output open, so that is not waited for."""
+    """Return whether the process ends in time. A child of it may hold its output open, so the end of that is not waited
+    for."""
     with suppress(TimeoutError):
         async with asyncio.timeout(GRACE_S):
             while transport.get_returncode() is None:  # noqa: ASYNC110 - only the end of the output could be awaited
@@ -193,7 +192,7 @@ async def _has_ended(transport: asyncio.SubprocessTransport) -> bool:
 
 
 def _signal_all(transport: asyncio.SubprocessTransport, number: signal.Signals) -> None:
-    """Signal the server, unless it has ended, and its children, which are a group of their own."""
+    """Send a signal to the server, unless it has ended, and to its children, which are a process group."""
     if transport.get_returncode() is None:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(transport.get_pid(), number)

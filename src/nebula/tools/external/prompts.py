@@ -29,12 +29,12 @@ class ServerPrompt:
 
     @property
     def usage(self) -> str:
-        """Return what is typed behind its name."""
+        """Return the arguments as they are typed after its name."""
         return " ".join(name if name in self.required else f"[{name}]" for name in self.names)
 
     def read_arguments(self, text: str) -> dict[str, str] | None:
-        """Return the arguments in `text`, by name or in their order, the last one with all that is left; None if it
-        does not fit."""
+        """Return the arguments in `text`, by name or in order, with the rest of the text as the last one; None if they
+        do not fit."""
         try:
             words = shlex.split(text)
         except ValueError:

@@ -1,4 +1,4 @@
-"""The resources of an MCP server, as one more tool of it: `readResource` lists them, and reads one by its address."""
+"""The resources of an MCP server as one more tool: `readResource` lists them, and reads one by its address."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def resource_tool() -> Tool:
 
 
 async def has_resources(client: Client) -> bool:
-    """Return whether the server has any: many say that they could, and have none."""
+    """Return whether the server has any resources: many declare them and have none."""
     try:
         return bool((await client.list_resources()).resources) or bool(
             (await client.list_resource_templates()).resource_templates
@@ -58,7 +58,7 @@ async def _list_resources(client: Client) -> str:
 
 
 async def read_pages(ask: Callable[..., Awaitable[Any]], kind: str, most: int) -> list[Any]:
-    """Return what a server lists under `kind`, page by page, until there are `most`."""
+    """Return what a server lists under `kind`, page by page, up to `most` entries."""
     found: list[Any] = []
     cursor: str | None = None
     while len(found) < most:

@@ -1,4 +1,4 @@
-"""The MCP servers of one session: started with its first turn, ended with it."""
+"""The MCP servers of one session: started in its first turn, ended with it."""
 
 from __future__ import annotations
 
@@ -27,10 +27,8 @@ class ExternalServers:
         return tuple(each for connection in self.connections for each in connection.server.secrets)
 
     async def open(self, show: Callable[[Activity], None] = lambda _: None) -> list[Sentence]:
-        """Start those that do not run, all at once; return what there is to say of it.
-
-        `show` is told which are still starting.
-        """
+        """Start the servers that are not running, all at once; return remarks on those that failed. `show` gets the
+        names of those still starting."""
         starting = {each.server.name: None for each in self.connections if not each.is_open}
 
         async def open_one(connection: ServerConnection) -> list[Sentence]:
@@ -46,7 +44,8 @@ class ExternalServers:
     def tools(
         self, approvals: Approvals | None, *, plan: bool, takes_images: Callable[[], Awaitable[bool]] = takes_images
     ) -> Mapping[str, Tool]:
-        """Return what the servers offer by now; in plan mode only what the user says merely reads."""
+        """Return the tools of the servers that are running; in plan mode only those that the user declared
+        read-only."""
         found: dict[str, Tool] = {}
         for connection in self.connections:
             for declared in connection.tools if connection.is_open else ():
@@ -56,7 +55,7 @@ class ExternalServers:
         return found
 
     def prompts(self) -> Mapping[str, ServerPrompt]:
-        """Return the prompts that the servers offer to people, by the name that is typed."""
+        """Return the prompts that the servers offer to people, by the name to type."""
         found: dict[str, ServerPrompt] = {}
         for connection in self.connections:
             for declared in connection.prompts if connection.is_open else ():
@@ -65,7 +64,7 @@ class ExternalServers:
         return found
 
     async def restart(self, connection: ServerConnection) -> list[Sentence]:
-        """End one server and start it again; return what there is to say of it."""
+        """End one server and start it again; return remarks if that failed."""
         await connection.close()
         return await _open(connection)
 

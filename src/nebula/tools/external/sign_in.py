@@ -1,8 +1,8 @@
-"""Signing in to an MCP server by OAuth, and the file that keeps what came of it.
+"""Sign in to an MCP server by OAuth, and keep the result in a file.
 
-The official client does the talking: it finds the server that signs people in, registers there and asks for tokens, by
-the code flow with PKCE. What it gets is kept by the address of the server, not by its name: a project whose server has
-the name of one of yours gets none of your tokens.
+The official client finds the sign-in server, registers there and asks for tokens, by the code flow with PKCE. Tokens
+are kept by the address of the MCP server, not by its name: a project whose server has the same name as one of yours
+gets none of your tokens.
 """
 
 from __future__ import annotations
@@ -31,18 +31,19 @@ _SECRET_FIELDS = ("access_token", "refresh_token")
 
 
 class SignInFailed(NebulaError):
-    """Nobody has signed in: the server or the person said no, or time was up."""
+    """Raised where nobody has signed in: the server or the person refused, or time was up."""
 
 
 class SignInNeeded(NebulaError):
-    """The server wants somebody to sign in, for the first time or again."""
+    """Raised where the server demands a sign-in, for the first time or again."""
 
     def __init__(self, name: str) -> None:
         super().__init__("it wants a sign-in: nebula mcp login {name}", name=name)
 
 
 class SignInFile:
-    """What was agreed with one server, as the official client stores it, and what that forgets over a restart."""
+    """The registration and tokens of one server, as the official client stores them, and what it would forget over a
+    restart."""
 
     def __init__(self, home: str, url: str) -> None:
         self._folder = os.path.join(home, FOLDER)
@@ -50,7 +51,7 @@ class SignInFile:
         self._url = url
 
     def read(self) -> dict[str, Any]:
-        """Return what is kept; nothing where there is no file, or one that cannot be read."""
+        """Return what is kept; empty where there is no file, or none that can be read."""
         try:
             found = json.loads(read_below(self._folder, self._name, MAX_BYTES) or b"{}")
         except (UnreadableFile, OSError, ValueError, RecursionError):
@@ -64,7 +65,7 @@ class SignInFile:
             here.replace(self._name, json.dumps(kept).encode(), perm=0o600)
 
     def forget(self) -> bool:
-        """Remove it; return whether there was one."""
+        """Remove the file; return whether there was one."""
         with suppress(FileNotFoundError), Folder.at(self._folder) as here:
             return here.remove(self._name)
         return False
@@ -97,10 +98,8 @@ class SignInFile:
 
 
 def signed_in(home: str, url: str, name: str) -> OAuthClientProvider | None:
-    """Return what adds the kept tokens to requests and refreshes them; None where nobody has signed in.
-
-    Where the tokens are good no more, requests raise SignInNeeded with the server's `name`.
-    """
+    """Return an object that adds the kept tokens to requests and refreshes them; None where nobody has signed in. Once
+    the tokens no longer work, requests raise SignInNeeded with the server's `name`."""
     file = SignInFile(home, url)
     kept = file.read()
     if not kept.get("tokens"):
@@ -111,7 +110,7 @@ def signed_in(home: str, url: str, name: str) -> OAuthClientProvider | None:
         raise SignInNeeded(name)
 
     provider = _provider(file, url, "http://127.0.0.1/callback", refuse, refuse)
-    # The client takes tokens of an earlier process for valid, and asks the server itself for new ones.
+    # The client takes the tokens of an earlier process for valid, and asks the server itself for new ones.
     provider.context.token_expiry_time = kept.get("expires_at")
     if kept.get("authority"):
         provider.context.oauth_metadata = OAuthMetadata.model_validate(kept["authority"])
@@ -119,16 +118,14 @@ def signed_in(home: str, url: str, name: str) -> OAuthClientProvider | None:
 
 
 async def sign_in(home: str, url: str, show: Callable[[str], Awaitable[None]], page: str) -> None:
-    """Sign in to the server at `url`: `show` gets the address at which the person agrees, who then sees `page`.
-
-    Raises SignInFailed.
-    """
+    """Sign in to the server at `url`: `show` gets the address at which the person agrees; the browser then shows
+    `page`. Raises SignInFailed."""
     import httpx2
     from mcp import Client
     from mcp.client.streamable_http import streamable_http_client
 
     file = SignInFile(home, url)
-    file.forget()  # a registration holds for the address to come back to, and that is another one now
+    file.forget()  # a registration holds for one address to come back to, and that is now another
     async with Callback(page) as callback:
 
         async def send_off(address: str) -> None:
@@ -168,12 +165,12 @@ def _provider(
         client_name="nebula",
         redirect_uris=[AnyUrl(address)],
         token_endpoint_auth_method="none",  # noqa: S106
-    )  # no secret: this is a program on the person's own machine
+    )  # not a secret: this program runs on the person's own machine
     return OAuthClientProvider(url, wanted, file, send_off, come_back)
 
 
 def first_of(problem: BaseException) -> BaseException:
-    """Return the first of what a group of failures holds."""
+    """Return the first exception in a group."""
     while isinstance(problem, BaseExceptionGroup):
         problem = problem.exceptions[0]
     return problem

@@ -1,4 +1,4 @@
-"""A tool of an MCP server, as the model is offered it: `server__tool`, asked about before each call."""
+"""A tool of an MCP server as the model is offered it: `server__tool`, with a question before each call."""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ DESCRIBED_ANEW = (
     "prompt on; go on without it."
 )
 PROGRESS_EVERY_S = 0.25
-"""A server may report as often as it likes; nobody reads faster than this."""
+"""A server may report progress as often as it likes; it is shown at most this often."""
 MAX_PROGRESS = 100
 NOT_ALLOWED = "The user did not allow this call. Do not try it again; go on without it or ask what is wanted."
 
 
 async def takes_images() -> bool:
-    """Return that the model takes images, where nobody knows better."""
+    """Return True: the model takes images, where nobody knows better."""
     return True
 
 
 def offered_name(server: str, tool: str) -> str:
-    """Return the name of a tool as all providers take it: letters, digits, _ and -."""
+    """Return the name of a tool with the characters that all providers accept: letters, digits, _ and -."""
     return re.sub(r"[^A-Za-z0-9_-]", "_", f"{server}{SEPARATOR}{tool}")[:MAX_NAME]
 
 
 class ProgressReport:
-    """Shows each word of the server on a call of `tool`, as seldom as a person can read it."""
+    """Shows the server's progress on a call of `tool`, no faster than a person can read it."""
 
     def __init__(self, tool: str, show: Callable[[Event], Any]) -> None:
         self._tool = tool
@@ -80,7 +80,7 @@ class ExternalTool:
 
     @property
     def reads_only(self) -> bool:
-        """The user says that it only reads. What the server says of its own tools is not asked."""
+        """Return whether the user declared it read-only. What the server says of its own tools does not count."""
         return self._tool in self._connection.server.read_only
 
     async def run(self, args: Mapping[str, Any], call: Call) -> Outcome:
@@ -89,7 +89,7 @@ class ExternalTool:
             await self._open_same()
             if not self.reads_only:
                 await self._ask(said, call)
-                await self._open_same()  # it may have ended while somebody thought
+                await self._open_same()  # it may have ended before the answer came
             result = await self._connection.call(self._tool, dict(args), ProgressReport(self.spec.name, call.show))
         except ServerFailed as problem:
             raise ToolFailure(str(problem), code=502) from None
@@ -99,7 +99,7 @@ class ExternalTool:
         return make_outcome(blocks, is_error=bool(result.is_error), room=room, most_images=most, why_none=why_none)
 
     async def _most_images(self, blocks: list[Block], call: Call) -> tuple[int, str]:
-        """Return how many images of a result the model is shown, and why no more."""
+        """Return how many images of a result the model gets, and why no more."""
         if not any(isinstance(each, ImageBlock) for each in blocks):
             return 0, ""
         if not await self._takes_images():
@@ -108,7 +108,8 @@ class ExternalTool:
         return share, f"because a message takes {MAX_IMAGES_PER_MESSAGE} images"
 
     async def _open_same(self) -> None:
-        """Start a server that has ended again. Refuse a tool that it describes otherwise than when it was offered."""
+        """Start a server that has ended. Raise ToolFailure if it now describes the tool differently than when it was
+        offered."""
         await self._connection.open()
         now = [each for each in self._connection.tools if each.name == self._tool]
         if [_describe(self._connection, each) for each in now] != [self._permission.described]:
@@ -127,6 +128,6 @@ class ExternalTool:
 
 
 def _describe(connection: ServerConnection, tool: ServerTool) -> str:
-    """Return a digest of all that the user and the model know of a tool."""
+    """Return a digest of everything that the user and the model know of a tool."""
     known = [connection.server.name, tool.name, tool.title, tool.description, tool.input_schema]
     return digest(json.dumps(known, sort_keys=True).encode())

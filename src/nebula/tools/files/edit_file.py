@@ -1,4 +1,4 @@
-"""editFile: exact replacements in a file, or its whole new content; only of what the model has read."""
+"""editFile: replace exact texts in a file, or its whole content; only what the model has read."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from nebula.workspace.guard.paths import normal_path
 from nebula.workspace.proposing import blocks_of, propose_text
 
 MAKES = "makes"
-"""An argument of the dialect's `write_file` alone: its mode overwrite makes a file that is not there."""
+"""An argument of the dialect's `write_file` alone: its mode overwrite creates a file that does not exist."""
 
 SPEC = DeclaredSpec(
     "editFile",
@@ -78,10 +78,10 @@ class EditFile(WritingTool):
             present, sha256 = file.content, file.sha256
         self.ledger.recognise(path, sha256, present)
         if content is None:
-            if not self.ledger.knows_part(path, sha256):  # where its text is missed then, reading is the answer
+            if not self.ledger.knows_part(path, sha256):  # if the text is not found then, reading is the answer
                 raise self._unread(path, sha256, whole=False)
             content = apply_edits(path, present, edits, quote=not normal_path(path).standing.secret)
-        elif present.startswith(BOM) != content.startswith(BOM):  # the file's own stays, and none is brought along
+        elif present.startswith(BOM) != content.startswith(BOM):  # the file keeps its own mark, and none is added
             content = BOM + content if present.startswith(BOM) else content.removeprefix(BOM)
         if present == content:
             said = f"Nothing to change: {path} already has exactly this content."
@@ -90,13 +90,13 @@ class EditFile(WritingTool):
         if not self._has_read(proposal, whole=not edits):
             raise self._unread(path, sha256, whole=not edits)
         if edits and state.max_bytes is None:
-            self.workspace.check_write(path, "overwrite", content)  # how large it becomes is known only now
+            self.workspace.check_write(path, "overwrite", content)  # its new size is known only now
         elif edits and (more := len(content.encode()) - len(present.encode())) > (state.max_bytes or 0):
             raise ToolFailure(f"{path} would get {more} bytes more; {state.max_bytes} are allowed at once.", code=413)
         return proposal
 
     def _appending(self, path: str, text: str) -> ProposedChange:
-        """Propose more at the end of a file, or a new one, as the dialect's `write_file` offers it."""
+        """Propose to append to a file, or to create it, as the dialect's `write_file` offers."""
         state = self.workspace.check_write(path, "append", text)
         if state.kind == "missing":
             return propose_text(state.path, None, text, ABSENT)
@@ -109,7 +109,7 @@ class EditFile(WritingTool):
         return all(self._knows(proposal, block) for block in blocks_of(proposal))
 
     def _knows(self, proposal: ProposedChange, block: Block) -> bool:
-        """Return whether the model has read the lines that an edit removes; where it only adds lines, one of the two
+        """Return whether the model has read the lines that an edit removes; for added lines, one of the two lines
         beside them."""
         first, last = block[0] + 1, block[1]
         around = [(first, last)] if first <= last else [(first - 1, first - 1), (first, first)]
@@ -132,7 +132,7 @@ class EditFile(WritingTool):
 
 
 def _wanted(args: Mapping[str, Any]) -> tuple[list[TextEdit], str | None]:
-    """Return the edits, or the whole new content; models send the one that they do not mean as null."""
+    """Return the edits, or the whole new content; models send null for the one that they do not mean."""
     by_edits, whole = args.get("edits") is not None, args.get("new_content") is not None
     if by_edits == whole:
         raise ToolFailure("Give either 'edits' or 'new_content', and not both.")
@@ -153,7 +153,7 @@ def _learn(ledger: ReadLedger, args: Mapping[str, Any], result: Mapping[str, Any
 
 
 def _wanted_of(path: str, text: str, args: Mapping[str, Any]) -> str:
-    """Return the text after an edit that was once possible."""
+    """Return the text after an edit that was possible when it was made."""
     if isinstance(args.get("append"), str):
         return text + str(args["append"])
     edits, content = _wanted(args)
@@ -163,7 +163,7 @@ def _wanted_of(path: str, text: str, args: Mapping[str, Any]) -> str:
 
 
 def _taken(before: str, wanted: str, result: Mapping[str, Any]) -> str:
-    """Return the result without the hunks that the user left out: the remark for the model shows those."""
+    """Return the text without the hunks that the user left out: the remark for the model holds those."""
     if (remark := result.get("remark")) is None:
         return wanted
     hunks = diff_texts("", before, wanted).hunks

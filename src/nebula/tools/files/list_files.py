@@ -1,4 +1,4 @@
-"""list: what a folder holds."""
+"""list: list the files in a folder."""
 
 from __future__ import annotations
 

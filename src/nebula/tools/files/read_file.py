@@ -1,4 +1,4 @@
-"""readFile: the whole of a file, or a range of its lines."""
+"""readFile: read a whole file, or a range of its lines."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ SPEC = DeclaredSpec(
 )
 
 _FRAME_BYTES = 600
-"""What a result holds beside the content."""
+"""Bytes of a result beside the content."""
 _WORST_ESCAPE = 6
-"""JSON may write one byte as six."""
+"""JSON may need six bytes for one."""
 WARNING = "{path} may hold secrets. The model, and whoever runs it, would see what is in it."
 REFUSED = "The user did not allow this file to be read. Do not try it again; go on without it."
 
 
 async def read_file(kit: ToolKit, args: Mapping[str, Any], call: Call) -> Outcome:
-    """Read a file; a secret one, also where a link leads to it, only after the user was asked about it by its own name,
-    each time."""
+    """Read a file. A secret file, also one behind a link, is read only after the user was asked about it by name, each
+    time."""
     files, approvals = kit.workspace, kit.approvals
     asked: list[str] = []
     while True:
@@ -105,7 +105,7 @@ def _show_lines(ledger: ReadLedger, path: str, lines: FileLines, last: int | Non
 
 
 def _named(asked: str, found: str, **said: Any) -> dict[str, Any]:
-    """Return the result with the file's own name, where that is spelled otherwise."""
+    """Return the result, with the file's own path where the call spelled it differently."""
     return said if normal_path(asked).text == found else {"path": found, **said}
 
 
@@ -121,7 +121,7 @@ def _learn(ledger: ReadLedger, args: Mapping[str, Any], result: Mapping[str, Any
 
 
 def _part(lines: FileLines, end: int, room: int) -> dict[str, Any]:
-    """Return the lines asked for, or as many of their head and tail as there is room for."""
+    """Return the requested lines, or as many from their head and tail as fit."""
     start = lines.first
     part: dict[str, Any] = {
         "content": lines.content,

@@ -1,4 +1,4 @@
-"""searchInDirectory: which files hold a word."""
+"""searchInDirectory: find the files that contain a text."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Exact replacements in a text: in order, all or nothing, and a miss says where the text nearly stands.
+"""Replace exact texts in a text: in order, all or nothing; an error shows the nearest match.
 
-A line break in an edit stands for the file's own, LF or CRLF; everything else is compared as it is. A byte order mark
-is not part of the text and stays where it is, as does a missing line break at the end.
+A line break in an edit stands for the file's own, LF or CRLF; everything else is compared exactly. A byte order mark is
+not part of the text and stays where it is, as does a missing line break at the end.
 """
 
 from __future__ import annotations
@@ -21,12 +21,13 @@ LINE_BREAK: Final = re.compile(r"\r\n|(?<!\r)\n")
 MAX_QUOTED: Final = 200
 MAX_PLACES_NAMED: Final = 5
 MOST_COUNTED: Final = 1_000
-"""Places that overlap are found one by one, each at the cost of the whole text that is looked for."""
+"""Overlapping matches are found one by one, each in time proportional to the text that is looked for."""
 MAX_GROWTH: Final = 4 * 1024 * 1024
-"""Characters: many times what may be written at once. Edits that double what they find would else fill the memory."""
+"""In characters: many times what may be written at once. Otherwise edits that double what they find could fill the
+memory."""
 
 Place = tuple[int, int]
-"""Where a text begins, and where it ends."""
+"""The beginning and the end of a match."""
 
 
 @value
@@ -54,9 +55,8 @@ def _read_edit(number: int, edit: object) -> TextEdit:
 
 
 def apply_edits(path: str, text: str, edits: Sequence[TextEdit], *, quote: bool = True) -> str:
-    """Return the whole new text. Raises ToolFailure, naming the edit (counted from 1), if one does not fit.
-
-    Without `quote` the failure shows nothing of the text: it is recorded, and the file may be a secret one."""
+    """Return the whole new text. Raises ToolFailure, naming the edit (counted from 1), if one does not fit. Without
+    `quote` the error shows nothing of the text: it is recorded, and the file may be a secret one."""
     mark = BOM if text.startswith(BOM) else ""
     text = text.removeprefix(BOM)
     longest = len(text) + MAX_GROWTH
@@ -75,10 +75,9 @@ def apply_edits(path: str, text: str, edits: Sequence[TextEdit], *, quote: bool 
 
 
 def _places(text: str, old: str, *, apart: bool) -> Iterator[Place]:
-    """Yield wherever it stands, `apart` or overlapping itself as well.
-
-    It is looked for where each line break is LF, as it is in `old`, and found in a time that grows with the text: a
-    pattern that allows both would try most of a long one again in each place."""
+    """Yield every match of `old`; with `apart` only matches that do not overlap. The search runs in a copy with LF for
+    each line break, as `old` has them, in linear time: a pattern that allows both line breaks would be tried again at
+    each place of a long text."""
     plain = _unix(text)
     wide = [found.start() - number for number, found in enumerate(re.finditer("\r\n", text))]
     before = within = 0
@@ -91,14 +90,14 @@ def _places(text: str, old: str, *, apart: bool) -> Iterator[Place]:
 
 
 def _count_below(limit: int, ascending: Sequence[int], known: int) -> int:
-    """Return how many of the numbers are smaller, of which so many are known to be."""
+    """Return how many of the numbers are below `limit`; `known` of them are known to be."""
     while known < len(ascending) and ascending[known] < limit:
         known += 1
     return known
 
 
 def _put_in(number: int, text: str, edit: TextEdit, places: Iterable[Place], longest: int) -> str:
-    """Return the text with the new one in these places, or in all. How long it becomes is looked at on the way."""
+    """Return the text with the edit made at these places, or at all. Its size is checked on the way."""
     old, new = _unix(edit.old_text), _unix(edit.new_text)
     if edit.all and "\r" not in text:
         _refuse_endless(number, len(text) + text.count(old) * (len(new) - len(old)), longest)
@@ -117,8 +116,8 @@ def _refuse_endless(number: int, size: int, longest: int) -> None:
 
 
 class _Replacement:
-    """Returns the new text for one place after the other, with the line break that is used where it goes. The text is
-    looked through once, however many places there are."""
+    """Returns the new text for one match after the other, with the line break used there. The text is searched once,
+    however many matches there are."""
 
     def __init__(self, text: str, new: str) -> None:
         self._text = text
@@ -149,7 +148,7 @@ def _too_many(number: int, path: str, text: str, places: Sequence[Place]) -> str
 
 
 def _nearest(text: str, wanted: str) -> str:
-    """Return the lines where the text nearly stands, and the first in which it differs there."""
+    """Return the lines that match nearly, and the first line that differs."""
     have, want = _unix(text).removesuffix("\n").split("\n"), _unix(wanted).removesuffix("\n").split("\n")
     start = _best_start(have, want)
     if start is None:
@@ -169,7 +168,8 @@ def _nearest(text: str, wanted: str) -> str:
 
 
 def _first_difference(there: str, line: str) -> str:
-    """White space by its name: on a screen, and to many a model, one kind looks like another."""
+    """Return a sentence on the first difference, with white space by name: on a screen, and to many a model, all of it
+    looks alike."""
     pairs = zip_longest(there, line)
     column, (found, sent) = next((at, pair) for at, pair in enumerate(pairs, start=1) if pair[0] != pair[1])
     return f"column {column}: {_named(found)}, not {_named(sent)}"
@@ -186,8 +186,8 @@ def _named(character: str | None) -> str:
 
 
 def _best_start(have: Sequence[str], want: Sequence[str]) -> int | None:
-    """Return the place most of whose lines are the same but for white space; else the line most like the longest
-    one."""
+    """Return the first line of the best match: where most lines are the same except for white space, else the line most
+    like the longest one."""
     where: dict[str, list[int]] = {}
     for number, line in enumerate(have):
         if key := "".join(line.split()):

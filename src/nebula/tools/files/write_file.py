@@ -1,4 +1,4 @@
-"""writeFile: a file that does not exist yet."""
+"""writeFile: create a file that does not exist yet."""
 
 from __future__ import annotations
 

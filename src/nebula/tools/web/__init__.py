@@ -1,1 +1,1 @@
-"""Pages of the web: asked about by host, fetched within limits, read as text."""
+"""Web pages: asked about by host, fetched within limits, read as text."""

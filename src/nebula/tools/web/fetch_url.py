@@ -1,4 +1,4 @@
-"""fetchUrl: one page of the web as text. The user is asked for each host; what comes back is a stranger's text."""
+"""fetchUrl: fetch one web page as text. The user is asked for each host; the text comes from a stranger."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ async def fetch_url(approvals: Approvals, args: Mapping[str, Any], call: Call) -
         if allowed_once != url.authority or target.private:
             await ask_for_page(approvals, target, origin, call)
             allowed_once = url.authority
-            deadline.restart()  # to think about an answer is no time of the server's
+            deadline.restart()  # waiting for an answer does not count as the server's time
         page = await _in_thread(partial(fetch, target, deadline), deadline)
         if page.location is None:
             return _report(url, page, call)
@@ -64,7 +64,7 @@ async def fetch_url(approvals: Approvals, args: Mapping[str, Any], call: Call) -
 
 
 async def ask_for_page(approvals: Approvals, target: Target, origin: str, call: Call) -> None:
-    """Ask about a page of this host, unless pages of it are allowed. Raises ToolFailure for a no."""
+    """Ask whether a page of this host may be fetched, unless that is allowed already. Raises ToolFailure for a no."""
     url = target.url
     lasting = None if target.private else Permission("host", url.authority)
     if lasting is not None and (approvals.permissions.has(lasting) or approvals.permissions.has(NETWORK)):
@@ -91,7 +91,8 @@ def _report(url: Url, page: Page, call: Call) -> Outcome:
 
 
 async def _in_thread(work: Callable[[], T], deadline: Deadline) -> T:
-    """Run blocking `work`. When its time is over, or the turn is cancelled, the connection is closed, which ends it."""
+    """Run blocking `work`. When its time is up, or the turn is cancelled, the connection is closed, which ends the
+    work."""
     timer = asyncio.get_running_loop().call_later(deadline.seconds, deadline.give_up)
     try:
         return await asyncio.to_thread(work)
@@ -121,7 +122,7 @@ def _whole(url: Url) -> str:
 
 
 def _build(kit: ToolKit) -> FunctionTool | None:
-    """Offer it where somebody can be asked, or was: with --allow-network public hosts need no answer."""
+    """Return the tool if somebody can be asked, or has been: with --allow-network public hosts need no question."""
     approvals = kit.approvals
     if approvals is None or not (approvals.somebody_is_there or approvals.permissions.has(NETWORK)):
         return None

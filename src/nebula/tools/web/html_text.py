@@ -1,7 +1,7 @@
-"""HTML as plain text: what a reader of the page would see, headings and lists marked, addresses of links beside them.
+"""HTML as plain text: what a reader of the page would see, with headings, lists and the addresses of links.
 
-The page is a stranger's. It is read in one pass, so that no page, however broken on purpose, takes longer than its size
-asks for; the standard parser searches the rest of the page again at every unfinished comment or tag.
+The page comes from a stranger. It is read in one pass, so that even a page that is broken on purpose takes only the
+time that its size asks for; the standard parser searches the rest of the page again at every unfinished comment or tag.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _TAG = re.compile(r"<(/?)([A-Za-z][A-Za-z0-9:-]{0,30})([^<>]{0,4000})>")
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)|<[!?][^<>]{0,4000}>", re.DOTALL)
 _ATTRIBUTE = re.compile(r"""([a-z-]{1,20})(?:\s*=\s*("[^"]*"|'[^']*'|[^\s"'>]+))?""", re.IGNORECASE)
 _RAW = frozenset({"script", "style"})
-"""Their content is no HTML; it ends with their own end tag alone."""
+"""Elements whose content is not HTML; only their own end tag ends them."""
 _UNSEEN = frozenset({"noscript", "template", "svg", "head", "iframe", "object", "select", "canvas"})
 _BLOCKS = frozenset(
     re.findall(
@@ -56,7 +56,7 @@ class _PageReader:
         self._parts: list[str] = []
         self._title: list[str] = []
         self._unseen: list[str] = []
-        """Open elements, from the outermost one that is not shown inwards,"""
+        """Open elements, from the outermost hidden one inwards,"""
         self._open_unseen: Counter[str] = Counter()
         """and how many there are of each."""
         self._in_title = False
@@ -78,7 +78,7 @@ class _PageReader:
 
     def begin(self, name: str, attributes: str) -> None:
         self._in_title = name == "title" and not self._title
-        if name == "body":  # it ends a head that nobody ended
+        if name == "body":  # it ends a head whose end tag is missing
             self._unseen.clear()
             self._open_unseen.clear()
         if self._unseen or name in _UNSEEN or _is_hidden(attributes):

@@ -1,4 +1,4 @@
-"""Fetching one page: from addresses that were looked at before, within limits of time and size, as text.
+"""Fetch one page: from addresses that were checked before, within limits of time and size, as text.
 
 The connection goes to the addresses that `look_up` found and judged, never to what the name means a moment later.
 """
@@ -31,11 +31,11 @@ _REDIRECTS = (301, 302, 303, 307, 308)
 
 
 class NotFetched(NebulaError):
-    """The page could not be had, and the sentence says why."""
+    """Raised where the page could not be fetched; the sentence says why."""
 
 
 class Deadline:
-    """The time that one call has left, and the connection that is closed when it is given up."""
+    """The time that one call has left, and its connection, which is closed when the call is given up."""
 
     def __init__(self, seconds: float = MOST_SECONDS) -> None:
         self.seconds = seconds
@@ -60,13 +60,13 @@ class Deadline:
 
 @value
 class Target:
-    """A page, and where its host really is."""
+    """A page, and the addresses of its host."""
 
     url: Url
     addresses: tuple[str, ...] = ()
-    """Empty where only a proxy can say."""
+    """Empty where only a proxy can look the host up."""
     private: bool = False
-    """One of the addresses is this machine's own or one of a private network."""
+    """One of the addresses belongs to this machine or to a private network."""
     proxy: Url | None = None
 
 
@@ -75,12 +75,12 @@ class Page:
     status: int
     text: str = ""
     location: str | None = None
-    """Of an answer that sends on: to where."""
+    """Of a redirect: its target."""
     cut: bool = False
 
 
 def look_up(url: Url) -> Target:
-    """Return where a host is. Raises OSError where nobody knows it."""
+    """Return the addresses of a host. Raises OSError where it has none."""
     proxy = proxy_for(url, os.environ)
     try:
         found = socket.getaddrinfo(url.host, url.port, type=socket.SOCK_STREAM)
@@ -93,7 +93,7 @@ def look_up(url: Url) -> Target:
 
 
 def is_private(address: str) -> bool:
-    """Return whether an address is any but a public one; also where an IPv6 address wraps such an IPv4 address."""
+    """Return whether an address is not public; an IPv6 address may contain such an IPv4 address."""
     parsed = ipaddress.ip_address(address.partition("%")[0])
     inner: list[ipaddress.IPv4Address | None] = []
     if isinstance(parsed, ipaddress.IPv6Address):
@@ -104,7 +104,7 @@ def is_private(address: str) -> bool:
 
 
 def fetch(target: Target, deadline: Deadline) -> Page:
-    """Ask for one page and return it, or where it sends on to. Raises NotFetched, OSError."""
+    """Request one page and return it, or its redirect. Raises NotFetched, OSError."""
     connection = _Pinned(target, deadline)
     try:
         url = target.url
@@ -116,7 +116,7 @@ def fetch(target: Target, deadline: Deadline) -> Page:
                 return Page(answer.status, location=location)
             return _read(answer, deadline)
     except (http.client.HTTPException, OSError) as problem:
-        deadline.left()  # closed because the time was over: that is the reason then
+        deadline.left()  # it was closed because time was up: that is the reason then
         if isinstance(problem, OSError):
             raise
         raise NotFetched("the answer is no HTTP ({problem})", problem=type(problem).__name__) from None
@@ -138,7 +138,7 @@ def _headers(target: Target, through_proxy: bool) -> dict[str, str]:
 
 
 class _Pinned(http.client.HTTPConnection):
-    """A connection to one of the addresses that were looked at, or to the proxy."""
+    """A connection to one of the addresses that were checked, or to the proxy."""
 
     def __init__(self, target: Target, deadline: Deadline) -> None:
         super().__init__(target.url.host, target.url.port)
@@ -193,7 +193,7 @@ def _read(answer: http.client.HTTPResponse, deadline: Deadline) -> Page:
 
 
 def _read_body(answer: http.client.HTTPResponse, deadline: Deadline) -> tuple[bytes, bool]:
-    """Return the body, as far as it may be long, and whether it was longer."""
+    """Return the body up to the size limit, and whether it was longer."""
     parts: list[bytes] = []
     size = 0
     while size < MOST_BYTES:
