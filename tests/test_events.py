@@ -31,6 +31,16 @@ def test_what_somebody_approves_is_seen_by_them_and_by_nobody_else():
     assert [stamped.event.diff for stamped in shown] == [f"+{KEY}", f"+{REDACTED}"]
 
 
+def test_only_who_is_asked_gets_the_whole_texts_and_nobody_looks_through_them(monkeypatch):
+    looked = []
+    monkeypatch.setattr("nebula.messages.redaction.holds_key", lambda text: bool(looked.append(text)))
+    stream, (recorded, shown) = stream_of()
+    old, new = "old\n" * 5000, "new\n" * 5000
+    stream.emit(Approval("a", "write", "editFile", (ProposedChange("a.py", "changed", diff="+x", old=old, new=new),)))
+    assert [each.event.changes[0].new for each in (*recorded, *shown)] == [None, new]
+    assert "+x" in looked and not {old, new}.intersection(looked)
+
+
 def test_what_a_secret_file_holds_is_in_no_event_and_nor_are_its_values_later():
     stream, (recorded, shown) = stream_of()
     result = ToolUseResult("c", (Json({"content": "PASSWORD=hunter2-hunter2"}),), ToolResultStatus.Success)

@@ -6,8 +6,9 @@ import re
 from typing import Any, ClassVar, Final, Literal
 
 from nebula.events.facts import Event, without_none
+from nebula.files.protected_names import names_secret
 from nebula.language import Sentence
-from nebula.value import value
+from nebula.value import replace, value
 
 
 @value
@@ -33,6 +34,13 @@ class ProposedChange:
     def is_write(self) -> bool:
         """Return whether a tool that writes could have done it: it gives a file its text, and nothing else."""
         return self.kind in ("created", "changed") and not self.beyond_text
+
+    def recorded(self) -> ProposedChange:
+        """Return it without the two texts: no record holds them, so none need be searched for secrets. Those of a
+        secret file stay, for the redactor to learn what is in them."""
+        if names_secret(self.path) or names_secret(self.renamed_from):
+            return self
+        return replace(self, old=None, new=None)
 
     def to_json(self) -> dict[str, Any]:
         body = {name: getattr(self, name) for name in ("path", "kind", "added", "removed", "diff")}

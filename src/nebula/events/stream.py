@@ -150,4 +150,6 @@ class EventStream:
                 if each.secret:
                     self.redactor.learn(each.text)
             event = replace(event, attachments=tuple(each.recorded() for each in event.attachments))
+        elif isinstance(event, Approval):
+            event = replace(event, changes=tuple(each.recorded() for each in event.changes))
         return self.redactor.value(event)

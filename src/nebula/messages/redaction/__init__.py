@@ -30,8 +30,8 @@ SHORTEST_KEY = START
 SHORTEST_VALUE = 8
 """A shorter value of a secret file is as likely a port or a flag."""
 LONG = 4_096
-"""Characters from which on a text is remembered that was looked through: a question about a file, the answer to it and
-the next edit carry the same, and a secret file is read for each command."""
+"""Characters from which on a text is remembered that was looked through: the message and the call that writes a file
+carry the same, and a secret file is read for each command."""
 MOST_REMEMBERED = 4
 
 # What stands right of `=` or `:`, quoted or a single word; what is behind the last colon of a line, as in .pgpass; the
