@@ -18,6 +18,13 @@ def test_counts_and_text() -> None:
     assert diff.text == "--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,4 @@\n one\n-two\n+2\n three\n+four\n"
 
 
+def test_lines_count_from_the_start_of_a_long_text() -> None:
+    lines = [f"{number}\n" for number in range(100)]
+    diff = diff_texts("a", "".join(lines), "".join([*lines[:50], "new\n", *lines[51:]]))
+    assert diff.text == "--- a/a\n+++ b/a\n@@ -48,7 +48,7 @@\n 47\n 48\n 49\n-50\n+new\n 51\n 52\n 53\n"
+    assert (diff.hunks[0].old_start, diff.blocks) == (50, [(50, 51, 50, 51)])
+
+
 @pytest.mark.parametrize(
     ("old", "new", "added", "removed"),
     [("x\n", "x\n", 0, 0), (None, "a\nb\n", 2, 0), ("a\nb", None, 0, 2), ("", "", 0, 0), ("a", "a\n", 1, 1)],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from io import StringIO
 
 from nebula.value import value
@@ -41,7 +41,11 @@ class TextDiff:
 
 def diff_texts(path: str, old: str | None, new: str | None) -> TextDiff:
     """Return the difference from old to new, None standing for no file."""
-    before, after = split_lines(old), split_lines(new)
+    old_text, new_text = old or "", new or ""
+    start, end = _same_ends(old_text, new_text)
+    skipped = old_text.count("\n", 0, start)
+    before = split_lines(old_text[start : len(old_text) - end])
+    after = split_lines(new_text[start : len(new_text) - end])
     blocks = changed_blocks(before, after)
     if not blocks:
         return TextDiff("", 0, 0)
@@ -51,11 +55,7 @@ def diff_texts(path: str, old: str | None, new: str | None) -> TextDiff:
         f"--- {'/dev/null' if old is None else 'a/' + path}\n",
         f"+++ {'/dev/null' if new is None else 'b/' + path}\n",
     ]
-    hunks = tuple(
-        Hunk(a, tuple(before[a:b]), tuple(after[c:d]), tuple(group), "".join(_render(group, before, after)))
-        for group in _groups(blocks)
-        for a, b, c, d in [(group[0][0], group[-1][1], group[0][2], group[-1][3])]
-    )
+    hunks = tuple(_hunk(group, before, after, skipped) for group in _groups(blocks))
     return TextDiff("".join([*head, *(hunk.text for hunk in hunks)]), added, removed, hunks)
 
 
@@ -76,6 +76,31 @@ def split_lines(text: str | None) -> list[str]:
     return StringIO(text or "", newline="\n").readlines()
 
 
+def _same_ends(old: str, new: str) -> tuple[int, int]:
+    """Return how many characters are the same at the beginning and at the end, in whole lines and without those that
+    are shown around a change. Of a long text a few lines differ mostly, and splitting it took most of a diff's time."""
+    alike = _longest(min(len(old), len(new)), lambda a, b: old[a:b] == new[a:b])
+    left = min(len(old), len(new)) - alike
+    backward = _longest(left, lambda a, b: old[len(old) - b : len(old) - a] == new[len(new) - b : len(new) - a])
+    start, end = alike + 1, len(old) - backward
+    for _ in range(CONTEXT_LINES + 1):
+        start = old.rfind("\n", 0, max(start - 1, 0)) + 1
+        end = old.find("\n", end) + 1 or len(old)
+    return start, len(old) - end
+
+
+def _longest(most: int, is_same: Callable[[int, int], bool]) -> int:
+    """Return how far two texts are the same, by halving what is left: a comparison of many characters costs little."""
+    known = 0
+    while known < most:
+        middle = (known + most + 1) // 2
+        if is_same(known, middle):
+            known = middle
+        else:
+            most = middle - 1
+    return known
+
+
 def _groups(blocks: list[Block]) -> list[list[Block]]:
     groups = [[blocks[0]]]
     for block in blocks[1:]:
@@ -85,12 +110,20 @@ def _groups(blocks: list[Block]) -> list[list[Block]]:
     return groups
 
 
-def _render(group: list[Block], before: list[str], after: list[str]) -> list[str]:
+def _hunk(group: list[Block], before: list[str], after: list[str], skipped: int) -> Hunk:
+    a, b, c, d = group[0][0], group[-1][1], group[0][2], group[-1][3]
+    blocks = tuple((w + skipped, x + skipped, y + skipped, z + skipped) for w, x, y, z in group)
+    text = "".join(_render(group, before, after, skipped))
+    return Hunk(a + skipped, tuple(before[a:b]), tuple(after[c:d]), blocks, text)
+
+
+def _render(group: list[Block], before: list[str], after: list[str], skipped: int) -> list[str]:
     lead = min(CONTEXT_LINES, group[0][0])
     old_start, new_start = group[0][0] - lead, group[0][2] - lead
     tail = min(CONTEXT_LINES, len(before) - group[-1][1])
     old_end, new_end = group[-1][1] + tail, group[-1][3] + tail
-    lines = [f"@@ -{_span(old_start, old_end)} +{_span(new_start, new_end)} @@\n"]
+    spans = _span(old_start + skipped, old_end + skipped), _span(new_start + skipped, new_end + skipped)
+    lines = [f"@@ -{spans[0]} +{spans[1]} @@\n"]
     here = old_start
     for a, b, c, d in group:
         lines += [_line(" ", text) for text in before[here:a]]

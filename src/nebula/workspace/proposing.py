@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from nebula.events import ProposedChange
-from nebula.workspace.changed_lines import Block, changed_blocks
-from nebula.workspace.diff import apply_hunks, diff_texts, split_lines
+from nebula.workspace.changed_lines import Block
+from nebula.workspace.diff import apply_hunks, diff_texts
 
 
 def propose_text(path: str, old: str | None, new: str, before: str = "") -> ProposedChange:
@@ -25,4 +25,4 @@ def keep_hunks(change: ProposedChange, numbers: Collection[int]) -> ProposedChan
 
 def blocks_of(change: ProposedChange) -> list[Block]:
     """Return the lines that differ."""
-    return changed_blocks(split_lines(change.old), split_lines(change.new))
+    return diff_texts(change.path, change.old, change.new).blocks

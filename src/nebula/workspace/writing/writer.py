@@ -71,11 +71,11 @@ class FileWriter:
             content = judge_write(request, found)
             try:
                 with self.folder_of(path, make=True) as (folder, made):
-                    change = self._keep_both(request, found, content, made)
+                    after, change = self._keep_both(request, found, content, made)
                     place = WriteTarget(folder, "/".join(path.parts[:-1]), path.name, found.status, request.perm)
                     with self.taken_back_on_failure(self.log.append(change), change):
                         self._atomic.put(place, content, inspect=self._is(found))
-                return WriteResult(path.text, found.sha256, digest(content), len(content))
+                return WriteResult(path.text, found.sha256, after, len(content))
             except FileExistsError:
                 if request.mode == "create":
                     raise already_there(path) from None
@@ -88,16 +88,15 @@ class FileWriter:
 
     def _keep_both(
         self, request: WriteRequest, found: ExistingFile, content: bytes, made: Iterable[str]
-    ) -> RecordedChange:
-        """Keep the content of a file before and after a write, and return what is recorded of it."""
+    ) -> tuple[str, RecordedChange]:
+        """Keep the content of a file before and after a write; return the new one's name, and what is recorded."""
         if found.content is not None:
             self.objects.put(found.content, durable=True)
         after = self.objects.put(content, durable=False)  # the file itself is the durable copy
         left = EntryState("file", after, request.perm if request.exact else None).name
         before = _name_of(found, request.exact)
-        return RecordedChange(
-            request.group, request.kind, request.path.text, before, left, tuple(made), author=request.author
-        )
+        recorded = (request.group, request.kind, request.path.text, before, left, tuple(made))
+        return after, RecordedChange(*recorded, author=request.author)
 
     def remove_locked(
         self, path: NormalPath, expected: str, group: str, kind: ChangeKind, *, exact: bool = False, author: str = ""
