@@ -15,7 +15,7 @@ import pytest
 
 from conftest import Bench
 from in_process import sit_down_here
-from scripted_model import Call, ScriptedModel, Turn
+from scripted_model import Call, RecordedRequest, ScriptedModel, Turn
 from terminal_driver import Person
 
 pytestmark = pytest.mark.slow
@@ -219,3 +219,21 @@ def test_a_server_that_says_nothing_can_be_interrupted(bench: Bench, tmp_path: P
     assert types == ["task", "final"] and b"Traceback" not in err
     assert (events[-1]["status"], process.returncode) == ("interrupted", 130)
     assert ended(tmp_path)
+
+
+def test_a_delegate_calls_what_somebody_said_yes_to(bench: Bench, notes: Path) -> None:
+    """What such a tool does is done outside of the delegate's place, and proposed to nobody."""
+
+    def answer(request: RecordedRequest) -> Turn:
+        asked = str(request.json["messages"])
+        if "'tool_calls'" in asked:
+            return Turn("Done.")
+        if "THE WHOLE" in asked:
+            return Turn("", [Call("delegate", {"task": "Note it.", "read_only": False})])
+        return Turn("", [ADD])
+
+    with ScriptedModel(answer) as server:
+        bench.run("nebula", "-p", "THE WHOLE", **server.env())
+        assert not (notes / "notes").exists()
+        bench.run("nebula", "-p", "THE WHOLE", "--yes", **server.env())
+    assert (notes / "notes").read_text() == "milk\n"

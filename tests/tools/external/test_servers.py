@@ -13,7 +13,7 @@ from nebula.tools.approval import Approvals, allow_all
 from nebula.tools.external.configured import ExternalServer
 from nebula.tools.external.connection import ServerConnection, ServerFailed
 from nebula.tools.external.servers import ExternalServers
-from nebula.tools.external.tool import MAX_NAME
+from nebula.tools.external.tool import MAX_NAME, ExternalTool
 
 
 def declared(name: str, about: str = "Does it.") -> Any:
@@ -180,3 +180,17 @@ async def test_one_that_cannot_be_ended_is_told_when_all_are_closed() -> None:
     with pytest.raises(OSError, match="stubborn"):
         await together(one, two).close()
     assert two.story == ["close"]
+
+
+async def test_where_nobody_answers_only_what_was_allowed_before_is_offered() -> None:
+    servers = together(Standing("one", "look", "send", "pay", read_only=frozenset({"look"})))
+    await servers.open()
+    approvals = Approvals(allow_all, "yes")
+    (send,) = (each for name, each in servers.tools(approvals, plan=False).items() if name == "one__send")
+    assert isinstance(send, ExternalTool)
+    approvals.permissions.give(send.permission)
+    servers.asks = False
+    assert list(servers.tools(approvals, plan=False)) == ["one__look", "one__send"]
+    assert list(servers.tools(approvals, plan=True)) == ["one__look"]
+    approvals.revoke("one__send")
+    assert list(servers.tools(approvals, plan=False)) == ["one__look"]

@@ -24,6 +24,7 @@ from nebula.sandbox.contract import Entry, LayerChange
 from nebula.sandbox.layer import Layer
 from nebula.tools.approval import Approvals, allow_all
 from nebula.tools.commands.ignored import split_ignored
+from nebula.tools.permissions import YES_TO_ALL
 from nebula.value import replace
 from nebula.workspace.guard.paths import folders_above
 from nebula.workspace.journal.objects import KEPT_BYTES
@@ -75,6 +76,11 @@ async def open_try(settings: Settings, order: RaceOrder, place: TryPlace, tell: 
     chosen = await choose_model(settings)
     approvals = Approvals(allow_all, "yes")
     bench = open_workbench(settings, approvals, order.allow, prepare_state_folder(settings.root), order.mode)
+    if bench.project.external is not None:
+        bench.project.external.asks = YES_TO_ALL in order.granted
+    for each in order.granted:
+        if each.kind == "call":
+            approvals.permissions.give(each)
     bench.project.code = None  # the index belongs to the project, and a try's changes do not belong to it yet
     bench.find_node = archive.find_by_beginning
     summaries = Summaries(archive)

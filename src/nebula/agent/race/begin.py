@@ -22,6 +22,7 @@ from nebula.llm.catalog import known_model
 from nebula.llm.choose import choose_model
 from nebula.llm.errors import ModelError
 from nebula.llm.known_models import UNKNOWN
+from nebula.tools.permissions import Permission
 from nebula.value import value
 from nebula.workspace import open_workspace
 from nebula.workspace.state_folder import prepare_state_folder
@@ -74,6 +75,8 @@ class RaceWish:
     allow: tuple[str, ...] = ()
     judge: str = ""
     """The model that is asked for its opinion at the end; empty: none."""
+    granted: tuple[Permission, ...] = ()
+    """What goes without asking where this is asked for."""
 
 
 def command_line(settings: Settings) -> dict[str, Any]:
@@ -113,6 +116,7 @@ async def prepare_race(
         tuple(parents),
         session_id or new_trace_id(),
         wish.allow,
+        granted=wish.granted,
     )
     workspace = open_workspace(settings.root)
     for sentence in await asyncio.to_thread(take_back_half_applied, workspace) if state.keeps_records else ():

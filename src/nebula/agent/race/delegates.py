@@ -36,6 +36,7 @@ async def run_delegate(session: Session, recorders: tuple[Reader, ...], errand: 
         tuple(sorted(session.project.approvals.permissions.named)),
         "plan" if errand.read_only else "agent",
         fresh=True,
+        granted=session.project.approvals.granted,
     )
     workspace = session.project.workspace
     assert isinstance(workspace, LocalWorkspace)  # noqa: S101 - elsewhere there are no delegates

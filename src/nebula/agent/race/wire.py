@@ -6,6 +6,7 @@ from typing import Any
 
 from nebula.events import Stamped
 from nebula.graph.values import FileState
+from nebula.tools.permissions import Permission
 from nebula.value import value
 
 
@@ -26,6 +27,9 @@ class RaceOrder:
     mode: str = "agent"
     fresh: bool = False
     """The tries do not see the turns that lead to `parents`."""
+    granted: tuple[Permission, ...] = ()
+    """What goes without asking where the tries were started: what a tool of an MCP server does is done outside of their
+    places, so only those are called that somebody said yes to."""
 
 
 @value

@@ -84,6 +84,7 @@ def _read_wish(terminal: TerminalSession, argument: str) -> RaceWish | None:
         session.place.next_parents(),
         command_line(session.settings) | {"model": f"{session.chosen.provider}/{session.chosen.name}"},
         tuple(terminal.options.allow),
+        granted=session.project.approvals.granted,
     )
 
 

@@ -31,6 +31,7 @@ from nebula.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_POLICY
 from nebula.events import Stamped, new_trace_id, now
 from nebula.language import Sentence, explain, translate
 from nebula.llm.errors import ModelError
+from nebula.tools.permissions import YES_TO_ALL
 from nebula.workspace.errors import RefusedByHook
 
 
@@ -164,4 +165,5 @@ def make_wish(options: argparse.Namespace, prompt: str) -> RaceWish:
         session_overrides(options),
         tuple(options.allow),
         options.judge or "",
+        (YES_TO_ALL,) if options.yes else (),
     )

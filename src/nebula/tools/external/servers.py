@@ -21,6 +21,9 @@ MOST_NAMED = 10
 class ExternalServers:
     def __init__(self, servers: Sequence[ExternalServer]) -> None:
         self.connections = [ServerConnection(server) for server in servers]
+        self.asks = True
+        """Somebody answers for each call, a person or a rule. Where nobody does, as in a try, only those tools are
+        offered that merely read or were allowed before."""
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -50,7 +53,7 @@ class ExternalServers:
         for connection in self.connections:
             for declared in connection.tools if connection.is_open else ():
                 tool = ExternalTool(connection, declared, approvals, takes_images)
-                if tool.reads_only or not plan:
+                if tool.reads_only or (not plan and (self.asks or tool.is_allowed)):
                     found.setdefault(tool.spec.name, tool)
         return found
 

@@ -76,12 +76,17 @@ class ExternalTool:
         self._approvals = approvals
         about = clean_text(tool.description or tool.title or tool.name)[:MAX_DESCRIPTION]
         self.spec = ToolSpec(offered_name(connection.server.name, tool.name), about, dict(tool.input_schema))
-        self._permission = Permission("call", self.spec.name, _describe(connection, tool))
+        self.permission = Permission("call", self.spec.name, _describe(connection, tool))
 
     @property
     def reads_only(self) -> bool:
         """Return whether the user declared it read-only. What the server says of its own tools does not count."""
         return self._tool in self._connection.server.read_only
+
+    @property
+    def is_allowed(self) -> bool:
+        """The user said yes to it for the session, as it is described."""
+        return self._approvals is not None and self._approvals.permissions.has(self.permission)
 
     async def run(self, args: Mapping[str, Any], call: Call) -> Outcome:
         said = whole_characters(json.dumps(args, ensure_ascii=False, indent=2), "What the tool is given")
@@ -112,17 +117,17 @@ class ExternalTool:
         offered."""
         await self._connection.open()
         now = [each for each in self._connection.tools if each.name == self._tool]
-        if [_describe(self._connection, each) for each in now] != [self._permission.described]:
+        if [_describe(self._connection, each) for each in now] != [self.permission.described]:
             raise ToolFailure(DESCRIBED_ANEW, code=409)
 
     async def _ask(self, said: str, call: Call) -> None:
         approvals = self._approvals
         if approvals is None:
             raise ToolFailure(NOT_ALLOWED, code=403, policy=True)
-        if approvals.permissions.has(self._permission):
+        if self.is_allowed:
             return
         question = Approval(new_trace_id(), "call", self.spec.name, text=said)
-        decision = await approvals.ask(question, call, self._permission)
+        decision = await approvals.ask(question, call, self.permission)
         if not decision.allowed:
             raise decision.refusal(NOT_ALLOWED)
 
