@@ -382,6 +382,16 @@ def test_half_a_character_in_arguments_is_an_error_and_no_question_mark(argument
     assert "lone surrogate" in str(why)
 
 
+def test_half_a_character_in_names_and_ids_is_replaced_as_in_words() -> None:
+    """What holds one can be put neither into the memory nor into the graph."""
+    draft = Draft()
+    draft.message_id = "m\ud800"
+    draft.calls.append(RawCall("re\ud800ad", id="c\udc00"))
+    message = draft.finish([]).message
+    (use,) = message.tool_uses or ()
+    assert [message.message_id, use.id, use.name, use.orig_name] == ["m\ufffd", "c\ufffd", "re\ufffdad", "re\ufffdad"]
+
+
 @pytest.mark.parametrize("environment", [["openai"], ["ollama"], ["openai", "ollama"]])
 async def test_a_vendor_that_is_not_known_is_refused_before_any_request(tmp_path: Path, environment: list[str]) -> None:
     with ScriptedModel(models={"openai": ("vendor/listed",), "ollama": ("vendor/listed:latest",)}) as server:

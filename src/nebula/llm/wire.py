@@ -218,7 +218,7 @@ class Draft:
             self.text.append("\ufffd")
         content = "".join(self.text)
         stop = self.stop or "end"
-        message_id = self.message_id or _next_message_id(history)
+        message_id = well_formed(self.message_id or "") or _next_message_id(history)
         if not self.calls:
             message: AssistantMessage = AssistantMessage.new_response(message_id, content)
             return ModelReply(message, self.usage, stop=stop, reading_rate=self.reading_rate)
@@ -300,7 +300,8 @@ def _tool_uses(calls: Iterable[RawCall], ids: CallIds, *, cut: bool) -> tuple[li
     uses: list[AssistantToolUse] = []
     invalid: dict[str, str] = {}
     for call in calls:
-        use_id = ids.next(call.id)
+        use_id = ids.next(well_formed(call.id or ""))
+        call.name = well_formed(call.name)
         args, reason = read_arguments(call, cut=cut)
         if not call.name:
             call.name, args, reason = UNNAMED_TOOL, {}, "The call has no tool name. Nothing was run."
