@@ -150,7 +150,8 @@ def agent_of(bench: Bench, server: ScriptedModel, **more: Any) -> AgentTool:
 
 async def test_a_whole_task_can_be_handed_over_and_gone_on_with(environ: Bench) -> None:
     bench, told = environ, list[str]()
-    script = [Turn("", [Call("writeFile", {"path": "n.txt", "content": "x\n"})]), Turn("Written."), Turn("It says x.")]
+    script = [Turn("", [Call("writeFile", {"path": "n.txt", "content": "x\n"})]), Turn("Written.")]
+    script.append(Turn("It says x", stop="length"))
 
     async def hear(progress: float, total: float | None, message: str | None) -> None:
         told.append(f"{progress:g} {message}")
@@ -164,7 +165,8 @@ async def test_a_whole_task_can_be_handed_over_and_gone_on_with(environ: Bench) 
             assert done.structured_content["files_changed"] == ["n.txt"]
             again = {"task": "what does it say?", "session": done.structured_content["session"], "mode": "plan"}
             done = await client.call_tool("runAgent", again)
-            assert done.structured_content is not None and done.structured_content["answer"] == "It says x."
+            assert done.structured_content is not None and done.structured_content["answer"] == "It says x"
+            assert "is not complete" in done.structured_content["remark"]
             assert "write it" in json.dumps(server.turns[-1].json["messages"])
     assert (bench.project / "n.txt").read_text() == "x\n" and told == ["1 writeFile"]
 

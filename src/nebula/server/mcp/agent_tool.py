@@ -116,7 +116,7 @@ def _describe(final: TurnEnd, session_id: str) -> dict[str, Any]:
     return {
         "answer": final.text,
         "status": final.status,
-        "remark": str(final.remark) if final.remark else "",
+        "remark": final.say_remarks(),
         "files_changed": [each.path for each in final.files_changed],
         "verified": final.verified,
         "session": session_id,
