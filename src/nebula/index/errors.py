@@ -9,5 +9,9 @@ class IndexFailed(NebulaError):
     """Anything the index could not do."""
 
 
+class IndexStopped(IndexFailed):
+    """Somebody asked to stop. What was taken in until then stays; the next look at the files finds the rest."""
+
+
 class OutsideRoot(IndexFailed):
     """A path that does not lie in the project."""

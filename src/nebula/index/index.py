@@ -109,6 +109,10 @@ class Index(ClosedByBlock):
             store, renew = open_sqlite(path), partial(renewed_sqlite, path)
         return cls(root, store, home=home, hides=hides, renew=renew)
 
+    def stop_by(self, stop: threading.Event) -> None:
+        """Give up what is under way, from any thread, once `stop` is set: it raises IndexStopped."""
+        self.root.stop = stop
+
     def make_anew(self) -> None:
         """Throws a damaged store away and reads all files again."""
         if self._renew is not None:

@@ -10,6 +10,7 @@ import hashlib
 import os
 import re
 import stat
+import threading
 import time
 
 from nebula.files.reading import UnreadableFile, read_below, read_or_empty
@@ -17,7 +18,7 @@ from nebula.git import find_repository, git_folders
 from nebula.index.chunks.encoding import NotText, as_utf8
 from nebula.index.chunks.lines import Lines, has_only_overlong_lines
 from nebula.index.constants import MAX_CHUNK_BYTES, MAX_FILE_BYTES, SETTLED_NS
-from nebula.index.errors import OutsideRoot
+from nebula.index.errors import IndexStopped, OutsideRoot
 from nebula.index.stores.rows import IndexedFile, Source, Stamp
 from nebula.index.values import Skipped
 
@@ -35,6 +36,8 @@ class Root:
         self.path = os.path.realpath(path)
         self.hash_name = object_format(self.path)
         self._fd = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        self.stop = threading.Event()
+        """Once it is set no further file is read."""
 
     def close(self) -> None:
         os.close(self._fd)
@@ -65,7 +68,8 @@ class Root:
         return found != known.stamp or len(known.blob) != _HASH_LETTERS[self.hash_name]
 
     def read(self, path: str, stamp: Stamp) -> Source | Skipped:
-        """Return the file, with the stamp it had before it was read."""
+        """Return the file, with the stamp it had before it was read. Raises IndexStopped."""
+        self.check_stop()
         try:
             data = read_below(self._fd, path, MAX_FILE_BYTES, follow=False)
         except UnreadableFile as error:
@@ -79,6 +83,11 @@ class Root:
         if has_only_overlong_lines(text):
             return Skipped(path, f"a line is longer than {MAX_CHUNK_BYTES:,} bytes")
         return Source(path, text, _blob_id(data, self.hash_name), settled(stamp))
+
+    def check_stop(self) -> None:
+        """Raise IndexStopped where somebody asked to stop."""
+        if self.stop.is_set():
+            raise IndexStopped("The work on the index was stopped.")
 
     def lines(self, path: str, blob: str) -> Lines | None:
         """Return the lines of a file that still has this content; None where it has another, or is gone."""

@@ -88,12 +88,19 @@ def rules_for(listener: Listener, *names: str, **rules: Any) -> Rules:
     )
 
 
-def serve(app: App, listener: Listener, *, announce: str = "", websocket_bytes: int = 0) -> int:
+def serve(
+    app: App,
+    listener: Listener,
+    *,
+    announce: str = "",
+    websocket_bytes: int = 0,
+    stop: threading.Event | None = None,
+) -> int:
     """Runs until SIGTERM or SIGHUP (0), or SIGINT (130), letting requests under way finish; a second one does not
     wait.
 
     `announce` is the first line on stdout (the address if empty); `websocket_bytes` above 0 allows WebSockets with
-    messages of that size.
+    messages of that size; `stop` is set as soon as somebody asks to stop.
     """
     sys.setswitchinterval(SWITCH_S)
     gc.set_threshold(GROWTH, *gc.get_threshold()[1:])
@@ -103,7 +110,7 @@ def serve(app: App, listener: Listener, *, announce: str = "", websocket_bytes: 
     logger.setLevel(logging.ERROR)
     logger.addFilter(hide_bad_text)
     config = LimitedConfig(app, websocket_bytes=websocket_bytes)
-    server = _Server(config, announce or listener.url)
+    server = _Server(config, announce or listener.url, stop or threading.Event())
     try:
         server.run(sockets=[listener.socket])
     finally:
@@ -114,16 +121,21 @@ def serve(app: App, listener: Listener, *, announce: str = "", websocket_bytes: 
 class _Server(uvicorn.Server):
     """Says where it listens once it does, and takes a signal as a wish to stop, not as an end by signal."""
 
-    def __init__(self, config: uvicorn.Config, announce: str) -> None:
+    def __init__(self, config: uvicorn.Config, announce: str, stop: threading.Event) -> None:
         super().__init__(config)
         self.interrupted = False
         self._announce = announce
+        self._told = stop
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         for listening in sockets or ():
             listening.listen(BACKLOG)  # asyncio set it to the number it accepts at once
         print(self._announce, flush=True)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._told.set()  # not by the handler: a second signal would wait for the lock that the first one holds
+        await super().shutdown(sockets)
 
     @contextmanager
     def capture_signals(self) -> Generator[None, None, None]:

@@ -30,10 +30,10 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
 class Kept:
     """A keeper at work, and what it told."""
 
-    def __init__(self, open_index: Callable[[], Index]) -> None:
+    def __init__(self, open_index: Callable[[], Index], stop: threading.Event | None = None) -> None:
         self._changed = threading.Condition()
         self.problems: list[str] = []
-        self.keeper = Keeper(open_index, self._note)
+        self.keeper = Keeper(open_index, self._note, stop)
 
     def _note(self) -> None:
         with self._changed:
@@ -103,6 +103,28 @@ def test_a_queue_that_cannot_be_read_ends_nothing(project: Project, monkeypatch:
         monkeypatch.setattr(kind, "entries", failing_first(kind.entries, PermissionError("closed")))
         kept.wait_until(lambda: "closed" in kept.problems)
         kept.wait_until(lambda: not kept.keeper.problem)
+
+
+def test_a_first_look_ends_when_somebody_asks_to_stop(project: Project) -> None:
+    """Whoever waits for it hears that, and the next start finds what is missing."""
+    stop = threading.Event()
+
+    def stopped(_: str) -> bool:
+        stop.set()  # the files are listed by now, and none is read
+        return False
+
+    def open_index() -> Index:
+        index = project.index()
+        index.hides = stopped
+        return index
+
+    with Kept(open_index, stop) as kept:
+        kept.wait_until(lambda: kept.keeper.has_looked)
+        assert not kept.keeper.is_ready and "stopped" in kept.keeper.problem
+    with project.index() as index:
+        assert index.status().files == 0
+        index.sync()
+        assert index.status().files == 1
 
 
 class Embedder:

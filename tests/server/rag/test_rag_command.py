@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -235,3 +237,21 @@ def test_renames_are_measured(rag: Gateway, project: Project) -> None:
     assert rag.post("ingest", {"diff": {"renamed": moves}}, {"x-trace-id": TRACE}).json["renamed"] == 1
     assert [each["renames"] for each in rag.audited() if each["trace_id"] == TRACE] == [{"asked": 2, "held": 1}]
     assert kpis(gather([str(project.root)]))["rename_accuracy"].value == 0.5
+
+
+@pytest.mark.slow
+def test_a_server_that_is_told_to_stop_leaves_its_first_look_at_that(project: Project) -> None:
+    for number in range(100):
+        project.write(f"many/file{number}.py", function("many", *(f"name_{number}_{each}" for each in range(2_000))))
+    with (
+        server_command("rag", project.root, env={"NEBULA_HOME": str(project.home)}) as server,
+        ThreadPoolExecutor() as asking,
+    ):
+        answer = asking.submit(server.post, "search", {"query": "name"})
+        assert server.ask("GET", "/status").json["ready"] is False
+        server.process.send_signal(signal.SIGTERM)
+        began = time.monotonic()
+        assert server.process.wait(60) == 0
+        assert time.monotonic() - began < 8, "requests under way have ten seconds"
+        assert answer.result().status == 503
+        assert server.process.stderr is not None and server.process.stderr.read() == ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from functools import partial
 
@@ -31,4 +32,5 @@ def main(argv: Sequence[str]) -> int:
     audit = AuditLog(settings.root, settings.audit_log, settings.secrets)
     listener = listen(options.host, options.port)
     rules = rules_for(listener, *options.allow_host, token=settings.token)
-    return serve(create_rag(partial(open_index, settings), rules, audit), listener)
+    stop = threading.Event()
+    return serve(create_rag(partial(open_index, settings), rules, audit, stop), listener, stop=stop)

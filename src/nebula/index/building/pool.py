@@ -13,12 +13,17 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from typing import Final
 
 from nebula.files.system.machine import usable_cores
 from nebula.index.building.batches import Built, Wanted, batches, build
 from nebula.index.constants import MAX_WORKERS, PARALLEL_BYTES
 from nebula.index.errors import IndexFailed
 from nebula.index.reading import Root
+
+LOOK_S: Final = 0.1
+"""Between two looks whether somebody asked to stop."""
 
 
 def build_all(root: Root, wanted: list[Wanted]) -> Iterator[Built]:
@@ -42,12 +47,19 @@ def _in_processes(root: Root, work: list[list[Wanted]], count: int) -> Iterator[
             todo.put(None)
             thread.start()
         for _ in work:
-            built = done.get()
+            built = _next_of(done, root)
             if isinstance(built, BaseException):
                 raise IndexFailed("A process that reads files for the index ended too early: {error}", error=built)
             yield built
     finally:
         _stop(workers, done, threads)
+
+
+def _next_of(done: queue.Queue[Built | BaseException], root: Root) -> Built | BaseException:
+    while True:
+        root.check_stop()
+        with suppress(queue.Empty):
+            return done.get(timeout=LOOK_S)
 
 
 def _start(root: Root) -> subprocess.Popen[bytes]:

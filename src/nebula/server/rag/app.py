@@ -6,9 +6,10 @@ Searches and changes have a thread and an index each, so that a long ingest keep
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Any, Final
 
@@ -17,7 +18,7 @@ from pydantic_core import to_json
 from starlette.requests import Request
 from starlette.responses import Response
 
-from nebula.index.errors import IndexFailed, OutsideRoot
+from nebula.index.errors import IndexFailed, IndexStopped, OutsideRoot
 from nebula.index.index import Index
 from nebula.server.asgi import App
 from nebula.server.bodies import RequestBody, read_body
@@ -45,8 +46,9 @@ _CHUNK: Final = {
 class _Worker:
     """One thread with an index of its own."""
 
-    def __init__(self, open_index: OpenIndex) -> None:
+    def __init__(self, open_index: OpenIndex, stop: threading.Event) -> None:
         self._index = open_index()
+        self._index.stop_by(stop)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="rag")
 
     async def run(self, work: Callable[[Index], Any]) -> Any:
@@ -57,17 +59,23 @@ class _Worker:
         self._index.close()
 
 
-def create_rag(open_index: OpenIndex, rules: Rules, audit: AuditLog | None = None) -> App:
-    """Return the ASGI app. Raises IndexFailed where the index cannot be opened."""
-    searching, changing = _Worker(open_index), _Worker(open_index)
+def create_rag(
+    open_index: OpenIndex, rules: Rules, audit: AuditLog | None = None, stop: threading.Event | None = None
+) -> App:
+    """Return the ASGI app. Whoever sets `stop` wants it to end soon: what is under way then is answered 503.
+
+    Raises IndexFailed where the index cannot be opened."""
+    stop = stop or threading.Event()
+    searching, changing = _Worker(open_index, stop), _Worker(open_index, stop)
     loops: list[asyncio.AbstractEventLoop] = []
     looked = asyncio.Event()
 
     def note() -> None:
         if keeper.has_looked:
-            loops[0].call_soon_threadsafe(looked.set)
+            with suppress(RuntimeError):  # the server has ended, and one of its threads did so later
+                loops[0].call_soon_threadsafe(looked.set)
 
-    keeper = Keeper(open_index, note)
+    keeper = Keeper(open_index, note, stop)
 
     @asynccontextmanager
     async def lifespan(_: RestApi) -> Any:
@@ -136,6 +144,8 @@ def _add(
             return json_response(to_json(reply), {STATE_HEADER: state})
         except OutsideRoot as error:
             raise Refusal("{problem}", problem=error, status=400, code="path_escape") from None
+        except IndexStopped as stopped:
+            raise Refusal("{problem}", problem=stopped, status=503, code="stopped") from None
         except IndexFailed as error:
             raise Refusal("{problem}", problem=error, status=500, code="index_failed") from None
 

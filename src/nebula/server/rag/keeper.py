@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable
 from typing import Final
 
+from nebula.index.errors import IndexStopped
 from nebula.index.in_step.worktree import git_marks
 from nebula.index.index import Index
 
@@ -19,19 +21,23 @@ LOOK_S: Final = 0.5
 EMBED_AGAIN_S: Final = 5.0
 LONGEST_PAUSE_S: Final = 30.0
 """Before another try of what failed again and again; the first comes after `LOOK_S`, and each waits twice as long."""
-STOPPING_S: Final = 5.0
+STOPPING_S: Final = 1.0
+"""For both threads together. One that waits for an embedder, or works out ranks, is left behind, as a kill would leave
+it: what is in the index by then stays."""
 _log = logging.getLogger(__name__)
 
 OpenIndex = Callable[[], Index]
 
 
 class Keeper:
-    """`on_change` is called from a thread whenever `is_ready` or `problem` changed."""
+    """`on_change` is called from a thread whenever `is_ready` or `problem` changed. `stop` ends what is under way."""
 
-    def __init__(self, open_index: OpenIndex, on_change: Callable[[], object]) -> None:
+    def __init__(
+        self, open_index: OpenIndex, on_change: Callable[[], object], stop: threading.Event | None = None
+    ) -> None:
         self._open = open_index
         self._on_change = on_change
-        self._stop = threading.Event()
+        self._stop = stop or threading.Event()
         self._opening = threading.Lock()
         """SQLite lets only one connection make a new file, and does not wait for the other one's turn."""
         self._problems: dict[str, str] = {}
@@ -58,8 +64,9 @@ class Keeper:
 
     def stop(self) -> None:
         self._stop.set()
+        end = time.monotonic() + STOPPING_S
         for thread in self._threads:
-            thread.join(STOPPING_S)
+            thread.join(max(0.0, end - time.monotonic()))
 
     def _keep_on(self, work: Callable[[Index], None]) -> None:
         """Do a thread's work until the server stops, from the beginning whenever something goes wrong."""
@@ -69,13 +76,18 @@ class Keeper:
                 with self._opening:
                     opened = self._open()
                 with opened as index:
+                    index.stop_by(self._stop)
                     work(index)
                 self._note(work.__name__, "")
                 return
+            except IndexStopped:
+                break
             except Exception as problem:  # noqa: BLE001 - see above: it is said, and tried again
                 again = self._note(work.__name__, str(problem) or type(problem).__name__)
                 pause = min(2 * pause, LONGEST_PAUSE_S) if again else LOOK_S
             self._stop.wait(pause)
+        self._problems.setdefault(work.__name__, "the server is being stopped")
+        self._on_change()
 
     def _follow(self, index: Index) -> None:
         marks = None
