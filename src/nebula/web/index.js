@@ -37,12 +37,13 @@ import { outlineKeys } from "./outline/keys.js";
 import { createOutline } from "./outline/outline.js";
 import { createSearching } from "./outline/searching.js";
 import { createSummaries } from "./outline/summaries.js";
+import { createPermissionActions, placeOf } from "./permissions/actions.js";
 import { createRaceActions } from "./race/actions.js";
 import { raceKeys } from "./race/keys.js";
 import { createAsking } from "./server/asking.js";
 import { createLoading } from "./server/loading.js";
 import { createStage } from "./stage/stage.js";
-import { continuing } from "./state/here.js";
+import { continuing, isBusy, writes } from "./state/here.js";
 import { reduce } from "./state/reduce.js";
 import { createSelectors, different, remembered } from "./state/selectors.js";
 import { EMPTY } from "./state/state.js";
@@ -76,6 +77,7 @@ const races = createRaceActions(store, asking, choosing, selectors, say);
 const files = createFileActions(store, asking, choosing, races.take, say);
 const searching = createSearching(store, asking, choosing.step);
 const summaries = createSummaries(store, asking);
+const permissions = createPermissionActions(store, asking, looking);
 
 // What is seen, by feature.
 const start = () => {
@@ -97,13 +99,13 @@ const reading = { turns, edits, files, choosing, operations };
 const transcript = createTranscript(find("transcript"), reading, loading, selectors, stage.working);
 const composer = createComposer(
   find("composer"),
-  { composing, choosing, looking, files, races, turns, loading, start },
+  { composing, choosing, looking, files, permissions, races, turns, loading, start },
   store,
 );
 const commands = [
   ...inGroup("conversation", [
     ...questionKeys(transcript.answer),
-    ...composerKeys(composing, focusPrompt, start),
+    ...composerKeys(composing, permissions, focusPrompt, start),
     ...turnKeys(turns, () => shown("talk", transcript.focusTags)),
     ...fileKeys(files),
     ...raceKeys(races, () => composer.race()),
@@ -120,7 +122,7 @@ const commands = [
   ...sheetKeys(looking),
   ...pageKeys(looking, figures),
 ];
-const asked = { looking, choosing, edits, files, figures, races, searching, summaries };
+const asked = { looking, choosing, edits, files, figures, permissions, races, searching, summaries };
 const sheets = { ...asked, loading, selectors, commands, write: focusPrompt };
 // In this order: the transcript comes after those below it, and keeps its place.
 const before = [
@@ -209,9 +211,21 @@ store.subscribe((state) => {
   const changed = inputsChanged(continuing(state).join(), state.composing, state.view.mode, state.status);
   if (changed && state.preview && state.status === "open") composing.preview(composer.prompt());
 });
+// What goes without asking is another list at another place; those that the reader passes by are not asked about.
+const isElsewhere = different();
+let listing = 0;
+store.subscribe((state) => {
+  const moved = isElsewhere(placeOf(state), isBusy(state), state.status, state.modes);
+  if (!moved || state.status !== "open" || !writes(state)) return;
+  clearTimeout(listing);
+  listing = window.setTimeout(permissions.load, REST_MS);
+});
 listen({
   onstatus: (status) => store.change("status", { status }),
-  onevents: (events) => store.change("events", { events, now: Date.now() }),
+  onevents: (events) => {
+    store.change("events", { events, now: Date.now() });
+    if (events.some(({ name }) => name === "permissions_changed")) permissions.load();
+  },
   async onready(hello, resumed) {
     afterFrame(() => link.open());
     await loading.arrive(hello, resumed, first.node);

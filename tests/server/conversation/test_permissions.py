@@ -78,9 +78,10 @@ async def test_a_yes_to_all_belongs_to_its_conversation_and_is_taken_back(bench:
             await client.event("tool_result")
             assert await refused(other, node_id=third_id, name="*.md") == "not_found"
             assert await refused(other, node_id="nowhere") == "not_found"
-            assert await listed(other, node_id=first) == ALL
-            assert await listed(other, "revoke_permissions", node_id=first, name="*") == []
-            assert (await other.event("permissions_changed"))["data"] == {"node_id": first}
+            assert await listed(other, node_id=third_id) == await listed(other) == ALL
+            assert await listed(other, node_id=first) == [], "a prompt there is asked about by now"
+            assert await listed(other, "revoke_permissions", node_id=third_id, name="*") == []
+            assert (await other.event("permissions_changed"))["data"] == {"node_id": third_id}
             gate.set()
             await answer(client, "all")
             await client.turn()

@@ -8,6 +8,7 @@ import { continuing, steerable } from "../state/here.js";
 /** @import { Looking } from "../app/looking.js" */
 /** @import { FileActions } from "../files/actions.js" */
 /** @import { Say } from "../lib/words.js" */
+/** @import { PermissionActions } from "../permissions/actions.js" */
 /** @import { RaceActions } from "../race/actions.js" */
 /** @import { Loading } from "../server/loading.js" */
 /** @import { State } from "../state/state.js" */
@@ -20,6 +21,7 @@ import { continuing, steerable } from "../state/here.js";
  * @property {Choosing} choosing
  * @property {Looking} looking
  * @property {Pick<FileActions, "compare" | "find">} files
+ * @property {Pick<PermissionActions, "show" | "typed">} permissions
  * @property {Pick<RaceActions, "show">} races
  * @property {TurnActions} turns
  * @property {Loading} loading

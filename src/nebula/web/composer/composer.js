@@ -5,6 +5,7 @@ import { draft, keepDraft } from "../app/preferences.js";
 import { isEnter, valueOf } from "../lib/dom.js";
 import { icon, iconButton } from "../lib/icon.js";
 import { html, nothing, render } from "../lib/lit.js";
+import { allowedMark } from "../permissions/permissions.js";
 import { canSend, continuing, isBusy, steerable, turnHere } from "../state/here.js";
 import { fits, read } from "./attachments.js";
 import { attachments, chips } from "./chips.js";
@@ -47,7 +48,11 @@ export function createComposer(form, actions, store) {
     event.preventDefault();
     const typed = box().value;
     const button = /** @type {HTMLButtonElement} */ (form.querySelector("[type=submit]"));
-    if (!typed.trim() || button.disabled) return;
+    if (actions.permissions.typed(typed)) {
+      box().value = "";
+      keepDraft("");
+    }
+    if (!box().value.trim() || button.disabled) return;
     const prompt = isTypedCommand(typed) ? await composing.expand(typed) : typed;
     if (prompt === null || box().value !== typed) return; // it was told why, or is typed on
     const turn = steerable(store.state);
@@ -125,7 +130,7 @@ function isPlain(state) {
 }
 
 /** @param {State} state @param {Say} say @param {ChipActions} actions @param {(files: Iterable<File>) => void} attach @param {() => string} prompt @param {() => void} race */
-function controls(state, say, { composing: actions, looking, turns }, attach, prompt, race) {
+function controls(state, say, { composing: actions, looking, permissions, turns }, attach, prompt, race) {
   const { composing, view } = state;
   const modes = state.modes.includes("chat") ? [] : state.modes;
   const pick = (/** @type {Event} */ event) => {
@@ -145,6 +150,7 @@ function controls(state, say, { composing: actions, looking, turns }, attach, pr
       <option value="" .selected=${composing.model === ""}>${answering(state.project.model, state.current) || say("model")}</option>
       ${namedModels(state.models, state.current, composing.model).map(model)}
     </select>
+    ${allowedMark(state, say, permissions.show)}
     <span class="others">${state.project.root ? raceButton(state, say, race) : nothing}
     <button type="button" class="quiet" ?disabled=${state.status !== "open"} data-tip=${say("preview_hint")} aria-expanded=${state.preview ? "true" : "false"} @click=${look}>${icon("eye")}<span class="word">${say("preview")}</span></button></span></div>
     <div class="sends">${stop(state, say, turns)} ${submit(state, say)}</div>`;

@@ -85,7 +85,7 @@ export function createSlash(box, state, { load, find, changed }) {
 
 /** @param {SlashCommand} command @param {string} typed @param {Say | null} say @returns {Offer} */
 function command({ name, usage, about, owner }, typed, say) {
-  const shown = html`${icon(SIGNS[owner] ?? "terminal")}<b>/${name}</b> <span class="usage">${usage}</span><span class="about">${about}</span><span class="kind">${say?.(`owner_${owner}`)}</span>`;
+  const shown = html`${icon(SIGNS[owner] ?? "terminal")}<b>/${name}</b> <span class="usage">${usage}</span><span class="about">${about || say?.(`cmd_${name}`)}</span><span class="kind">${say?.(`owner_${owner}`)}</span>`;
   return { text: `/${name} `, replaces: typed.length, shown };
 }
 

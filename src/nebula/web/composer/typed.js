@@ -3,6 +3,8 @@
 /** @import { SlashCommand } from "../state/state.js" */
 
 export const MOST_ROWS = 8;
+/** @type {SlashCommand[]} What is no prompt, where a model writes. */
+export const OWN = [{ name: "permissions", about: "", usage: "revoke [NAME]", owner: "page" }];
 
 /** @param {string} text Whether it may name a command; only the server knows. */
 export function isTypedCommand(text) {

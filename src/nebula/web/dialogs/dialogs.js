@@ -8,6 +8,7 @@ import { figures } from "../figures/figures.js";
 import { linkFlow, linkTurn, mergeTurn, nestBranch, noteTurn, renameTag, turnsOutside } from "../graph/mark_sheets.js";
 import { deleteFlow, flowFigures, moveBranch, nameBranch } from "../graph/sheets.js";
 import { html, nothing, render } from "../lib/lit.js";
+import { permissions } from "../permissions/permissions.js";
 import { racing } from "../race/race.js";
 import { continuing } from "../state/here.js";
 import { help, palette } from "./palette.js";
@@ -23,6 +24,7 @@ import { building, deleting, naming } from "./questions.js";
 /** @import { Say } from "../lib/words.js" */
 /** @import { Searching } from "../outline/searching.js" */
 /** @import { Summaries } from "../outline/summaries.js" */
+/** @import { PermissionActions } from "../permissions/actions.js" */
 /** @import { RaceActions } from "../race/actions.js" */
 /** @import { Loading } from "../server/loading.js" */
 /** @import { Selectors } from "../state/selectors.js" */
@@ -34,6 +36,7 @@ import { building, deleting, naming } from "./questions.js";
  * @property {Edits} edits
  * @property {FileActions} files
  * @property {FigureActions} figures
+ * @property {Pick<PermissionActions, "revoke">} permissions
  * @property {RaceActions} races
  * @property {Pick<Searching, "search">} searching
  * @property {Summaries} summaries
@@ -75,6 +78,7 @@ const SHEETS = {
   note_turn: noteTurn,
   outside: turnsOutside,
   palette,
+  permissions,
   race: racing,
   rename_flow: naming,
   rename_tag: renameTag,

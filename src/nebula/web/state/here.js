@@ -26,6 +26,12 @@ export function turnHere(state) {
   return state.turn === null ? null : (state.turns.get(state.turn) ?? null);
 }
 
+/**
+ * Whether turns of this server may write, and ask before.
+ * @param {State} state
+ */
+export const writes = ({ modes }) => modes.includes("agent");
+
 /** @param {State} state @returns {Turns} */
 export function turnsOfFlow(state) {
   return new Map([...state.turns].filter(([, turn]) => concerns(state, { flow_id: turn.flowId })));

@@ -1,8 +1,9 @@
 // How the state changes: plain values in, a new value out, no page needed.
 
 import { COMPOSING, FRESH } from "../composer/composing.js";
+import { OWN } from "../composer/typed.js";
 import { ended, heardAll, withEntries, withReturned } from "./events.js";
-import { continuing, turnsOfFlow } from "./here.js";
+import { continuing, turnsOfFlow, writes } from "./here.js";
 import { beginRace, raceFound, stoppingTries } from "./race.js";
 import { EMPTY } from "./state.js";
 import { isOver, LOST } from "./turn.js";
@@ -43,7 +44,8 @@ const CHANGES = {
     search: { text, filters, hits, total, unread },
   }),
   choices: (state, { choices }) => ({ ...state, choices }),
-  commands: (state, { commands }) => ({ ...state, commands }),
+  allowed: (state, { allowed }) => ({ ...state, allowed }),
+  commands: (state, { commands }) => ({ ...state, commands: [...commands, ...(writes(state) ? OWN : [])] }),
   models: (state, { models, current = "" }) => ({ ...state, models, current }),
   files: (state, { files }) => ({ ...state, files }),
   alive: (state, { nodeId, files }) => ({ ...state, alive: { nodeId, files } }),

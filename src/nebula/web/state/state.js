@@ -57,6 +57,7 @@ import { NO_TURNS } from "./turns.js";
  * @property {Preview | null} preview
  * @property {Composing} composing
  * @property {{ root: string, editorUrl: string, model: string }} project Where the server is at home.
+ * @property {Allowed[]} allowed What goes without asking in the conversation before the reader.
  * @property {SlashCommand[]} commands Those that can be typed after a slash.
  * @property {string[]} models Those that can be chosen, as `provider/name`.
  * @property {string} current The one among them that answers where none is chosen.
@@ -73,6 +74,7 @@ import { NO_TURNS } from "./turns.js";
  * @property {Tried | null} tried Turns that are compared.
  * @property {View} view
  */
+/** @typedef {{ name: string, about: string }} Allowed */
 /** @typedef {{ name: string, about: string, usage: string, owner: string }} SlashCommand */
 /** @typedef {{ action: string, data: Record<string, any> }} Step Something asked of the server. */
 /** @typedef {{ steps: Step[], done: string }} Offer What takes a change back, and the word that is said then. */
@@ -90,7 +92,7 @@ import { NO_TURNS } from "./turns.js";
  * @property {string} tab The part in sight where there is room for one only.
  * @property {boolean} graph
  * @property {boolean} drawer
- * @property {"" | "help" | "palette" | "new_flow" | "rename_flow" | "build" | "files" | "lines" | "compare" | "figures" | "delete" | "delete_flow" | "link_flow" | "link_turn" | "merge_turn" | "move_branch" | "name_branch" | "nest_branch" | "note_turn" | "rename_tag" | "outside" | "count_flow" | "race"} dialog
+ * @property {"" | "help" | "palette" | "new_flow" | "rename_flow" | "build" | "files" | "lines" | "compare" | "figures" | "delete" | "delete_flow" | "link_flow" | "link_turn" | "merge_turn" | "move_branch" | "name_branch" | "nest_branch" | "note_turn" | "rename_tag" | "outside" | "count_flow" | "race" | "permissions"} dialog
  * @property {string} editing The turn whose words are fields.
  * @property {string[]} due Turns whose summaries the dialog asks about.
  * @property {string} lang
@@ -139,6 +141,7 @@ export const EMPTY = {
   preview: null,
   composing: FRESH,
   project: { root: "", editorUrl: "", model: "" },
+  allowed: [],
   commands: [],
   models: [],
   current: "",

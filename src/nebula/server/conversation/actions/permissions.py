@@ -8,7 +8,8 @@ from nebula.server.conversation.protocol import ActionError, ActionResult
 
 
 async def list_permissions(server: ServerContext, client: Client, *, node_id: str = "") -> ActionResult:
-    """List what goes without asking in the conversation of this turn, done or at work; without one, in any."""
+    """List what goes without asking in this turn at work, or in a prompt that continues this turn; without one, in any
+    conversation."""
     return _listed(server, client, await _turn(server, node_id))
 
 

@@ -154,19 +154,20 @@ class AgentTurns:
         await old.connector.aclose()
 
     def permissions(self, turn_id: str = "") -> tuple[Permission, ...]:
-        """Return what goes without asking in the conversation of this turn, by default in any."""
-        given = [each for session in self._sessions_with(turn_id) for each in session.project.approvals.granted]
+        """Return what goes without asking in the turn of this id, or in the next one behind it; by default in any
+        conversation."""
+        given = [each for session in self._sessions_at(turn_id) for each in session.project.approvals.granted]
         return tuple(dict.fromkeys(given))
 
     def revoke(self, turn_id: str = "", name: str = "") -> tuple[Permission, ...]:
         """Take back what goes without asking there under this name, or all of it, and return it."""
-        return tuple(each for session in self._sessions_with(turn_id) for each in session.revoke(name))
+        return tuple(each for session in self._sessions_at(turn_id) for each in session.revoke(name))
 
-    def _sessions_with(self, turn_id: str) -> list[Session]:
-        """Return the sessions that this turn is a part of, at work and at rest; all of them where none is named."""
-        sessions = [*self._at_work.values(), *self._idle]
-        here = self._at_work.get(turn_id)
-        return [each for each in sessions if not turn_id or each is here or _has(each, turn_id)]
+    def _sessions_at(self, turn_id: str) -> list[Session]:
+        if not turn_id:
+            return [*self._at_work.values(), *self._idle]
+        at_work = self._at_work.get(turn_id)
+        return [at_work] if at_work is not None else [each for each in self._idle if each.conversation.leaf == turn_id]
 
     @property
     def has_files(self) -> bool:
@@ -193,10 +194,6 @@ class AgentTurns:
         sessions, self._idle = self._idle, []
         for session in sessions:
             await session.close()
-
-
-def _has(session: Session, turn_id: str) -> bool:
-    return any(turn.node_id == turn_id for turn in session.conversation.turns)
 
 
 class Seldom:

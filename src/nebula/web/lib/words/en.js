@@ -137,6 +137,7 @@ export const EN = {
   cmd_parent: "To the turn before",
   cmd_child: "To the turn after",
   cmd_mode: "Switch between plan and agent",
+  cmd_permissions: "What goes without asking",
   cmd_agree: "Yes to the question",
   cmd_refuse: "No to the question",
   cmd_tick: "Take or leave a change of the question",

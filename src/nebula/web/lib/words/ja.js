@@ -138,6 +138,7 @@ export const JA = {
   cmd_parent: "前のターンへ",
   cmd_child: "次のターンへ",
   cmd_mode: "計画と実行を切り替え",
+  cmd_permissions: "確認なしに行うもの",
   cmd_agree: "質問に「はい」と答える",
   cmd_refuse: "質問に「いいえ」と答える",
   cmd_tick: "質問の変更を選ぶ・外す",
