@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from conftest import BIN, Bench
+from nebula.tools.registry import TOOLS
 from scripted_model import ScriptedModel, Turn
 
 pytestmark = pytest.mark.slow
@@ -70,9 +71,8 @@ def inspector(bench: Bench, request: pytest.FixtureRequest) -> Iterator[Inspecto
 
 def test_tools_are_listed_and_every_schema_is_portable(inspector: Inspector) -> None:
     tools = inspector.ask("tools/list", "--strict")["tools"]
-    reading, writing = ["list", "readFile", "searchInDirectory", "searchCode"], ["writeFile", "editFile"]
-    assert [each["name"] for each in tools] == reading + writing
-    assert [each["annotations"].get("readOnlyHint", False) for each in tools] == [True] * 4 + [False] * 2
+    offered = {tool.name: not tool.writes for tool in TOOLS if tool.over_mcp}
+    assert {each["name"]: each["annotations"].get("readOnlyHint", False) for each in tools} == offered
 
 
 def test_tools_are_called(inspector: Inspector, bench: Bench) -> None:

@@ -1,6 +1,7 @@
 """One declaration feeds everybody: the agent, plan mode, MCP, the dialect, the ledger."""
 
 import asyncio
+import json
 import time
 
 import pytest
@@ -8,13 +9,14 @@ from tests.tools.test_tools import Answers, Desk, put
 
 from nebula.config import load_settings
 from nebula.llm.dialect.tools import make_offer
-from nebula.messages import AssistantToolUse
+from nebula.messages import AssistantToolUse, snake_case
 from nebula.tools.approval import Approvals, Decision, allow_all
 from nebula.tools.code.code_index import code_search
 from nebula.tools.contract import Call
 from nebula.tools.declaration import Checks, ToolKit
 from nebula.tools.ledger import ReadLedger
 from nebula.tools.registry import TOOLS, agent_tools, mcp_tools, plan_tools
+from nebula.value import replace
 from nebula.workspace import open_workspace
 
 
@@ -31,23 +33,67 @@ def test_names_and_built_tools_agree(tmp_path):
     assert named == [spec.name for spec in tools.specs] == list(tools.tools)
 
 
+OFFERED = """
+list               plan mcp  path recursive?
+readFile           plan mcp  path start_line? end_line?
+searchInDirectory  plan mcp  directory keyword
+searchCode         plan mcp  query top_k? path_prefix?
+writeFile          mcp       path content
+editFile           mcp       path edits? new_content?
+runCommand         plan
+runCheck                     name
+readNode           plan      id
+whyLines           plan      path start_line end_line
+todo                         items
+fetchUrl           plan      url
+delegate           plan
+useSkill           plan
+"""
+"""Every tool: who offers it beside the agent, and its arguments; `?` marks those that a call may leave out."""
+
+
+def row_of(tool, specs):
+    doors = "plan " * tool.in_plan + "mcp" * tool.over_mcp
+    spec = specs.get(tool.name)
+    arguments = spec.parameters["properties"] if spec else ()
+    marked = [name if name in spec.parameters["required"] else f"{name}?" for name in arguments]
+    return f"{tool.name:18} {doors:9} {' '.join(marked)}".rstrip()
+
+
+def test_the_tools_are_our_interface(tmp_path):
+    specs = {spec.name: spec for spec in agent_tools(kit(tmp_path), Approvals(allow_all)).specs}
+    rows = [row_of(tool, specs) for tool in TOOLS]
+    assert rows == OFFERED.strip().splitlines(), "a new tool has its row in OFFERED"
+    for spec in specs.values():
+        assert len(spec.description) > 40
+        json.dumps(spec.parameters)
+
+
 def test_each_front_door_has_what_is_declared_for_it(tmp_path):
-    plan, mcp = plan_tools(kit(tmp_path, read_only=True)), mcp_tools(kit(tmp_path))
+    asking = Approvals(allow_all)
+    plan = plan_tools(replace(kit(tmp_path, read_only=True), approvals=asking))
+    agent, mcp = agent_tools(kit(tmp_path), asking), mcp_tools(kit(tmp_path))
     reading = mcp_tools(kit(tmp_path, read_only=True), read_only="No writing here.")
-    in_plan = {"list", "readFile", "searchInDirectory", "searchCode", "readNode", "whyLines"}
-    assert set(plan.tools) == in_plan, "name a new tool here, or keep it out of plan mode by `in_plan=False`"
-    assert set(plan.missing) == {"writeFile", "editFile", "runCheck", "todo"}, "name a tool with `in_plan=False` here"
-    over_mcp = ["list", "readFile", "searchInDirectory", "searchCode", "writeFile", "editFile"]
-    assert list(mcp.tools) == over_mcp, "name a new tool with `over_mcp` here"
-    assert list(reading.tools) == ["list", "readFile", "searchInDirectory", "searchCode"]
+    assert [*plan.tools] == [tool.name for tool in TOOLS if tool.in_plan and tool.name in agent.tools]
+    assert {*plan.missing} == {tool.name for tool in TOOLS if not tool.in_plan}
+    assert [*mcp.tools] == [tool.name for tool in TOOLS if tool.over_mcp]
+    assert [*reading.tools] == [tool.name for tool in TOOLS if tool.over_mcp and not tool.writes]
     assert reading.missing == {"writeFile": "No writing here.", "editFile": "No writing here."}
+
+
+def test_no_two_tools_go_by_one_name(tmp_path):
+    specs = agent_tools(kit(tmp_path), Approvals(allow_all)).specs
+    spoken = [(form.name, form.mode) for spec in specs for form in spec.forms]
+    assert len({*spoken}) == len(spoken), "leave a `DialectForm` out that was copied from another tool"
+    audited = [tool.method or snake_case(tool.name) for tool in TOOLS if tool.name != "editFile"]
+    assert len({*audited}) == len(audited), "leave a `method` out that was copied from another tool"
 
 
 def test_the_dialect_offers_what_the_tools_declare(tmp_path):
     offer = make_offer(agent_tools(kit(tmp_path), Approvals(allow_all)).specs)
     readers, writers = ["list_files", "read_file", "search_in_directory", "search_code"], ["write_file", "edit_file"]
-    names = [*readers, *writers, "run_check", "read_node", "why_lines", "fetch_url", "todo"]
-    assert [spec.name for spec in offer.specs] == names, "name a new tool here, by its DialectForm if it has one"
+    assert [spec.name for spec in offer.specs][:6] == [*readers, *writers]
+    assert all(spec.name == spec.name.lower() for spec in offer.specs)
     assert offer.readers.isdisjoint({"write_file", "edit_file", "run_check", "writeFile", "editFile", "runCheck"})
     written = {"path": "a", "content": "x"}
     assert offer.translate("write_file", {**written, "mode": "create"})[:2] == ("writeFile", written)

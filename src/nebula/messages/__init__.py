@@ -20,7 +20,7 @@ from .tool_results import (
     ToolUseResultBlock,
     truncate_safe_tool_use_results,
 )
-from .tool_spec import DeclaredSpec, DialectForm, ToolSpec
+from .tool_spec import DeclaredSpec, DialectForm, ToolSpec, snake_case
 from .truncation import TRUNCATION_SUFFIX, truncate_safe, truncate_safe_in_place
 from .user import (
     CONTEXT_ENTRY_END_HEADER,
@@ -80,6 +80,7 @@ __all__ = [
     "clean_tool_arguments",
     "recognise_image",
     "repair_history",
+    "snake_case",
     "strip_control_characters",
     "strip_hidden_characters",
     "truncate_safe",

@@ -14,6 +14,11 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+def snake_case(name: str) -> str:
+    """Return the name of a tool as local models and the audit log know it: `readFile` is `read_file`."""
+    return "".join(f"_{each.lower()}" if each.isupper() else each for each in name)
+
+
 @value
 class DialectForm:
     """How the JSON dialect offers a tool: under a name that local models know."""
@@ -54,9 +59,14 @@ class DeclaredSpec(ToolSpec):
     """A tool of ours, with what a connector has to know beside what it sends."""
 
     forms: tuple[DialectForm, ...] = ()
-    """How the dialect offers it; none: under its own name."""
+    """How the dialect offers it; where none are given, as one tool under its name in snake case."""
     reads_only: bool = False
     """It changes nothing, so a call that was not quite clear does no harm."""
+
+    def __post_init__(self) -> None:
+        ToolSpec.__post_init__(self)
+        if not self.forms:
+            object.__setattr__(self, "forms", (DialectForm(snake_case(self.name)),))
 
 
 def tool_specs(tools: Mapping[str, Any] | Iterable[Any]) -> tuple[ToolSpec, ...]:

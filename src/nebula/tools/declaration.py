@@ -75,7 +75,7 @@ class ToolDeclaration:
     learn: Learn | None = None
     """Notes in the ledger what a past call of it has shown the model."""
     method: str = ""
-    """Its name in the audit log, where that is another: such a name is shared with the gateway's operation."""
+    """Its name in the audit log, where the gateway has another one for the same; empty: its own name in snake case."""
     subject: str = "path"
     """The argument that the audit log records."""
     kind: Literal["read", "search", "edit", "execute", "fetch", "think", "other"] = "other"

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from nebula.events import Approval, Diff, Usage
-from nebula.messages import AssistantToolUse, DeclaredSpec, DialectForm, Json, ToolResultStatus
+from nebula.messages import AssistantToolUse, DeclaredSpec, Json, ToolResultStatus
 from nebula.tools.approval import Approvals, Decision
 from nebula.tools.contract import Call, Outcome, ToolFailure, schema, text_argument
 from nebula.tools.declaration import ToolDeclaration, ToolKit
@@ -31,7 +31,6 @@ SPEC = DeclaredSpec(
         read_only={"type": "boolean", "description": "Default: true."},
         model={"type": "string", "description": "Default: your own."},
     ),
-    (DialectForm(NAME),),
 )
 
 
@@ -162,4 +161,4 @@ def _build(kit: ToolKit) -> Delegate | None:
     return Delegate(kit.delegate, kit.trace_id, kit.approvals, plan=kit.plan) if kit.delegate is not None else None
 
 
-TOOL = ToolDeclaration(NAME, _build, method=NAME, subject="task")
+TOOL = ToolDeclaration(NAME, _build, subject="task")

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from nebula.errors import NebulaError
-from nebula.messages import DeclaredSpec, DialectForm
+from nebula.messages import DeclaredSpec
 from nebula.tools.contract import Call, FunctionTool, Outcome, ToolFailure, schema, text_argument
 from nebula.tools.declaration import ToolDeclaration
 from nebula.tools.result_limits import cut_middle
@@ -21,7 +21,6 @@ SPEC = DeclaredSpec(
     "Read one earlier turn of this conversation in full: its prompt and its answer. Use the id that a summary names. "
     "Where turns were left out, 'turns 1-100' as the id lists those, and any words list the turns that hold them.",
     schema(["id"], id={"type": "string", "description": "The id of the turn, or what lists turns."}),
-    (DialectForm("read_node"),),
     reads_only=True,
 )
 
@@ -47,7 +46,6 @@ async def read_node(
 TOOL = ToolDeclaration(
     "readNode",
     lambda kit: FunctionTool(SPEC, partial(read_node, kit.find_node, kit.look_up)) if kit.find_node else None,
-    method="read_node",
     subject="id",
     kind="read",
 )

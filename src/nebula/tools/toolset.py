@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from nebula.events import Diff, Error, EventStream
 from nebula.language import Sentence, sentence_of
-from nebula.messages import AssistantToolUse, Json, Text, ToolResultStatus, ToolSpec
+from nebula.messages import AssistantToolUse, Json, Text, ToolResultStatus, ToolSpec, snake_case
 from nebula.tools.contract import Call, CancelledLate, Outcome, Tool, ToolFailure
 from nebula.tools.declaration import ToolDeclaration
 from nebula.value import field, record, replace, value
@@ -123,7 +123,7 @@ class ToolSet:
         if self.audit is None:
             return _unrecorded
         declared = self.declared.get(use.orig_name)
-        method = (declared.method if declared else "") or use.orig_name
+        method = (declared.method or snake_case(declared.name)) if declared else use.orig_name
         subject = _argument(use, declared.subject if declared else "path")
         redact = self.audit.redact
         return partial(self.audit.log.record, self.audit.trace_id, redact(method), redact(subject))

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from nebula.errors import NebulaError
-from nebula.messages import DeclaredSpec, DialectForm
+from nebula.messages import DeclaredSpec
 from nebula.tools.contract import Call, FunctionTool, Outcome, ToolFailure, schema, text_argument
 from nebula.tools.declaration import ToolDeclaration
 from nebula.tools.result_limits import cut_middle
@@ -25,7 +25,6 @@ SPEC = DeclaredSpec(
         name={"type": "string", "description": "The name of the skill, as the list of skills has it."},
         file={"type": "string", "description": "A file of the skill, by its path in the skill's folder."},
     ),
-    (DialectForm("use_skill"),),
     reads_only=True,
 )
 
@@ -57,7 +56,6 @@ def _read_file(skill: Skill, file: str, room: int) -> Outcome:
 TOOL = ToolDeclaration(
     "useSkill",
     lambda kit: FunctionTool(SPEC, partial(use_skill, kit.skills)) if kit.skills is not None else None,
-    method="use_skill",
     subject="name",
     kind="read",
 )

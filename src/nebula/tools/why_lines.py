@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from nebula.messages import DeclaredSpec, DialectForm
+from nebula.messages import DeclaredSpec
 from nebula.tools.contract import Call, FunctionTool, Outcome, ToolFailure, number_argument, schema, text_argument
 from nebula.tools.declaration import ToolDeclaration, ToolKit
 from nebula.tools.result_limits import cut_middle
@@ -30,7 +30,6 @@ SPEC = DeclaredSpec(
         start_line={"type": "integer", "description": "The first line, from 1."},
         end_line={"type": "integer", "description": "The last line."},
     ),
-    (DialectForm("why_lines"),),
     reads_only=True,
 )
 
@@ -73,4 +72,4 @@ def _build(kit: ToolKit) -> FunctionTool | None:
     return FunctionTool(SPEC, partial(why_lines, files.root, kit.trace_id))
 
 
-TOOL = ToolDeclaration("whyLines", _build, method="why_lines", kind="read")
+TOOL = ToolDeclaration("whyLines", _build, kind="read")

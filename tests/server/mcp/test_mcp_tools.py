@@ -25,13 +25,14 @@ from nebula.server.mcp.app import MCP_PATH, GuardedTools, create_mcp_app, create
 from nebula.server.mcp.narrowed import NarrowedWorkspace, folders_below
 from nebula.server.serving import listen, rules_for
 from nebula.tools.code.code_index import code_search
+from nebula.tools.registry import TOOLS
 from nebula.workspace.audit import AuditLog
 from nebula.workspace.guard.judge import Policy
 from nebula.workspace.local import open_workspace
 
 COMMAND = "import sys; from nebula.cli.nebula import main; sys.exit(main())"
-READERS = ["list", "readFile", "searchInDirectory", "searchCode"]
-WRITERS = ["writeFile", "editFile"]
+READERS = [tool.name for tool in TOOLS if tool.over_mcp and not tool.writes]
+WRITERS = [tool.name for tool in TOOLS if tool.over_mcp and tool.writes]
 
 Connect = Callable[..., AbstractAsyncContextManager[Client]]
 

@@ -1,7 +1,7 @@
 """The tools as the JSON dialect offers them: under the names that local models know, as each tool declares them.
 
 A spec's forms say how it is offered. One offered name may stand for several tools of ours, told apart by the argument
-`mode`; a tool without a form is offered as it is.
+`mode`; the tool of an MCP server is offered as it is.
 """
 
 from __future__ import annotations
@@ -102,8 +102,8 @@ class Offer:
 
 
 def make_offer(tools: Sequence[ToolSpec], *, under_own_names: bool = False) -> Offer:
-    """Return the dialect's view of `tools`; those without a form are offered as they are."""
-    declared = [spec for spec in tools if isinstance(spec, DeclaredSpec) and spec.forms and not under_own_names]
+    """Return the dialect's view of `tools`; those of MCP servers are offered as they are."""
+    declared = [spec for spec in tools if isinstance(spec, DeclaredSpec) and not under_own_names]
     plain = [spec for spec in tools if spec not in declared]
     found: dict[str, list[tuple[DialectForm, DeclaredSpec]]] = {}
     for spec in declared:

@@ -11,7 +11,7 @@ from typing import Any
 from nebula.errors import NebulaError
 from nebula.events import Evidence, Notice
 from nebula.language import Sentence
-from nebula.messages import DeclaredSpec, DialectForm
+from nebula.messages import DeclaredSpec
 from nebula.tools.code.code_index import CodeSearch
 from nebula.tools.contract import Call, FunctionTool, Outcome, ToolFailure, number_argument, schema, text_argument
 from nebula.tools.declaration import ToolDeclaration, ToolKit
@@ -37,7 +37,6 @@ SPEC = DeclaredSpec(
         top_k={"type": "integer", "description": f"How many chunks at most; {DEFAULT_CHUNKS} if left out."},
         path_prefix={"type": "string", "description": "Only paths that begin so, such as 'src/'."},
     ),
-    (DialectForm("search_code"),),
     reads_only=True,
 )
 
@@ -123,7 +122,6 @@ TOOL = ToolDeclaration(
     lambda kit: FunctionTool(SPEC, partial(search_code, kit, kit.code)) if kit.code else None,
     over_mcp=True,
     learn=_learn,
-    method="search_code",
     subject="path_prefix",
     kind="search",
 )

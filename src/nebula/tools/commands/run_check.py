@@ -86,4 +86,4 @@ def _build(kit: ToolKit) -> FunctionTool | None:
     return FunctionTool(spec, partial(run_named_check, checks, layers, kit.approvals))
 
 
-TOOL = ToolDeclaration("runCheck", _build, in_plan=False, method="run_check", subject="name", kind="execute")
+TOOL = ToolDeclaration("runCheck", _build, in_plan=False, subject="name", kind="execute")

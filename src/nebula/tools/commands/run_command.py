@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from nebula.errors import NebulaError
 from nebula.events import Approval, Output, new_trace_id
 from nebula.language import sentence_of
-from nebula.messages import DeclaredSpec, DialectForm
+from nebula.messages import DeclaredSpec
 from nebula.tools.approval import Approvals
 from nebula.tools.commands.lacking import NOT_STARTED, describe_for_model, sees_more
 from nebula.tools.contract import Call, Outcome, ToolFailure, number_argument, schema, text_argument
@@ -62,7 +62,7 @@ class RunCommand:
         self._approvals = approvals
         self._workspace = workspace
         about = _PLAN if workspace is None else _AGENT
-        self.spec = DeclaredSpec("runCommand", about, _parameters(self._hosts), (DialectForm("run_command"),))
+        self.spec = DeclaredSpec("runCommand", about, _parameters(self._hosts))
 
     async def run(self, args: Mapping[str, Any], call: Call) -> Outcome:
         line = text_argument(args, "command")
@@ -156,4 +156,4 @@ def _build(kit: ToolKit) -> RunCommand | None:
     return RunCommand(kit.commands, kit.approvals, kit.workspace) if isinstance(kit.workspace, LocalWorkspace) else None
 
 
-TOOL = ToolDeclaration("runCommand", _build, writes=True, method="run_command", subject="command", kind="execute")
+TOOL = ToolDeclaration("runCommand", _build, writes=True, subject="command", kind="execute")

@@ -9,7 +9,7 @@ from typing import Any
 
 from nebula.events import Approval, new_trace_id
 from nebula.language import Sentence, sentence_of
-from nebula.messages import DeclaredSpec, DialectForm
+from nebula.messages import DeclaredSpec
 from nebula.tools.contract import Call, FunctionTool, Outcome, ToolFailure, number_argument, schema, text_argument
 from nebula.tools.declaration import ToolDeclaration, ToolKit
 from nebula.tools.ledger import BOM, ReadLedger
@@ -31,7 +31,6 @@ SPEC = DeclaredSpec(
         start_line={"type": "integer", "minimum": 1, "description": "First line wanted. Optional."},
         end_line={"type": "integer", "minimum": 1, "description": "Last line wanted. Optional."},
     ),
-    (DialectForm("read_file"),),
     reads_only=True,
 )
 
@@ -149,6 +148,5 @@ TOOL = ToolDeclaration(
     lambda kit: FunctionTool(SPEC, partial(read_file, kit)),
     over_mcp=True,
     learn=_learn,
-    method="read_file",
     kind="read",
 )

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from nebula.messages import DeclaredSpec, DialectForm
+from nebula.messages import DeclaredSpec
 from nebula.tools.contract import Call, FunctionTool, Outcome, ToolFailure, schema, text_argument
 from nebula.tools.declaration import ToolDeclaration
 from nebula.tools.result_limits import MAX_LISTED
@@ -22,7 +22,6 @@ SPEC = DeclaredSpec(
         directory={"type": "string", "description": "Folder to search, relative to the project; '.' is the project."},
         keyword={"type": "string", "description": "Text to look for; upper and lower case differ."},
     ),
-    (DialectForm("search_in_directory"),),
     reads_only=True,
 )
 

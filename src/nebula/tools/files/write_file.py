@@ -65,6 +65,5 @@ TOOL = ToolDeclaration(
     in_plan=False,
     over_mcp=True,
     learn=_learn,
-    method="write_file",
     kind="edit",
 )
