@@ -19,12 +19,11 @@ _KEYS = {
     "role": "Always `assistant`.",
     "tool_calls": "The calls of tools: `id`, `name`, `args` of each.",
     "status": "How it ended.",
-    "result": "What the model is sent.",
     "path": "The file that the question is about.",
     "diff": "The difference of that file.",
     **dict.fromkeys(("command", "network", "call", "read", "fetch", "folders"), "What `kind` names, as above."),
 }
-"""What is to be said of keys that are no fields of the class."""
+"""What keys hold that are no fields of the class, and so have no string under them."""
 _KINDS = {str: "string", bool: "true or false", int: "number", float: "number", list: "list", dict: "object"}
 
 
@@ -47,7 +46,7 @@ def list_events() -> str:
 def _describe(cls: type, name: str, level: str = "##") -> list[str]:
     docs = field_docs(cls)
     rows = [
-        (f"`{key}`", say(_KINDS[type(found)]), say(docs.get(key) or _KEYS.get(key, "")))
+        (f"`{key}`", say(_KINDS[type(found)]), say(docs[key] if key in docs else _KEYS.get(key, "")))
         for key, found in _as_json(cls).items()
         if key != "type"
     ]

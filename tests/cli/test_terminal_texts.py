@@ -12,17 +12,16 @@ from hypothesis import strategies as st
 from nebula.agent.context.tokens import TOKENS_PER_IMAGE
 from nebula.cli import nebula as umbrella
 from nebula.cli.terminal.commands.elsewhere import ELSEWHERE
-from nebula.cli.terminal.commands.table import KEYS, TABLE
+from nebula.cli.terminal.commands.table import TABLE
 from nebula.cli.terminal.dialogs.change_set import CallDialog
 from nebula.cli.terminal.input.paste import FOLD_LINES, Pastes
 from nebula.cli.terminal.input.typed_ahead import TypedAhead
 from nebula.cli.terminal.output.live_line import LiveLine
 from nebula.cli.terminal.output.screen import Screen
 from nebula.cli.terminal.output.width import cut, display_width, first_parts, pad, tail, wrap, wrap_parts
-from nebula.cli.vizprompt_commands.chat.session import COMMANDS
 from nebula.events import Approval, QuestionKind, Retry
 from nebula.graph.tokens import estimate_tokens
-from nebula.language import Sentence, translate_to, use_language
+from nebula.language import Sentence, use_language
 from nebula.tools.approval import ASKED_AGAIN
 from nebula.workspace.search.file_names import best_matches
 
@@ -96,12 +95,6 @@ def test_a_long_single_line_is_folded_too():
     assert [pastes.fold(each * 2_000) for each in "xy"] == ["[pasted 1 line]", "[pasted 1 line #2]"]
     use_language("ja")
     assert Pastes().fold("x" * 2_000) == "[貼り付け 1 行]"
-
-
-def test_what_commands_and_keys_say_of_themselves_has_both_languages():
-    said = [command.help for command in TABLE] + [meaning for _, meaning in KEYS]
-    said += [*ELSEWHERE.values(), *COMMANDS.values()]
-    assert [each for each in said if translate_to("ja", each) == each] == []
 
 
 def test_words_of_other_agents_are_not_also_ours():

@@ -21,6 +21,7 @@ class ProposedChange:
     added: int = 0
     removed: int = 0
     diff: str = ""
+    """The difference of that file."""
     renamed_from: str = ""
     old: str | None = None
     """The whole text before it, where it is known, for a face that shows texts in its own way. Never on the wire."""

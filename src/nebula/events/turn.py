@@ -119,6 +119,7 @@ class ToolResult(Event):
     type: ClassVar[str] = "tool_result"
     tool: str
     result: ToolUseResult
+    """What the model is sent."""
     decision: str | None = None
     """How its approval ended: "yes", "no", "all" or the sentence that refused it."""
     duration_s: float | None = None
@@ -155,6 +156,7 @@ class Diff(Event):
     type: ClassVar[str] = "diff"
     path: str
     diff: str
+    """The difference of that file."""
     added: int
     removed: int
     before: str = ""
@@ -233,6 +235,7 @@ class Final(Event):
     type: ClassVar[str] = "final"
     text: str
     status: Status
+    """How it ended."""
     exit_code: int
     files_changed: tuple[Diff, ...] = ()
     """Each file once, all its changes summed up: `path`, `added`, `removed`, `before` and `after`."""
