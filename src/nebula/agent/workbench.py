@@ -130,7 +130,7 @@ class Workbench:
         if plan:
             tools = plan_tools(kit, audit=audit)
         else:
-            after = (self.tell_index,) if project.hooks is None else (self.tell_index, project.hooks.after_write)
+            after = [self.tell_index, *([project.hooks.after_write] if project.hooks is not None else [])]
             tools = agent_tools(kit, project.approvals, audit=audit, after_change=after)
         return replace(tools, beside=FolderInstructions(project.root, self.ledger, self.instructions_used))
 

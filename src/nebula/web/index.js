@@ -124,7 +124,7 @@ const commands = [
 ];
 const asked = { looking, choosing, edits, files, figures, permissions, races, searching, summaries };
 const sheets = { ...asked, loading, selectors, commands, write: focusPrompt };
-// In this order: the transcript comes after those below it, and keeps its place.
+// Drawn in this order: the transcript after the parts below it, whose height changes its own, so that it keeps its place.
 const before = [
   createFrame(document, asking, selectors),
   createHeader(find("header"), find("tabs"), looking, loading, figures, selectors, operations),

@@ -24,7 +24,7 @@ import { NO_TURNS } from "./turns.js";
  * @property {number} [images]
  * @property {string} [problem]
  */
-/** @typedef {{ id: string, prompt: string, response: string, tags: string[], summary?: string, isOutdated?: boolean, [more: string]: any }} Body */
+/** @typedef {{ id: string, prompt: string, response: string, tags: string[], summary?: string, files?: { path: string }[], texts?: { role: string, text: string }[], isOutdated?: boolean, [more: string]: any }} Body A whole turn, as `get_node` answers; `files` are those that it changed. */
 /** @typedef {{ id: string, name: string, problem?: string, [more: string]: any }} FlowHead */
 
 /**

@@ -102,7 +102,7 @@ export function fork(id, topology, beside, say, { select }) {
 // The files that a turn changed, each with the way to its lines and to the editor.
 /** @param {Body} body @param {Say} say @param {State["project"]} project @param {State["alive"]} alive @param {Pick<FileActions, "lookAtLines" | "lookAtFiles">} files */
 export function changedFiles(body, say, project, alive, { lookAtLines, lookAtFiles }) {
-  const changed = /** @type {{ path: string }[]} */ (body.files ?? []);
+  const changed = body.files ?? [];
   if (!changed.length) return nothing;
   const living = (/** @type {string} */ path) => {
     const found = alive?.files.find((each) => each.path === path);

@@ -1,4 +1,4 @@
-"""Everything a client can ask for (seed §12.4, SPEC §11). A new action is a function and a line here."""
+"""Everything a client can ask for (seed §12.4, SPEC §11). A new action is a function, and a line here."""
 
 from __future__ import annotations
 
