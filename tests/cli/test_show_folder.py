@@ -59,6 +59,17 @@ def test_a_yes_runs_the_command_again_and_is_remembered(project: Bench, lang: st
     assert heading not in ran.out and config(project)["sandbox_read"] == ["~/own/python"]
 
 
+def test_a_yes_that_is_taken_back_is_not_remembered(project: Bench) -> None:
+    turns = [Turn("", [RUN]), Turn("One."), Turn("", [RUN]), Turn("Two.")]
+    with ScriptedModel(turns) as server:
+        typed = "run it\ny\n/permissions revoke ~/own/python\nrun it\n/permissions\nexit\n"
+        ran = run_here(project, "nebula", stdin=typed, **server.env())
+        told = [json.loads(server.turns[place].json["messages"][-1]["content"])["exit_code"] for place in (1, 3)]
+    assert "Taken back: ~/own/python  a folder that commands may read, in later sessions as well" in ran.out
+    assert told[0] == 0 and told[1] in (126, 127) and "sandbox_read" not in config(project)
+    assert "Everything is asked about." in ran.out
+
+
 def test_a_no_is_remembered_and_nobody_is_asked_again(project: Bench) -> None:
     turns = [Turn("", [RUN]), Turn("One."), Turn("", [RUN]), Turn("Two.")]
     with ScriptedModel(turns) as server:

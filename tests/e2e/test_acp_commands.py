@@ -221,6 +221,22 @@ def two_hunks(bench: Bench) -> Call:
     return Call("editFile", {"path": "a.txt", "new_content": "".join(lines)})
 
 
+async def test_what_goes_without_asking_is_listed_and_taken_back_in_an_editor(bench: Bench) -> None:
+    editor = Editor("all", "no", "yes")
+    write = [Turn("", [Call("writeFile", {"path": f"{name}.txt", "content": "x\n"})]) for name in "abc"]
+    script = [write[0], Turn("One."), write[1], Turn("Two."), write[2], Turn("Three.")]
+    with ScriptedModel(script) as server:
+        async with connected(bench, server, editor, "--allow-network") as agent:
+            session = await opened(agent, bench)
+            for line in ("a", "/permissions", "/permissions revoke network", "b", "/permissions revoke *", "c"):
+                await agent.prompt(session_id=session, prompt=words(line))
+    said = editor.said()
+    assert "network  commands that use the network" in said and "  *  every change of ordinary files" in said
+    assert "Taken back: network" in said and "Taken back: *" in said and "everything is asked about" in said
+    wanted = ["Create a new file: a.txt", "Take all of them back now?", "Create a new file: c.txt"]
+    assert titles(editor.questions) == wanted
+
+
 async def test_hunks_are_permissions_of_their_own(bench: Bench) -> None:
     write = two_hunks(bench)
     editor = Editor("hunks", "no", "yes")

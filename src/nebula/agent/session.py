@@ -24,6 +24,7 @@ from nebula.agent.remarks import Remarks
 from nebula.agent.workbench import ProjectAccess, Workbench
 from nebula.attachments import Attachment, attach
 from nebula.config import Settings
+from nebula.errors import NebulaError
 from nebula.events import Activity, EventStream, Final, Notice, Reader, Task, new_trace_id, now
 from nebula.language import Sentence, sentence_of
 from nebula.llm.choose import ChosenModel
@@ -301,6 +302,13 @@ class Session:
         taken = self.project.approvals.revoke(name)
         if NETWORK in taken:
             self.settings = replace(self.settings, allow_network=False)  # nor for tries and delegates
+        folders = [each.name for each in taken if each.kind == "folder"]
+        if folders and self.project.commands is not None:
+            try:
+                self.project.commands.hide(folders)
+            except (NebulaError, OSError) as problem:
+                said = "{folders} could not be taken out of your settings: {problem}"
+                self.remarks.add(Sentence(said, folders=", ".join(folders), problem=sentence_of(problem)))
         return taken
 
     async def close(self) -> None:

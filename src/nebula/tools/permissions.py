@@ -21,10 +21,10 @@ class Permission:
     """Something that is done without asking: writing files, calling a tool of an MCP server, using the network or
     fetching pages of one host, showing a secret file to commands."""
 
-    kind: Literal["write", "ignored", "call", "network", "host", "secret", "named", "rule"]
+    kind: Literal["write", "ignored", "call", "network", "host", "folder", "secret", "named", "rule"]
     name: str
-    """A pattern of paths, the name of the tool, "network", a host, a secret file that commands may read, what --allow
-    names, or the option of the command line."""
+    """A pattern of paths, the name of the tool, "network", a host, a folder or a secret file that commands may read,
+    what --allow names, or the option of the command line."""
     described: str = ""
     """Of a tool: a digest of its description when the user said yes. With another description it is another tool."""
 
@@ -46,6 +46,7 @@ _ABOUT = {
     "call": Sentence("a tool of an MCP server, as it was described"),
     "network": Sentence("commands that use the network"),
     "host": Sentence("pages of this host that are fetched"),
+    "folder": Sentence("a folder that commands may read, in later sessions as well"),
     "secret": Sentence("a secret file that commands may read"),
     "named": Sentence("a secret or control file, treated as any other (--allow)"),
     "rule": Sentence("every ordinary write and every call of a tool"),

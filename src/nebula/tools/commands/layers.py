@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -168,17 +168,23 @@ class CommandLayers:
         return not set(self.settings.sandbox_hidden).issuperset(folders)
 
     def show(self, folders: tuple[str, ...]) -> None:
-        """Let commands read `folders` from now on, and keep that in the config. Raises ConfigError, OSError."""
-        self._remember("sandbox_read", folders)
+        """Let commands read `folders` from now on, and remember that. Raises ConfigError, OSError."""
+        for folder in folders:
+            self.permissions.give(Permission("folder", folder))
+        self._remember("sandbox_read", (*self.settings.sandbox_read, *folders))
+
+    def hide(self, folders: Collection[str]) -> None:
+        """Let commands read `folders` no longer, which the user had agreed to. Raises ConfigError, OSError."""
+        self._remember("sandbox_read", [each for each in self.settings.sandbox_read if each not in folders])
 
     def keep_hidden(self, folders: tuple[str, ...]) -> None:
         """Keep in the config that the user is not to be asked about `folders` again. Raises ConfigError, OSError."""
-        self._remember("sandbox_hidden", folders)
+        self._remember("sandbox_hidden", (*self.settings.sandbox_hidden, *folders))
 
-    def _remember(self, setting: str, folders: tuple[str, ...]) -> None:
-        added = tuple(dict.fromkeys((*getattr(self.settings, setting), *folders)))
-        self.settings = replace(self.settings, **{setting: added})
-        save_choice(self.settings, **{setting: list(added)})
+    def _remember(self, setting: str, folders: Iterable[str]) -> None:
+        known = tuple(dict.fromkeys(folders))
+        self.settings = replace(self.settings, **{setting: known})
+        save_choice(self.settings, **{setting: list(known) or None})
 
     @property
     def unseen(self) -> Sentence | None:
