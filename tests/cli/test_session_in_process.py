@@ -155,6 +155,29 @@ def test_yes_to_all_is_marked_and_can_be_taken_back(bench: Bench) -> None:
     assert (bench.project / "more.txt").exists() and not (bench.project / "third.txt").exists()
 
 
+def test_a_yes_is_taken_back_while_the_turn_that_it_was_given_in_is_at_work(bench: Bench) -> None:
+    def person(screen: Person) -> None:
+        screen.prompt()
+        screen.line("write")
+        screen.wait(ASK)
+        screen.line("a")
+        server.wait_until(lambda: len(server.turns) == 2)
+        screen.line("/permissions")
+        screen.wait("/permissions revoke NAME takes one back")
+        screen.line("/permissions revoke *")
+        screen.wait("From now on everything is asked about.")
+        held.set()
+        screen.wait(ASK, times=2)
+        screen.line("n")
+        screen.wait("Not then.")
+        leave(screen)
+
+    held, second = threading.Event(), Call("writeFile", {"path": "more.txt", "content": "x"})
+    with ScriptedModel([Turn("", [CREATE]), Turn("", [second], until=held), Turn("Not then.")]) as server:
+        sit_down_here(bench, person, **server.env())
+    assert (bench.project / "notes.txt").exists() and not (bench.project / "more.txt").exists()
+
+
 def test_what_the_command_line_allowed_can_be_taken_back_too(bench: Bench) -> None:
     with ScriptedModel([Turn("", [CREATE]), Turn("No.")]) as server:
         ran = run_here(bench, "nebula", "--yes", stdin="/permissions ask\nwrite\nn\nexit\n", **server.env())

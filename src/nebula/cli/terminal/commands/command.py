@@ -25,4 +25,6 @@ class SessionCommand:
     alone: bool = False
     """Takes nothing behind it: somebody who types more means something that it does not do."""
     at_once: bool = False
-    """Typed while a turn runs it does not wait: it only tells, and asks nobody."""
+    """Typed while a turn runs it does not wait, and asks nobody."""
+    argument_at_once: bool = False
+    """Nor does it with something behind it."""

@@ -25,7 +25,7 @@ async def permissions(terminal: TerminalSession, argument: str) -> None:
     for each in given:
         terminal.screen.line(f"  {_format(each)}")
     terminal.screen.hint("/permissions revoke NAME takes one back, /permissions revoke all of them.")
-    if await agreed(terminal.input, translate("Take all of them back now? (y/N): ")):
+    if terminal.work is None and await agreed(terminal.input, translate("Take all of them back now? (y/N): ")):
         _take_back(terminal, "")
 
 
@@ -44,5 +44,10 @@ def _format(permission: Permission) -> str:
 
 
 PERMISSIONS = SessionCommand(
-    "permissions", "what goes without asking; revoke [NAME] takes it back", permissions, ("approvals", "allowed")
+    "permissions",
+    "what goes without asking; revoke [NAME] takes it back",
+    permissions,
+    ("approvals", "allowed"),
+    at_once=True,
+    argument_at_once=True,
 )

@@ -148,9 +148,9 @@ async def _run(terminal: TerminalSession, command: SessionCommand, argument: str
 
 
 def obey_at_once(terminal: TerminalSession, text: str) -> bool:
-    """Carry out a line typed while a turn runs and return True, where it is a command that only tells."""
+    """Carry out a line typed while a turn runs and return True, where it is a command that need not wait."""
     found = find(text.strip())
-    if found is None or not found[0].at_once or found[1]:
+    if found is None or not found[0].at_once or (found[1] and not found[0].argument_at_once):
         return False
     terminal.screen.line(f"› {text.strip()}", "bold")
     telling = asyncio.create_task(obey(terminal, text.strip()))
