@@ -392,6 +392,30 @@ def test_the_last_of_a_list_leaves_what_follows() -> None:
         assert edit(file, kept).text == dump_flow(kept)
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"entries": (A, B, FlowEntry(3, "c"))},
+        {"edges": (*OWN.edges, Edge(2, 3, "null")), "entries": (A, B, FlowEntry(3, "c", "f"))},
+        {"updated": "2025-03-01T00:00:00Z", "name": "connections:", "description": "", "archived": True},
+        {"entries": (FlowEntry(1, "a", "opened"), B, FlowEntry(3, "c"))},
+        {"edges": (Edge(1, 2, "other"),)},
+        {"entries": (), "edges": ()},
+    ],
+)
+def test_what_a_flow_gains_stands_as_if_all_were_written_anew(changes: dict[str, Any]) -> None:
+    flow = replace(OWN, **changes)
+    assert edit(load(OWN_TEXT), flow).text == edit(load(dump_flow(flow)), flow).text == dump_flow(flow)
+
+
+def test_lines_of_a_long_flow_are_not_written_again_for_one_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[FlowEntry] = []
+    lines = flow_yaml.entry_lines
+    monkeypatch.setattr(flow_yaml, "entry_lines", lambda entry: (written.append(entry), lines(entry))[1])
+    edit(load(OWN_TEXT), replace(OWN, entries=(A, B, FlowEntry(3, "c"))))
+    assert written == [FlowEntry(3, "c")]
+
+
 def test_fields_are_added_below_the_id_wherever_it_stands() -> None:
     file = load("# mine\nextra: 1\nid: a\nconnections: []\n")
     assert edit(file, replace(file.flow, name="main", entries=(A,))).text == (

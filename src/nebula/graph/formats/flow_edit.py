@@ -1,7 +1,8 @@
 """Changes to a flow file that somebody edited: they touch only the lines they must.
 
-A file in the tool's own shape is written anew: 5 ms for 10,000 nodes. One that somebody wrote is read again after each
-change, which takes 100 ms for as many: whatever it then says other than it should is written anew as well.
+A file in the tool's own shape gains lines at the ends of its lists, or is written anew: 8 ms for 10,000 nodes. One that
+somebody wrote is read again after each change, which takes 100 ms for as many: whatever it then says other than it
+should is written anew as well.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from nebula.graph.formats.flow_yaml import (
     Section,
     connections_section,
     dump_flow,
+    dump_longer,
     edge_lines,
     entry_lines,
     field_text,
@@ -37,7 +39,7 @@ def edit(file: FlowFile, flow: Flow) -> FlowFile:
     kept items change order, or that is not written line by line, is written anew.
     """
     if file.own_shape:
-        return FlowFile(flow, dump_flow(flow), own_shape=True)
+        return FlowFile(flow, dump_longer(file, flow) or dump_flow(flow), own_shape=True)
     for changes in (_line_changes, _new_lists):
         try:
             whole = _completed(file, flow)

