@@ -75,7 +75,7 @@ def load(text: str) -> FlowFile:
 def part(text: str, section: Section | None) -> Any:
     if section is None:
         return None
-    items = [text[start:end] for start, end in section.items]
+    items = [text[section.start + start : section.start + end] for start, end in section.items]
     return text[section.start : section.end], section.by_line, section.indent, items
 
 
@@ -414,6 +414,55 @@ def test_lines_of_a_long_flow_are_not_written_again_for_one_more(monkeypatch: py
     monkeypatch.setattr(flow_yaml, "entry_lines", lambda entry: (written.append(entry), lines(entry))[1])
     edit(load(OWN_TEXT), replace(OWN, entries=(A, B, FlowEntry(3, "c"))))
     assert written == [FlowEntry(3, "c")]
+
+
+HEAD = "# mine\nid: x\nname: n\nupdated: '2025-01-01' # when\ncreated: 2025-01-01\ndescription: d\n"
+NODES = 'nodes: # all\n- id: a\n  index: 1\n# between\n- {index: 2, id: "b"}\n'
+EDGES = "connections:\n    - from: 1\n      to: 2\n      branch: x\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        HEAD + NODES + EDGES + "# end\n",
+        EDGES + "\n" + HEAD + NODES,
+        NODES + "other: 1\n" + EDGES + HEAD,
+        HEAD + NODES + "- c\n" + EDGES,
+        HEAD + NODES.replace('"b"', '"\u2028"') + EDGES,
+        HEAD.replace("name: n", "name: |\n  n\n") + NODES + EDGES,
+        HEAD.replace("updated: ", "updated: &a !!str ") + NODES + EDGES,
+    ],
+)
+def test_a_turn_at_the_end_leaves_a_file_by_hand_as_it_would_be_read(text: str) -> None:
+    file = load(text)
+    for number in range(10, 13):
+        flow = file.flow
+        entries = (*flow.entries, FlowEntry(number, f"n{number}", "f" * (number % 2)))
+        edges = (*flow.edges, Edge(flow.entries[-1].index, number, "null" if number == 11 else None))
+        flow = replace(flow, entries=entries, edges=edges, updated=f"2025-01-{number}T00:00:00Z")
+        file = edit(file, flow)
+        assert file.flow is flow  # and so was not read again
+        assert file == load(file.text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        HEAD.replace("updated: '2025-01-01'", "updated: |\n  2025\n") + NODES + EDGES,
+        HEAD.replace("updated: '2025-01-01'", "updated:") + NODES + EDGES,
+        HEAD + NODES + EDGES + "    - {from: 2, to: 3}\n",  # which names no node yet
+        HEAD + NODES + EDGES.rstrip("\n"),
+        HEAD + NODES + "connections: [{from: 1, to: 2}]\n",
+        "{id: x, name: n, updated: 2025-01-01, nodes: [a, b], connections: [{from: 1, to: 2}]}\n",
+    ],
+)
+def test_a_file_in_which_a_turn_at_the_end_means_more_is_read_again(text: str) -> None:
+    flow = load(text).flow
+    added = replace(
+        flow, entries=(*flow.entries, FlowEntry(3, "c")), edges=(*flow.edges, Edge(2, 3)), updated="2025-02"
+    )
+    file = edit(load(text), added)
+    assert (file.flow, load(file.text)) == (added, file)
 
 
 def test_fields_are_added_below_the_id_wherever_it_stands() -> None:

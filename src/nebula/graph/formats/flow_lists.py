@@ -1,7 +1,6 @@
 """The lists of a flow file that another program wrote, read by pattern where they are plain.
 
-YAML takes 5 s for the lists of 100,000 turns, and every new turn reads the file again to see that it says what it
-should. Here an item with its two keys in any order, in quotes or braces, costs a twentieth. The others, all of them
+YAML takes 5 s for the lists of 100,000 turns. Here an item with its two keys in any order, in quotes or braces, costs a twentieth. The others, all of them
 together, go to YAML, and so does the whole file where a list is not in plain sight.
 """
 

@@ -142,7 +142,8 @@ def _number(text: str) -> int | None:
 
 def _section(root: Branch, rest: Rest, name: str, kept: list[Span]) -> Section | None:
     if found := rest.lists.get(name):
-        return Section(found.start, found.items[-1].span[1], True, found.indent, kept)
+        items = [(first - found.start, last - found.start) for first, last in kept]
+        return Section(found.start, found.items[-1].span[1], True, found.indent, items)
     offsets = rest.offsets
     for key, value in zip(root.keys, root.items, strict=True):
         if key.text != name or root.flow_style:
@@ -152,5 +153,6 @@ def _section(root: Branch, rest: Rest, name: str, kept: list[Span]) -> Section |
             return Section(start, offsets[last_line(value) + 1], by_line=False)
         end = offsets[last_line(value) + 1]
         by_line = bool(value.items) and not value.flow_style and value.kind == "sequence" and value.line > key.line
-        return Section(start, end, by_line, " " * value.column, kept if by_line else [])
+        items = [(first - start, last - start) for first, last in kept] if by_line else []
+        return Section(start, end, by_line, " " * value.column, items)
     return None

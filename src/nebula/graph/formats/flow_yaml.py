@@ -41,7 +41,7 @@ Span = tuple[int, int]
 
 @value
 class Section:
-    """A list of the file: its place from the key on, and the place of each item that has lines of its own."""
+    """A list of the file: its place from the key on, and from there that of each item with lines of its own."""
 
     start: int
     end: int
