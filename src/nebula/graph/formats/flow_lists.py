@@ -1,7 +1,7 @@
 """The lists of a flow file that another program wrote, read by pattern where they are plain.
 
-YAML takes 5 s for the lists of 100,000 turns. Here an item with its two keys in any order, in quotes or braces, costs a twentieth. The others, all of them
-together, go to YAML, and so does the whole file where a list is not in plain sight.
+YAML takes 5 s for the lists of 100,000 turns. Here an item with its two keys in any order, in quotes or braces, costs a
+twentieth. All other items together go to YAML, and so does the whole file where a list is not in plain sight.
 """
 
 from __future__ import annotations
