@@ -110,7 +110,7 @@ def test_references_take_a_quarter_of_the_context_at_most_and_it_is_said(bench: 
         )
         fits = run_here(bench, "nebula", "-p", f"@{small.json['node_id'][:13]}の詳細は？", **server.env())
         cut = run_here(bench, "nebula", "-p", f"@{large.json['node_id'][:13]}の詳細は？", **server.env())
-    assert "go as summaries" not in fits.err and "go as summaries" in cut.err
+    assert "are sent as summaries" not in fits.err and "are sent as summaries" in cut.err
     shown = [turn.json["messages"][0]["content"] for turn in server.turns[2:]]
     assert "[prompt]\na\n[answer]\nSmall." in shown[0]
     assert large.json["node_id"] in shown[1] and len(shown[1]) - len(shown[0]) < 4_000

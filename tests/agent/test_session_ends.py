@@ -311,7 +311,7 @@ def test_what_was_not_written_is_said_with_the_reason(problem: Sentence | None) 
     result.read(ToolResult("runCommand", failed, problem=problem))
     final = result.final(Ending("ok"), None)
     reason = "big.txt: the disk is full." if problem is not None else "no"
-    assert (final.status, str(final.remark)) == ("error", f"What was to be written was not: runCommand. {reason}")
+    assert (final.status, str(final.remark)) == ("error", f"Not written: runCommand. {reason}")
 
 
 def test_a_write_that_failed_beside_others_is_named() -> None:
@@ -321,10 +321,10 @@ def test_a_write_that_failed_beside_others_is_named() -> None:
     result.read(Step("1", "editFile", {"path": "b.py"}))
     result.read(ToolResult("editFile", ToolUseResult("1", (Json({"error": "Read it."}),), ToolResultStatus.Error)))
     final = result.final(Ending("ok"), None)
-    assert (final.status, str(final.remark)) == ("ok", "What was to be written was not: b.py. Read it.")
+    assert (final.status, str(final.remark)) == ("ok", "Not written: b.py. Read it.")
     result.read(Diff("b.py", "+x\n", 1, 0, "", "hash"))
     assert result.final(Ending("ok"), None).remark is None
     result.read(Step("2", "editFile", {"path": "c.py"}))
     gone = ToolUseResult("2", (Json({"error": "c.py does not exist."}),), ToolResultStatus.Error)
     result.read(ToolResult("editFile", gone))
-    assert str(result.final(Ending("ok"), None).remark) == "What was to be written was not. c.py does not exist."
+    assert str(result.final(Ending("ok"), None).remark) == "Not written. c.py does not exist."

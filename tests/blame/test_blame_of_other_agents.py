@@ -205,5 +205,5 @@ def test_a_record_is_read_however_its_file_is_laid_out(committed: Bench, tmp_pat
     ran = committed.run("nebula", "import", "agent-trace", str(tmp_path))
     assert ran.out == "2 records of lines kept; 1 were there already\n"
     assert "records that name no commit, or no lines of an agent in it: 1" in ran.err
-    assert "lines that make no sense: 1" in ran.err
+    assert "lines that cannot be understood: 1" in ran.err
     assert kinds(committed) == ["before", "before", "other", "other"]

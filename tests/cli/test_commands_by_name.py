@@ -47,7 +47,7 @@ def test_a_commit_is_asked_about_by_what_it_does(repository: Bench, answer: str,
     printed, _ = ran(repository, COMMIT, f"a\n{answer}\ny\n")
     assert "It changes the repository itself, not restorable by undo: commit on main (second), 1 file." in printed.out
     assert f"  $ {COMMIT}\n" in printed.out
-    assert "a is no answer to this question." in printed.out, "no yes for longer"
+    assert "a is not an answer to this question." in printed.out, "no yes for longer"
     assert subjects(repository) == log and (repository.project / "new.txt").exists()
     state = subprocess.run(["git", "fsck"], cwd=repository.project, check=True, capture_output=True, text=True)
     assert "missing" not in state.stdout + state.stderr

@@ -536,7 +536,7 @@ def test_a_control_or_secret_file_is_asked_about_by_name(bench: Bench, path: str
     assert bench.read(path) == "A=1\n", "the second change was asked about again"
     asked = ran.out.split(ASK)[0]
     assert f"Create a new file: {path}" in asked and f"{path} may hold secrets or decides what other programs" in asked
-    assert "in this session" not in asked and ran.out.count("is no answer to this question.") == 3
+    assert "in this session" not in asked and ran.out.count("is not an answer to this question.") == 3
     assert ran.out.count(ASK) == 5
 
 
@@ -775,7 +775,7 @@ def test_a_turn_that_was_cut_short_says_so_when_the_session_is_resumed(bench: Be
         run_here(bench, "nebula", stdin="first\n\nexit\n", **server.env())
         cut = run_here(bench, "nebula", "-c", stdin="/retry\nexit\n", **server.env()).out
         whole = run_here(bench, "nebula", "-c", stdin="exit\n", **server.env()).out
-    told = "That turn was cut short; what it did until then is done. /retry asks it again.\n\n[AGENT]"
+    told = "That turn was cut short; what it had changed by then stays. /retry asks it again.\n\n[AGENT]"
     assert f"You: first\n\nI look.\n\n{told}" in cut
     assert "Asking again as a new branch: first" in cut
     assert "You: first\n\nHere.\n\n[AGENT]" in whole
@@ -796,7 +796,7 @@ def test_a_slip_at_a_question_is_no_reason_to_refuse(bench: Bench) -> None:
         (bench.project / "a.txt").unlink()
         not_made = run_here(bench, "nebula", stdin="make\n/tmp is a better place\nexit\n", **server.env()).out
         told = str(server.turns[-1].json["messages"][-1]["content"])
-    assert made.count("is no answer to this question.") == 3 and "a.txt +1 −0" in made
+    assert made.count("is not an answer to this question.") == 3 and "a.txt +1 −0" in made
     assert "The user refused: /tmp is a better place" in told and "The model is told why." in not_made
 
 

@@ -121,7 +121,7 @@ def test_what_goes_otherwise_is_named(worked: Bench) -> None:
     trace.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
     ran = run_here(worked, "nebula", "trace", "replay", trace_id)
     assert ran.code == 1
-    assert "Otherwise than recorded: call 1 (readFile): Error then, Success now" in ran.out
+    assert "Not as recorded: call 1 (readFile): Error then, Success now" in ran.out
     japanese = run_here(worked, "nebula", "trace", "replay", trace_id, NEBULA_LANG="ja")
     assert "記録との違い: 呼び出し 1（readFile）: 当時は Error、今回は Success" in japanese.out
 

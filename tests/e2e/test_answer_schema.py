@@ -51,7 +51,7 @@ def test_a_wrong_answer_is_asked_for_once_more(ask, wrong):
 def test_two_wrong_answers_end_with_exit_code_3(ask):
     ran, asked = ask(Turn("three"), Turn("four"))
     assert (ran.code, ran.json["exit_code"], ran.json["status"], len(asked)) == (3, 3, "error", 2)
-    assert "it is no JSON" in ran.json["remark"]
+    assert "it is not JSON" in ran.json["remark"]
 
 
 @pytest.mark.parametrize(

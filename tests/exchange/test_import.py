@@ -318,7 +318,7 @@ def test_circles_deep_nests_and_rubbish_do_no_harm(bench, histories):
     )
     ran = run_here(bench, "nebula", "import", "claude")
     assert ran.code == 0 and ran.out.startswith("3 turns added"), ran.err
-    assert "lines that make no sense: 3" in ran.err and "messages that continue themselves: 1" in ran.err
+    assert "lines that cannot be understood: 3" in ran.err and "messages that continue themselves: 1" in ran.err
     assert run_here(bench, "nebula", "graph", "check").code == 0
     assert run_here(bench, "nebula", "import", "claude").out.startswith("0 turns added")
 

@@ -1,4 +1,4 @@
-"""A flow file line by line: where its parts stand, what is passed over, and what an edit leaves of it."""
+"""A flow file line by line: where its parts stand, what is skipped, and what an edit leaves of it."""
 
 from __future__ import annotations
 
@@ -100,11 +100,15 @@ def test_a_flow_without_nodes() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "remarks"),
     [
-        ("index: 2", "index: 1", ["line 9: number 1 is taken, its node b is passed over"]),
-        ("to: 2", "to: 3", ["line 12: the connection 1 → 3 names no node of the flow and is passed over"]),
-        ("from: 1", "from: 3", ["line 12: the connection 3 → 2 names no node of the flow and is passed over"]),
-        ('    branch: "x: y"\n', "  - from: 1\n    to: 2\n", ["line 14: the connection 1 → 2 stands there twice"]),
-        ("index: 2", "index: 1234567890", ["line 9: a node without id or number is passed over"]),
+        ("index: 2", "index: 1", ["line 9: number 1 occurs twice; its second node b is skipped"]),
+        ("to: 2", "to: 3", ["line 12: the connection 1 → 3 refers to a node that is not in the flow and is skipped"]),
+        (
+            "from: 1",
+            "from: 3",
+            ["line 12: the connection 3 → 2 refers to a node that is not in the flow and is skipped"],
+        ),
+        ('    branch: "x: y"\n', "  - from: 1\n    to: 2\n", ["line 14: the connection 1 → 2 occurs twice"]),
+        ("index: 2", "index: 1234567890", ["line 9: a node without an id or a number is skipped"]),
     ],
 )
 def test_its_own_shape_with_a_mistake_is_read_with_a_remark(old: str, new: str, remarks: list[str]) -> None:
@@ -146,12 +150,12 @@ def test_the_parts_of_a_file_written_by_hand() -> None:
         ["-   from: 1\n    to: 2   # edge\n    note: kept\n", "-   from: 2\n    to: 3\n    branch: b\n"],
     )
     assert [str(remark) for remark in file.remarks] == [
-        "line 11: number 2 is taken, its node twice is passed over",
-        "line 13: a node without id or number is passed over",
-        "line 15: a node without id or number is passed over",
-        "line 21: the connection 1 → 2 stands there twice",
-        "line 23: the connection 1 → 9 names no node of the flow and is passed over",
-        "line 25: a connection without a number is passed over",
+        "line 11: number 2 occurs twice; its second node twice is skipped",
+        "line 13: a node without an id or a number is skipped",
+        "line 15: a node without an id or a number is skipped",
+        "line 21: the connection 1 → 2 occurs twice",
+        "line 23: the connection 1 → 9 refers to a node that is not in the flow and is skipped",
+        "line 25: a connection without a number is skipped",
     ]
     assert [BY_HAND[start:end] for start, end in file.passed_over] == [
         "- index: 2\n  id: twice\n",
@@ -211,8 +215,8 @@ def test_a_flow_in_braces_has_no_places() -> None:
         ("id: ~\n", "p: the flow has no id"),
         ("id: null\n", "p: the flow has no id"),
         ("id: [a]\n", "p: the flow has no id"),
-        ("id: x\nnodes: abc\n", "p: 'nodes' is no list"),
-        ("id: x\nnodes: []\nconnections: 1\n", "p: 'connections' is no list"),
+        ("id: x\nnodes: abc\n", "p: 'nodes' is not a list"),
+        ("id: x\nnodes: []\nconnections: 1\n", "p: 'connections' is not a list"),
         ("id: x\n\tname: y\n", "p: not YAML: found a tab character that violates indentation (line 2)"),
         ("id: x\n---\nid: y\n", "p: more than one document"),
         ("a: 1\n? [a]\n: b\n", "p: a key that is no text (line 2)"),

@@ -187,7 +187,7 @@ def test_bad_connections_are_passed_over_with_a_remark() -> None:
     file = load_flow((FLOW_YAML + "  - from: 9\n    to: 1\n  - to: 1\n  - from: 1\n    to: 2\n").encode(), "x")
     assert file.flow.edges == load(FLOW_YAML).edges
     assert len(file.remarks) == 3
-    assert "line 28: the connection 9 → 1 names no node of the flow" in str(file.remarks[0])
+    assert "line 28: the connection 9 → 1 refers to a node that is not in the flow" in str(file.remarks[0])
 
 
 @pytest.mark.parametrize(

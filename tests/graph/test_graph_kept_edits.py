@@ -108,7 +108,7 @@ def test_a_file_of_another_version_is_named_and_put_away(graph: Graph, text: byt
     Path(folder, "hand-made.done").write_bytes(b"nobody reads it")
     with pytest.raises(BadFile, match=name) as problem:
         KeptEdits(graph).undo()
-    assert "no edit that this version can take back" in str(problem.value)
+    assert "this version cannot undo that edit" in str(problem.value)
     assert KeptEdits(graph).undo() is None, "and the next is not stopped by it"
     assert kept(graph) == ["hand-made.done"]
 

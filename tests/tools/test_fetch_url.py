@@ -155,7 +155,7 @@ def test_a_redirect_to_another_host_is_asked_about_again(site: ThreadingHTTPServ
 @pytest.mark.parametrize(
     ("path", "said"),
     [
-        ("/pdf", "no text but application/pdf"),
+        ("/pdf", "it is application/pdf, not text"),
         ("/none", "answered 404. nothing here"),
         ("/file", "must begin with http"),
         ("/round", "sent on more than 5 times"),

@@ -142,7 +142,7 @@ def _take_up(session: Session, resume: str | None, from_nodes: Sequence[str]) ->
     session.bench.takes_images = lambda: session.chosen.takes_images()
     session.bench.look_up = lambda asked: look_up(session.conversation.turns, asked)
     if not session.lock.take():
-        in_use = "Session {id} is in use by another process; what both say ends up in one history."
+        in_use = "Session {id} is in use by another process; the messages of both go into one history."
         session.remarks.add(Sentence(in_use, id=session.id))
     if resume is not None:
         from nebula.agent.past.resume import resumed_turns

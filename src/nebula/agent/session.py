@@ -147,7 +147,7 @@ class Session:
         turn.stream.show(Activity(Sentence("looking at the project")))
         context = await asyncio.to_thread(self.build_context, turn.stream.trace_id, prompt, here, beside)
         if count := shortened_references(context.past, beside):
-            said = "{count} of the turns that you refer to go as summaries: there is no room."
+            said = "{count} of the turns that you refer to are sent as summaries, since they do not fit in full."
             self.remarks.add(Sentence(said, count=count))
         turn.system, turn.tools, turn.fit = context.system_with_past, context.tools, context.fit()
         turn.room_for_results = context.result_bytes

@@ -314,10 +314,10 @@ class TurnResult:
         paths = ", ".join(sorted(self._failed))
         reasons = [why for why in self._failed.values() if why is not None]
         if not reasons:
-            return Sentence("What was to be written was not: {paths}", paths=paths)
+            return Sentence("Not written: {paths}", paths=paths)
         if str(reasons[-1]).startswith(paths):  # it names that path itself
-            return Sentence("What was to be written was not. {reason}", reason=reasons[-1])
-        return Sentence("What was to be written was not: {paths}. {reason}", paths=paths, reason=reasons[-1])
+            return Sentence("Not written. {reason}", reason=reasons[-1])
+        return Sentence("Not written: {paths}. {reason}", paths=paths, reason=reasons[-1])
 
 
 def _error_in(result: ToolUseResult) -> Sentence | None:

@@ -152,7 +152,9 @@ class Parser(argparse.ArgumentParser):
         """Add the options that say what becomes of the answer."""
         self.add_argument("--output-last-message", metavar="FILE", help="write the answer into this file, too")
         self.add_argument(
-            "--output-schema", metavar="FILE", help="the answer is JSON of the schema in this file, or exit code 3"
+            "--output-schema",
+            metavar="FILE",
+            help="answer with JSON that matches the schema in this file, or end with exit code 3",
         )
 
     def add_limits(self) -> None:

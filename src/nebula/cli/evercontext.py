@@ -15,7 +15,7 @@ COMMANDS = {
     "gateway": Subcommand(".gateway", "the guarded files over REST"),
     "rag": Subcommand(".rag", "the code index over REST"),
     "hook": Subcommand(".hook", "hand every commit over to the code index"),
-    "batch": Subcommand(".batch", "many tasks, each in a place of its own"),
+    "batch": Subcommand(".batch", "many tasks, each in its own copy of its project"),
     "kpi": Subcommand("..figures.kpi:main_of_evercontext", "how well tasks go and what they cost"),
 }
 

@@ -87,4 +87,4 @@ def _read(folder: Folder, name: str) -> tuple[str, list[GraphChange]]:
         return str(json.loads(words)), load_changes(changes)
     except (ValueError, TypeError, IndexError):
         path = f"{folder.path}/{name}"
-        raise BadFile(path, Sentence("no edit that this version can take back")) from None
+        raise BadFile(path, Sentence("this version cannot undo that edit")) from None

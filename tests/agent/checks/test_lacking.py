@@ -55,7 +55,7 @@ def test_a_program_that_is_nowhere_is_named(root: Path, command: str) -> None:
 
 def test_a_program_that_commands_do_not_see_is_named_with_its_folder(root: Path) -> None:
     folder = root.parent / ".config/tools"
-    said = f"unseen lies in {folder}, which commands do not see; `sandbox_read` would show it."
+    said = f"unseen is in {folder}, which commands cannot see; add that folder to `sandbox_read`."
     assert lacking(root, "unseen -q") == said
     assert lacking(root, "unseen -q", folder) == ""
 

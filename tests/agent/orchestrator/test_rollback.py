@@ -18,7 +18,7 @@ from nebula.testing import ScriptedConnector
 from nebula.tools.approval import allow_all
 from scripted_model.planned import say, step, write
 
-FINISHED = "A task was being rolled back when it was ended. That was finished: {paths}"
+FINISHED = "The rollback of a task had been interrupted; it is complete now: {paths}"
 
 
 class Killed(BaseException):
@@ -86,7 +86,7 @@ async def test_the_next_task_finishes_it_and_says_so(carry_out, root, derived):
     (root / "a.py").unlink()  # one file was put back already
     done = await carry_out([say("Hello.")], step("1"))
     assert done.code == 0
-    [said] = [each for each in notices(done) if "rolled back" in each]
+    [said] = [each for each in notices(done) if "rollback" in each]
     assert said == FINISHED.format(paths="b/c.py, old.py")
     assert (root / "old.py").read_text() == "old = 1\n" and not (root / "b").exists()
     assert find_plan(derived, trace_id).done == {"0": "before"}  # all that it did is to be done again
@@ -103,7 +103,7 @@ async def test_a_session_finishes_it_when_it_begins_and_says_so(carry_out, root,
         session = await open_session(settings, approver=allow_all, chosen=chosen)
         told = [str(sentence) for sentence in session.remarks.take()]
         await session.close()
-        assert [each for each in told if "rolled back" in each] == expected
+        assert [each for each in told if "rollback" in each] == expected
     assert (root / "old.py").read_text() == "old = 1\n" and not (root / "a.py").exists()
 
 
@@ -111,7 +111,7 @@ async def test_a_file_edited_since_is_left_and_that_is_said_once(carry_out, root
     begin_rollback(derived, await failed_task(carry_out, root), {})
     (root / "old.py").write_text("mine\n")
     done = await carry_out([say("Hello.")], step("1"))
-    assert any("could not be finished: old.py: changed since" in each for each in notices(done))
+    assert any("could not be completed: old.py: changed since" in each for each in notices(done))
     assert ((root / "old.py").read_text(), (root / "a.py").read_text()) == ("mine\n", "a\n")
     assert not notices(await carry_out([say("Hello.")], step("1")))
 

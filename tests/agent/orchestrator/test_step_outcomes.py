@@ -117,7 +117,7 @@ async def test_overwrite_of_what_was_not_read_is_not_done_blindly(carry_out, roo
     (root / "a.py").write_text("precious = 1\n")
     done = await carry_out([write("a.py", "x = 1\n", "overwrite"), say("Overwritten.")], step("1"))
     assert (done.code, done.final.status) == (1, "error")
-    assert done.remark.startswith("What was to be written was not: a.py. ") and "read" in done.remark
+    assert done.remark.startswith("Not written: a.py. ") and "read" in done.remark
     assert (root / "a.py").read_text() == "precious = 1\n"
 
 

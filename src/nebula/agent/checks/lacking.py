@@ -49,7 +49,7 @@ def find_lacking(command: str, layers: CommandLayers) -> Sentence | None:
         folder = os.path.dirname(found)
         readable = any(f"{folder}/".startswith(f"{each}/") for each in layers.readable)
         if folder in layers.toolchains.hidden and not readable:
-            seen = "{program} lies in {folder}, which commands do not see; `sandbox_read` would show it."
+            seen = "{program} is in {folder}, which commands cannot see; add that folder to `sandbox_read`."
             return Sentence(seen, program=program, folder=folder)
     if command.startswith(("python", "pytest")):
         return layers.unseen

@@ -47,7 +47,7 @@ async def propose_message(
     reply = await ask_once(chosen, text)
     if message := clean_message(reply.message.content):
         return message
-    raise BadReplyError("The model gave no message. Ask again, or choose another model.")
+    raise BadReplyError("The model wrote no commit message. Ask again, or choose another model.")
 
 
 def clean_message(reply: str) -> str:

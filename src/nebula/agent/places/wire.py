@@ -47,7 +47,9 @@ class HeldStill:
         if self.copies:
             return Sentence("This machine has no overlays: the work is done in copies of the project.")
         if not self.held_still:
-            return Sentence("The project is too large to be held still: what you change meanwhile may be seen there.")
+            return Sentence(
+                "The project is too large to be copied in one moment: what you change meanwhile may appear in the copy."
+            )
         return None
 
 

@@ -62,13 +62,13 @@ def _finish(folder: str, trace_id: str, files: Workspace) -> Sentence | None:
             paths = files.for_turn(trace_id).roll_back()
         except NebulaError as problem:
             return Sentence(
-                "A task was being rolled back when it was ended, and that could not be finished: {problem}",
+                "The rollback of a task had been interrupted and could not be completed: {problem}",
                 problem=sentence_of(problem),
             )
         finally:
             os.unlink(path)
         _begin_again(folder, trace_id, os.read(handle, os.fstat(handle).st_size))
-        said = "A task was being rolled back when it was ended. That was finished: {paths}"
+        said = "The rollback of a task had been interrupted; it is complete now: {paths}"
         return Sentence(said, paths=", ".join(paths)) if paths else None
     except BlockingIOError:  # another process is doing it
         return None

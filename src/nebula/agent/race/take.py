@@ -83,7 +83,9 @@ def choose_files(wanted: Sequence[Wanted]) -> list[FileState]:
         for state in _matching(each):
             known = chosen.setdefault(state.path, state)
             if (known.before, known.after) != (state.before, state.after):
-                raise CannotTake("{path} is wanted from two tries; name it for one of them.", path=state.path)
+                raise CannotTake(
+                    "{path} differs between two of these tries; take it from only one of them.", path=state.path
+                )
     return [chosen[path] for path in sorted(chosen)]
 
 
@@ -95,7 +97,7 @@ def _matching(wanted: Wanted) -> list[FileState]:
         name = path.strip("/").removeprefix("./")
         below = [state for state in wanted.files if f"{state.path}/".startswith(f"{name}/")]
         if not below:
-            raise CannotTake("{path} is no change of {node}.", path=path, node=wanted.node_id)
+            raise CannotTake("{node} did not change {path}.", path=path, node=wanted.node_id)
         found += below
     return list({state.path: state for state in found}.values())
 

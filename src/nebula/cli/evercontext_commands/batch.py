@@ -1,4 +1,4 @@
-"""evercontext batch: many tasks, each in a place of its own."""
+"""evercontext batch: many tasks, each in its own copy of its project."""
 
 from __future__ import annotations
 
@@ -135,9 +135,9 @@ def _parser() -> Parser:
     parser = Parser(
         "evercontext batch",
         translate(
-            "Carries out many tasks, each in a place of its own over its project as it is at the start, or as it was\n"
-            "at the commit `ref`. No project is changed: what each task did is a patch in the folder of results.\n"
-            "Started again after it was stopped or killed, it goes on with what is left. The file has one JSON\n"
+            "Carries out many tasks, each in its own copy of its project as it is at the start, or as it was at the\n"
+            "commit `ref`. No project is changed: the changes of each task are a patch in the folder of results.\n"
+            "Started again after it was stopped or killed, it continues with the rest. The file has one JSON\n"
             "object a line:"
         )
         + f"\n\n  {_FORM}",
@@ -149,7 +149,7 @@ def _parser() -> Parser:
         type=number_up_to(MOST_PARALLEL),
         default=os.cpu_count() or 1,
         metavar="N",
-        help="so many at a time",
+        help="how many tasks run at a time",
     )
     parser.add_argument("--root", metavar="DIR", help="the project of tasks that name none")
     parser.add_argument("--out", metavar="DIR", help="folder of results (default: FILE.results)")

@@ -21,7 +21,7 @@ from nebula.stage import fit_to_decide
 from nebula.tools.approval import Approver, Decision, allow_all
 from nebula.workspace.local import LocalWorkspace
 
-NO_PATH = "{word}: name a file or a folder behind the colon."
+NO_PATH = "{word}: name a file or a folder after the colon."
 
 
 def who_decides(settings: Settings, *, yes: bool = False) -> Approver:

@@ -17,7 +17,7 @@ Role = Literal["user", "assistant", "tool", "context"]
 """`context` is what neither of the two said: it only passes on what it continues."""
 
 NO_ANSWER = Sentence("turns without an answer: {count}")
-BAD_LINE = Sentence("lines that make no sense: {count}")
+BAD_LINE = Sentence("lines that cannot be understood: {count}")
 BAD_FILE = Sentence("files that cannot be read: {count}")
 TOO_LARGE = Sentence("files or lines that are too large: {count}")
 CIRCLE = Sentence("messages that continue themselves: {count}")

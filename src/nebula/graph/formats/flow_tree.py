@@ -60,14 +60,14 @@ def _refuse_wrong_keys(root: Branch, rest: Rest, path: str) -> None:
         raise BadFile(path, Sentence("the flow has no id"))
     for name in (*FIELDS, ARCHIVED, *KEYS):
         if len([key for key in root.keys if key.text == name]) > 1:
-            raise BadFile(path, Sentence("'{key}' stands there twice", key=name))
+            raise BadFile(path, Sentence("'{key}' occurs twice", key=name))
     for name in KEYS:
         if root.text(name):
-            raise BadFile(path, Sentence("'{key}' is no list", key=name))
+            raise BadFile(path, Sentence("'{key}' is not a list", key=name))
     for name, found in rest.lists.items():
         keys = [key for key, item in zip(root.keys, root.items, strict=True) if key.text == name and _is_empty(item)]
         if root.flow_style or [rest.offsets[key.line] for key in keys] != [found.start]:
-            raise BadFile(path, Sentence("'{key}' is no list", key=name))  # what looked like the key is text
+            raise BadFile(path, Sentence("'{key}' is not a list", key=name))  # what looked like the key is text
 
 
 def _is_empty(item: Leaf | Branch) -> bool:
@@ -103,9 +103,9 @@ def _entries(items: list[Item], odd: list[_Odd]) -> tuple[list[FlowEntry], list[
         number, node_id, flow = item.texts
         index = place if number == BY_PLACE else _number(number)
         if not node_id or index is None:
-            odd.append((item, Sentence("a node without id or number is passed over")))
+            odd.append((item, Sentence("a node without an id or a number is skipped")))
         elif index in used:
-            sentence = "number {index} is taken, its node {node} is passed over"
+            sentence = "number {index} occurs twice; its second node {node} is skipped"
             odd.append((item, Sentence(sentence, index=index, node=node_id)))
         else:
             used.add(index)
@@ -122,12 +122,12 @@ def _edges(items: list[Item], entries: list[FlowEntry], odd: list[_Odd]) -> tupl
     for item in items:
         source, target = _number(item.texts[0]), _number(item.texts[1])
         if source is None or target is None:
-            odd.append((item, Sentence("a connection without a number is passed over")))
+            odd.append((item, Sentence("a connection without a number is skipped")))
         elif source not in known or target not in known:
-            sentence = "the connection {source} → {target} names no node of the flow and is passed over"
+            sentence = "the connection {source} → {target} refers to a node that is not in the flow and is skipped"
             odd.append((item, Sentence(sentence, source=source, target=target)))
         elif (source, target) in seen:
-            sentence = "the connection {source} → {target} stands there twice"
+            sentence = "the connection {source} → {target} occurs twice"
             odd.append((item, Sentence(sentence, source=source, target=target)))
         else:
             seen.add((source, target))

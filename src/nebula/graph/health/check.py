@@ -59,7 +59,7 @@ class Check:
         self._flow_clashes()
         self._flows()
         for path in old:
-            self._note("metadata", path, Sentence("does not say what the nodes say"), Sentence("written anew"))
+            self._note("metadata", path, Sentence("does not match the nodes"), Sentence("written anew"))
         if self._repair:
             self._put_in_step()
         return self._found
@@ -120,16 +120,16 @@ class Check:
     def _strays(self) -> None:
         for path in list(find_strays(self._disk)):
             if not may_be_taken_in(path):
-                self._note("stray", path, Sentence("is not read: it is no file of the graph"))
+                self._note("stray", path, Sentence("is ignored: it is not a file of the graph"))
                 continue
             try:
                 data, kind = self._disk.read(path, MAX_NODE_BYTES) or b"", kind_of(path)
                 content = (read_node if kind == NODES else read_flow)(self._store, path, data)
             except BadFile as error:
-                sentence = "is not read, for its name is no number; nor could it be: {reason}"
+                sentence = "is ignored: its name is not a number, and it cannot be read either: {reason}"
                 self._note("stray", path, Sentence(sentence, reason=error.reason))
                 continue
-            what = Sentence("is not read, for its name is no number")
+            what = Sentence("is ignored: its name is not a number")
             if content is None:
                 self._note("stray", path, what, Sentence("removed: it says the same as the one that is read"))
             else:
@@ -282,7 +282,7 @@ class Check:
                 lines.append(tsv.Line(path, *known))
         wrong = tsv.count_odd(text, KINDS[kind])
         if wrong:
-            self._note("index", where, Sentence("{count} lines make no sense", count=wrong), Sentence("removed"))
+            self._note("index", where, Sentence("{count} lines cannot be understood", count=wrong), Sentence("removed"))
         if self._repair and len(self._found) > noted:
             self._disk.replace(
                 where, (tsv.HEADER + "".join(line.text() for line in lines)).encode("utf-8"), durable=True

@@ -43,12 +43,12 @@ class AnswerSchema:
 
         self.text = json.dumps(schema, ensure_ascii=False)
         if not isinstance(schema.get("$schema", ""), str):
-            raise BadSchema("The schema is no JSON schema: {problem}", problem="$schema")
+            raise BadSchema("The schema is not a valid JSON Schema: {problem}", problem="$schema")
         kind = jsonschema.validators.validator_for(schema, jsonschema.Draft202012Validator)
         try:
             kind.check_schema(schema)
         except jsonschema.SchemaError as problem:
-            raise BadSchema("The schema is no JSON schema: {problem}", problem=problem.message) from None
+            raise BadSchema("The schema is not a valid JSON Schema: {problem}", problem=problem.message) from None
         _require_references(schema)
         self._validator = kind(schema, registry=Registry())
         self.read("null")  # a schema that goes round in a circle does so for any answer
@@ -59,7 +59,7 @@ class AnswerSchema:
         try:
             found = parse_json(bare)
         except ValueError:
-            return bare, Sentence("it is no JSON")
+            return bare, Sentence("it is not JSON")
         try:
             first = next(iter(self._validator.iter_errors(found)), None)
         except RecursionError:
@@ -101,7 +101,7 @@ def read_schema(path: str) -> AnswerSchema:
     except ValueError:
         schema = None
     if not isinstance(schema, dict):
-        raise BadSchema("{path} is no JSON object with a schema.", path=path)
+        raise BadSchema("{path} does not hold a JSON Schema (a JSON object).", path=path)
     return AnswerSchema(schema)
 
 
@@ -144,12 +144,12 @@ class AnswersInSchema(WrappedModel):
                 return
             if attempt == ATTEMPTS:
                 raise FormatError(
-                    "{model} did not answer with JSON of the schema, even when asked once more: {problem}.",
+                    "{model} did not answer with JSON that matches the schema, even when asked again: {problem}.",
                     model=request.model,
                     problem=problem,
                     usage=used,
                 )
-            reason = Sentence("The answer is not JSON of the schema: {problem}.", problem=problem)
+            reason = Sentence("The answer is not JSON that matches the schema: {problem}.", problem=problem)
             yield Retrying(reason, attempt + 1, 0.0, ATTEMPTS, "bad_reply")
             complaint = UserMessage.new_prompt(_COMPLAINT.format(problem=problem))
             said = (reply.message,) if reply.message.content.strip() else ()  # no server takes one without a word

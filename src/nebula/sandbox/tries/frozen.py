@@ -94,7 +94,7 @@ class FrozenCopy:
                 return  # something else by now
             self._room -= max(found.st_blocks * 512, _PAGE) if instead is None else _PAGE
             if self._room < 0:
-                raise TooLargeToFreeze("The project is too large to be held still for several tries.")
+                raise TooLargeToFreeze("The project is too large to be copied for several tries.")
             with closed_after(os.open(name, _NEW_FILE, stat.S_IMODE(found.st_mode), dir_fd=target)) as copy:
                 if instead is not None:
                     os.write(copy, instead)

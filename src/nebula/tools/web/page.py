@@ -119,7 +119,7 @@ def fetch(target: Target, deadline: Deadline) -> Page:
         deadline.left()  # it was closed because time was up: that is the reason then
         if isinstance(problem, OSError):
             raise
-        raise NotFetched("the answer is no HTTP ({problem})", problem=type(problem).__name__) from None
+        raise NotFetched("the answer is not HTTP ({problem})", problem=type(problem).__name__) from None
     finally:
         connection.close()
 
@@ -183,7 +183,7 @@ class _Pinned(http.client.HTTPConnection):
 def _read(answer: http.client.HTTPResponse, deadline: Deadline) -> Page:
     kind = (answer.getheader("Content-Type") or "text/plain").lower()
     if not _TEXT.match(kind.strip()):
-        raise NotFetched("it is no text but {kind}", kind=kind.partition(";")[0][:80])
+        raise NotFetched("it is {kind}, not text", kind=kind.partition(";")[0][:80])
     packed, cut = _read_body(answer, deadline)
     body, cut_here = _unpack(packed, answer.getheader("Content-Encoding") or "")
     text = _decode(body, kind)

@@ -32,7 +32,7 @@ def main(argv: Sequence[str]) -> int:
     choices = _new_choices(found, settings)
     words = found.instructions if not os.path.lexists(instructions) else ""
     if not choices and not words:
-        tell_remark("There is nothing to take over that is not here already.")
+        tell_remark("Everything is here already; there is nothing to take over.")
         return EXIT_OK
     _show(choices, words, instructions, found)
     if not (options.yes or agreed(translate("Take this over into your settings? (y/N): "))):

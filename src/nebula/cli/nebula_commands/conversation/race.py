@@ -1,4 +1,4 @@
-"""nebula race: the same task tried several times side by side, each try in a place of its own."""
+"""nebula race: the same task tried several times side by side, each try in its own copy of the project."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _parser() -> Parser:
         "nebula race",
         "Tries the same task several times side by side; the project is not touched until one is taken.",
         about=(
-            "Each try works in a place of its own over the project as it is now, and becomes a node of the graph.\n"
+            "Each try works in its own copy of the project as it is now, and becomes a node of the graph.\n"
             "Compare them when they are done, and take one whole or in parts, now or later (nebula take)."
         ),
     )

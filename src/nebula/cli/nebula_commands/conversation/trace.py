@@ -161,7 +161,7 @@ async def _play(settings: Settings, trace: TaskTrace, options: argparse.Namespac
         tell_line("It went as recorded.")
         return 0
     for each in played.differences:
-        tell_line("Otherwise than recorded: {what}", what=explain(each))
+        tell_line("Not as recorded: {what}", what=explain(each))
     return EXIT_FAILED
 
 
@@ -194,9 +194,9 @@ def _parser() -> Parser:
             "id", nargs="?", default="", metavar="ID", help="the beginning of its id (default: the newest task)"
         )
         command.add_flag("--full", "show every text whole")
-    showing.add_flag("--audit", "with what the guard wrote down of it")
+    showing.add_flag("--audit", "with what the audit log recorded of it")
     playing.add_flag("--keep", "keep the copy to look at")
-    playing.add_flag("--here", "in the project itself: files are changed, and can be undone")
+    playing.add_flag("--here", "in the project itself: files change, which can be undone")
     exporting = parser.add_command(
         "export", "the lines that turns wrote, as records for other tools, one a line", _export
     )

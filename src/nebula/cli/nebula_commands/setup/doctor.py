@@ -80,7 +80,9 @@ def about_commands(settings: Settings, found: Capability, missing: list[str]) ->
     layers = CommandLayers(settings)
     for entry in layers.toolchains.hidden:
         yield one_line(
-            translate("Commands do not see {folder}, which PATH names; `sandbox_read` would show it.", folder=entry)
+            translate(
+                "Commands cannot see {folder}, which is in PATH; add that folder to `sandbox_read`.", folder=entry
+            )
         )
     if layers.unseen is not None:
         yield one_line(explain(layers.unseen))

@@ -77,7 +77,7 @@ def show_resumed(terminal: TerminalSession) -> None:
         if turns[-1].answer:
             terminal.screen.say(turns[-1].answer)
         if turns[-1].is_cut_short:
-            terminal.screen.warn("That turn was cut short; what it did until then is done. /retry asks it again.")
+            terminal.screen.warn("That turn was cut short; what it had changed by then stays. /retry asks it again.")
             terminal.screen.line()
 
 

@@ -57,7 +57,7 @@ class TerminalApprover:
             if decision is None:
                 dialog.show()
             elif _is_slip(decision) or reaches_too_far(question, decision):
-                said = translate("{answer} is no answer to this question.", answer=one_line(answer.strip()))
+                said = translate("{answer} is not an answer to this question.", answer=one_line(answer.strip()))
                 self.terminal.screen.line(said, "yellow")
             else:
                 self._say_what_comes_of(decision, question)

@@ -95,7 +95,7 @@ async def approve(
     some = decision.strip().lower() == "some"
     if some != bool(hunks or paths):
         # Never taken for a sentence that refuses, nor for a yes to everything.
-        raise ActionError("'some' comes with the 'hunks' or 'paths' that are meant, and they with 'some'")
+        raise ActionError("'some' needs 'hunks' or 'paths', and these need 'some'")
     part = Decision(True, hunks=tuple(hunks or ()), paths=tuple(paths or ()))
     server.turns.approve(approval_id, part if some else Decision.read(decision))
     return ActionResult({"approval_id": approval_id, "decision": decision})

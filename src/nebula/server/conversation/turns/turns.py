@@ -69,7 +69,9 @@ class Turns:
         if not has_part(question, decision):
             raise ActionError("the question has no such 'hunks' or 'paths'")
         if reaches_too_far(question, decision):
-            raise ActionError("this is asked each time: answer 'yes', 'no' or why not, and not 'all'")
+            raise ActionError(
+                "this question is asked every time: answer 'yes', 'no' or the reason why not, but not 'all'"
+            )
         answer.set_result(decision)
 
     def cancel(self, trace_id: str | None, sender: object) -> list[str]:
