@@ -118,11 +118,17 @@ def test_the_difference_of_a_turn_names_modes_links_and_folders(tmp_path):
         path_change("run.sh", "file", 0o755, content=b"x\n"),
         path_change("l", "link", content=b"run.sh"),
         path_change("d", "folder", 0o755),
+        path_change("new.sh", "file", 0o755, content=b"x\n"),
+        path_change("latin.txt", "file", 0o644, content=b"\xf6\n"),
     ]
+    (tmp_path / "latin.txt").write_bytes(b"\xe4\n")
+    (tmp_path / "latin.txt").chmod(0o644)
     with open_workspace(str(tmp_path)).for_turn("turn-1") as workspace:
         workspace.apply_changes(changes)
-        found = {each.diff.text.partition("\n")[0] for each in changed_by(workspace, "turn-1")}
-    assert found == {"mode 644 → 755", "nothing → link", "nothing → folder"}
+        found = {each.path: each.diff.text.partition("\n")[0] for each in changed_by(workspace, "turn-1")}
+    assert found.pop("latin.txt").startswith("binary: 2 bytes, sha256 ")
+    notes = {"run.sh": "mode 644 → 755", "l": "nothing → link", "d": "nothing → folder", "new.sh": "mode 755"}
+    assert found == notes
 
 
 def test_the_texts_of_a_turn_are_whole_or_none(workspace, tmp_path):

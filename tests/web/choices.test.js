@@ -13,7 +13,7 @@ import {
   read,
 } from "../../src/nebula/web/composer/attachments.js";
 import { editorLink, linkOfWord } from "../../src/nebula/web/lib/editor_link.js";
-import { changedLines, changedWords, countsOf, differing, hunksOf } from "../../src/nebula/web/lib/hunks.js";
+import { changedLines, changedWords, countsOf, differing, hunksOf, notesOf } from "../../src/nebula/web/lib/hunks.js";
 import { againWith, answering, FRESH, namedModels } from "../../src/nebula/web/composer/composing.js";
 import { columnsOf, namedDays } from "../../src/nebula/web/figures/days.js";
 import { dollars, measures, roughly, short, sharesOf } from "../../src/nebula/web/figures/measures.js";
@@ -121,6 +121,22 @@ test("hunks begin at their own lines, not at what a text says", () => {
     [
       [1, 1, ["a", "@@ no hunk\r@@ nor this"]],
       [9, 9, ["b", "c"]],
+    ],
+  );
+});
+
+test("what no hunk shows stands above them, and the name of a file is no line of the hunk before it", () => {
+  assert.deepEqual(notesOf("mode 644 → 755\n"), ["mode 644 → 755"]);
+  assert.deepEqual(notesOf("nothing → link to ../x\n"), ["nothing → link to ../x"]);
+  const head = "--- a/a\n+++ b/a\n";
+  assert.deepEqual(notesOf(`${head}@@ -1 +1 @@\n-a\n+b\n`), []);
+  const parts = `a large text: both ends\n${head}@@ -1 +1 @@\n-a\n+b\n${head}@@ -9 +9 @@\n-c\n\\ No newline at end of file\n+d\n`;
+  assert.deepEqual(notesOf(parts), ["a large text: both ends"]);
+  assert.deepEqual(
+    hunksOf(parts).map(({ lines }) => lines.map(({ kind, text }) => `${kind} ${text}`)),
+    [
+      ["removed a", "added b"],
+      ["removed c", "note No newline at end of file", "added d"],
     ],
   );
 });

@@ -108,7 +108,7 @@ async def test_an_answer_that_was_not_heard_yet_is_seen_to_be_awaited_and_given_
 
 async def test_what_happens_to_each_file_is_said_in_japanese_too(bench):
     bench.write("old.txt", "x\n")
-    command = "echo '# New' > new.md; rm old.txt; echo x > x.txt; echo y > y.txt"
+    command = "echo '# New' > new.md; rm old.txt; echo x > x.txt; chmod +x x.txt; ln -s '../out\n+y' y.txt"
     script = [Turn("", [Call("runCommand", {"command": command})]), Turn("Done.")]
     with ScriptedModel(script) as model, serving(bench, "nebula", **model.env()) as server:
         async with browsing(server, viewport=WIDE, locale="ja-JP") as page:
@@ -116,7 +116,9 @@ async def test_what_happens_to_each_file_is_said_in_japanese_too(bench):
             question = page.locator(".question")
             await expect(question.locator(".part .kind")).to_have_text(["新規", "削除", "新規", "新規"])
             await question.locator("summary").first.click()
-            await expect(question.locator(".part .place")).to_have_text([""] * 4)  # all of a file: no lines to name
+            # Of all of a file no lines are named; what no line shows stands above them.
+            notes = ["", "", "mode 755", "", "nothing → link to ../out␊+y"]
+            await expect(question.locator(".part .place")).to_have_text(notes)
             await question.get_by_role("button", name="すべて外す").click()
             await expect(question.locator("input:checked")).to_have_count(0)
             await question.locator("[value='old.txt']").check()

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 
 from nebula.errors import NebulaError
 from nebula.events import ProposedChange, new_trace_id
+from nebula.files.digest import digest
 from nebula.value import replace
 from nebula.workspace.contract import Workspace
 from nebula.workspace.diff import TextDiff, diff_texts
 from nebula.workspace.errors import NotKept, WorkspaceError
 from nebula.workspace.file_history import FileHistory, FilePlan, is_among, states_after
 from nebula.workspace.journal.changes import RecordedChange
-from nebula.workspace.journal.states import EntryState, parse_state
+from nebula.workspace.journal.states import EntryState, content_name, parse_state
 from nebula.workspace.local import LocalWorkspace
 from nebula.workspace.records import moment
 
@@ -65,15 +66,30 @@ def left_changed(workspace: Workspace, turn_id: str) -> list[str]:
 
 def difference(history: FileHistory, path: str, old: str | None, new: str | None) -> TextDiff:
     """Return the changed lines between two states (None or an empty name: no file), and before them what lines do not
-    show: another mode, a link or a folder that was added or removed."""
+    show: another mode, a link or a folder that was added or removed, a content that is no text."""
     diff = diff_texts(path, text_of(history, old), text_of(history, new))
     before, after = (parse_state(each) if each else None for each in (old, new))
+    notes = [_note_on_kind(before, after)]
+    are_files = all(each.kind == "file" for each in (before, after) if each)
+    if are_files and content_name(old) != content_name(new) and whole_texts(history, old, new) == (None, None):
+        notes.append(f"binary: {_describe_content(history, old)} → {_describe_content(history, new)}")
+    return replace(diff, text="".join(f"{note}\n" for note in notes if note) + diff.text)
+
+
+def _note_on_kind(before: EntryState | None, after: EntryState | None) -> str:
     if before and after and before.kind == after.kind and None not in (before.mode, after.mode):
-        note = f"mode {before.mode:o} → {after.mode:o}\n" if before.mode != after.mode else ""
-    else:
-        kinds = [each.kind if each else "nothing" for each in (before, after)]
-        note = "" if {"link", "folder"}.isdisjoint(kinds) else f"{kinds[0]} → {kinds[1]}\n"
-    return replace(diff, text=note + diff.text)
+        return f"mode {before.mode:o} → {after.mode:o}" if before.mode != after.mode else ""
+    if before is None and after and after.kind == "file" and (after.mode or 0) & 0o111:
+        return f"mode {after.mode:o}"
+    kinds = [each.kind if each else "nothing" for each in (before, after)]
+    return "" if {"link", "folder"}.isdisjoint(kinds) else f"{kinds[0]} → {kinds[1]}"
+
+
+def _describe_content(history: FileHistory, state: str | None) -> str:
+    if not state:
+        return "nothing"
+    content = history.content(state)
+    return "not kept" if content is None else f"{len(content):,} bytes, sha256 {digest(content)[:12]}"
 
 
 def restore_plan(workspace: Workspace, node: Node) -> FilePlan:

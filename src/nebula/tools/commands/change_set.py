@@ -312,7 +312,8 @@ def _described(entry: Entry | None) -> str:
     if entry is None:
         return "nothing"
     if entry.kind == "link":
-        return f"link to {show_name(entry.target or '')}"
+        target = show_name(entry.target or "").replace("\n", "␊")  # no line of it may pass for one of a difference
+        return f"link to {target}"
     return f"{entry.kind}, {_size(entry.size)}" + (f", sha256 {entry.digest[:12]}" if entry.digest else "")
 
 

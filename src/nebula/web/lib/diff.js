@@ -3,7 +3,7 @@
 //   html`${diffOf(text, say, { path: "src/limits.py" })}`
 
 import { element } from "./dom.js";
-import { changedLines, changedWords, hunksOf } from "./hunks.js";
+import { changedLines, changedWords, hunksOf, notesOf } from "./hunks.js";
 import { colouredLines } from "./highlight.js";
 import { guard, html } from "./lit.js";
 
@@ -16,12 +16,13 @@ export function diffOf(text, say, { path = "", placed = true } = {}) {
   return guard([text, path, say], () => {
     const hunks = hunksOf(text);
     const isNamed = placed && !(hunks.length === 1 && isWhole(hunks[0]));
+    const notes = notesOf(text).map((note) => element("span", { class: "place" }, note));
     const parts = hunks.flatMap((hunk) => [
       element("span", { class: "place" }, isNamed ? placeOf(hunk, say) : ""),
       ...linesOf(hunk, path),
     ]);
     const kind = placed ? "diff" : "diff unplaced";
-    return element("pre", { class: kind, tabindex: "0", "aria-label": say("diff") }, ...parts);
+    return element("pre", { class: kind, tabindex: "0", "aria-label": say("diff") }, ...notes, ...parts);
   });
 }
 

@@ -4,7 +4,8 @@
 /** @typedef {{ old: number, now: number, lines: DiffLine[] }} Hunk */
 /** @typedef {[number, number]} Span */
 
-const PLACE = /^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@/;
+const PLACE = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/;
+const HEAD = /^(--- |@@ )/m; // of the first file or hunk
 // Where no space parts words, every sign of the writing stands for itself.
 const WORD =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー]|(?:(?![\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}])[\p{L}\p{N}_])+|\s+|[^\p{L}\p{N}_\s]/gu;
@@ -15,24 +16,33 @@ const ALIKE = 0.35; // less in common than this is another line, not a changed o
 export function hunksOf(diff) {
   /** @type {Hunk[]} */
   const found = [];
-  let [old, now] = [0, 0];
+  let [old, now, oldEnd, nowEnd] = [0, 0, 0, 0];
   for (const line of diff.replace(/\n$/, "").split("\n")) {
     const place = PLACE.exec(line);
     const hunk = found[found.length - 1];
     if (place) {
-      [old, now] = [Number(place[1]), Number(place[2])];
+      [old, now] = [Number(place[1]), Number(place[3])];
+      [oldEnd, nowEnd] = [old + Number(place[2] ?? 1), now + Number(place[4] ?? 1)];
       found.push({ old, now, lines: [] });
-    } else if (!hunk)
-      continue; // what stands above the first hunk names the file
+    } else if (hunk && line.startsWith("\\")) hunk.lines.push({ kind: "note", text: line.slice(2), line: 0 });
+    else if (!hunk || (old >= oldEnd && now >= nowEnd))
+      continue; // it names the file, or says what no hunk shows
     else if (line.startsWith("+")) hunk.lines.push({ kind: "added", text: line.slice(1), line: now++ });
     else if (line.startsWith("-")) hunk.lines.push({ kind: "removed", text: line.slice(1), line: old++ });
-    else if (line.startsWith("\\")) hunk.lines.push({ kind: "note", text: line.slice(2), line: 0 });
     else {
       hunk.lines.push({ kind: "same", text: line.slice(1), line: now++ });
       old++;
     }
   }
   return found;
+}
+
+// What hunks do not show, such as another mode, where a link leads, that a part is left out: what stands above them.
+/** @param {string} diff @returns {string[]} */
+export function notesOf(diff) {
+  const end = diff.search(HEAD);
+  const above = end < 0 ? diff : diff.slice(0, end);
+  return above.split("\n").filter((line) => line);
 }
 
 // From where to where the changed lines of a hunk are, as the file will be; of one that goes away, as it was.
