@@ -171,7 +171,7 @@ async def test_what_a_prompt_names_and_cannot_be_read_ends_a_turn_that_has_begun
     session.bench = Unreadable(session.project)
     final = await session.turn("read @a.txt", [told.append])
     assert [each.event.type for each in told] == ["task", "error", "final"]
-    assert (final.status, str(final.remark)) == ("error", "Input/output error")
+    assert (final.status, str(final.remark)) == ("error", f"{told[0].trace_id}: Input/output error")
     await session.close()
 
 

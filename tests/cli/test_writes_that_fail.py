@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import resource
+import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -49,3 +51,26 @@ def test_the_reason_is_for_the_person(bench: Bench, calls: list[Any], english: s
     assert (japanese if lang == "ja" else english) in ran.out
     assert "editFile" not in ran.out and "readFile" not in ran.out and "old_text" not in ran.out
     assert bench.read("a.txt") == "x\nx\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "place"),
+    [
+        (["nebula", "config", "set", "model", "x" * 500], "home/.nebula/config.json"),
+        (["vizprompt", "--data-dir", "d", "create-node", "--prompt", "x" * 500, "--response", "y"], "project/d"),
+        (["evercontext", "hook", "install"], "project/.git/hooks/pre-commit"),
+        (["nebula", "-p", "go", "--output-last-message", "/dev/full"], "/dev/full"),
+    ],
+)
+def test_a_file_that_cannot_be_written_is_named(bench: Bench, command: list[str], place: str) -> None:
+    """The system names none of those that are open: the limit on their size is met as a full disk is."""
+    subprocess.run(["git", "init", "-q", bench.project], check=True)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with ScriptedModel(["Done."]) as server:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (400 if place != "/dev/full" else before[0], before[1]))
+        try:
+            ran = run_here(bench, *command, **server.env())
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    reason = "the disk is full; make room and try again." if place == "/dev/full" else "File too large"
+    assert (ran.code, ran.err.splitlines()[-1].endswith(f"{place}: {reason}")) == (1, True), ran.err

@@ -295,7 +295,7 @@ def test_what_the_system_says_is_said_in_the_persons_language(bench):
 
 def test_help_that_nobody_could_read_has_failed_without_a_buffer_as_well(bench):
     code, _, err = shell(bench, "nebula --help >/dev/full", PYTHONUNBUFFERED="1")
-    assert (code, err) == (1, "nebula: No space left on device\n")
+    assert (code, err) == (1, "nebula: Standard output: No space left on device\n")
 
 
 @pytest.mark.parametrize("blocks", [1, 8, 16, 24])
@@ -306,7 +306,7 @@ def test_no_room_for_the_memory_is_one_line_that_says_so(bench, blocks):
     assert re.search(r"memory\.db cannot (grow|be used) \((disk I/O error|database or disk is full)\)", err)
 
 
-NO_ROOM = "This turn could not be put into the conversation graph: File too large"
+NO_ROOM = "This turn could not be put into the conversation graph: {place}/.nebula/graph: File too large"
 
 
 @pytest.mark.parametrize("style", ["text", "json"])
@@ -317,10 +317,11 @@ def test_no_room_for_a_node_is_said_without_a_number(bench, style):
             flow.write("# a remark\n" * 80_000)
         line = f"ulimit -f 640; PYTHONDONTWRITEBYTECODE=1 nebula -p again --output-format {style}"
         code, out, err = shell(bench, line, **server.env())
+    said = NO_ROOM.format(place=bench.project)
     if style == "text":
-        assert (code, out, err) == (0, "second\n", f"nebula: {NO_ROOM}\n")
+        assert (code, out, err) == (0, "second\n", f"nebula: {said}\n")
     else:
-        assert (code, json.loads(out)["text"], json.loads(out)["remark"]) == (0, "second", NO_ROOM)
+        assert (code, json.loads(out)["text"], json.loads(out)["remark"]) == (0, "second", said)
 
 
 def test_closed_streams_are_no_bug(bench):

@@ -17,6 +17,7 @@ from nebula.agent.repeat_breaker import RepeatBreaker
 from nebula.agent.turn_result import Ending, TurnLimit, TurnResult
 from nebula.errors import NebulaError
 from nebula.events import Error, Event, EventStream, Final, Message, Notice, Stamped, Steering, Step, Task, ToolResult
+from nebula.files.named import explain_failure
 from nebula.language import Sentence, sentence_of
 from nebula.llm.contract import Model, ModelReply, ModelRequest
 from nebula.llm.errors import FormatError
@@ -134,7 +135,8 @@ def errors_as_events(stream: EventStream, task_id: str | None = None) -> Iterato
         stream.emit(Notice(sentence_of(limit), task_id), must_record=False)
         work.ending = Ending("limit", sentence_of(limit))
     except (NebulaError, OSError) as problem:
-        said, kind = sentence_of(problem), getattr(problem, "kind", "error")
+        said = explain_failure(problem) if isinstance(problem, OSError) else sentence_of(problem)
+        kind = getattr(problem, "kind", "error")
         detail = _where(problem) if isinstance(problem, OSError) else None
         usage = problem.usage if isinstance(problem, FormatError) else None
         stream.emit(Error(kind, said, task_id, detail, usage), must_record=False)

@@ -9,7 +9,8 @@ from contextlib import contextmanager
 
 from nebula.cli.printing import print_remark
 from nebula.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, NebulaError
-from nebula.language import explain, language_of, translate, use_language
+from nebula.files.named import NO_ROOM, explain_failure
+from nebula.language import Sentence, explain, language_of, sentence_of, translate, use_language
 from nebula.value import record
 
 
@@ -46,11 +47,9 @@ def error_boundary(prog: str, argv: Sequence[str] | None) -> Iterator[Invocation
         drop_unwritten()  # the reader of our output has gone, as with `| head`
         command.exit_code = EXIT_FAILED
     except OSError as problem:
-        reason = explain(problem.strerror or str(problem))
-        if not drop_unwritten():
-            reason = translate("Standard output: {problem}", problem=reason)
-        place = f"{problem.filename}: " if problem.filename else ""
-        print_remark(f"{prog}: {place}{reason}")
+        is_output = not drop_unwritten() or (not problem.filename and problem.errno in NO_ROOM)
+        said = Sentence("Standard output: {problem}", problem=sentence_of(problem)) if is_output else None
+        print_remark(f"{prog}: {explain(said or explain_failure(problem))}")
         command.exit_code = EXIT_FAILED
 
 

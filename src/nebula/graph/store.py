@@ -8,6 +8,7 @@ import os
 import threading
 from collections.abc import Iterable, Iterator
 
+from nebula.files.named import named
 from nebula.graph import events
 from nebula.graph.derived.metadata import Metadata
 from nebula.graph.derived.node_cache import NodeCache
@@ -150,18 +151,19 @@ class GraphStore:
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
         """Holds the lock; what happened inside is reported to the subscribers afterwards."""
-        self.disk.prepare()
-        try:
-            with self.disk.exclusive():
-                self._make_ready()
-                if not self._has_settings:
-                    self.settings.ensure()
-                    self._has_settings = True
-                yield
-        finally:
-            self._housekeeper.wake()
-            _open_stores.add(self)
-            self.events.publish()
+        with named(self.disk.root):
+            self.disk.prepare()
+            try:
+                with self.disk.exclusive():
+                    self._make_ready()
+                    if not self._has_settings:
+                        self.settings.ensure()
+                        self._has_settings = True
+                    yield
+            finally:
+                self._housekeeper.wake()
+                _open_stores.add(self)
+                self.events.publish()
 
     @property
     def step(self) -> int:

@@ -54,7 +54,8 @@ def repairing(method: Callable[Concatenate[Index, P], R]) -> Callable[Concatenat
             return method(index, *args, **kwargs)
         except sqlite3.DatabaseError as error:
             if isinstance(error, sqlite3.OperationalError):
-                raise unusable(error) from None
+                folder = os.path.dirname(index.queue.folder)
+                raise unusable(error, os.path.join(folder, DATABASE_NAME)) from None
             if not is_damage(error):
                 raise
         index.make_anew()

@@ -20,6 +20,7 @@ from nebula.agent.batch.outcome import TaskOutcome
 from nebula.agent.batch.packing import unpack
 from nebula.agent.batch.task_file import LOCK_FILE, RESULTS_FILE, WORK_FOLDER, BadTaskFile, BatchTask
 from nebula.files.descriptors import closed_after
+from nebula.files.named import named
 from nebula.files.syscalls import REAL
 from nebula.files.untrusted_json import parse_json
 
@@ -41,7 +42,8 @@ class Results:
             os.close(self._lock)
             raise BadTaskFile("another batch is at work in {folder}", folder=self.folder) from None
         self._path = os.path.join(self.folder, RESULTS_FILE)
-        with open(os.path.join(self.folder, ".gitignore"), "w", encoding="utf-8") as rules:
+        ignored = os.path.join(self.folder, ".gitignore")
+        with named(ignored), open(ignored, "w", encoding="utf-8") as rules:
             rules.write("*\n")  # results in a project are no part of it, for git and for the copies that tasks get
 
     def close(self) -> None:
@@ -64,21 +66,23 @@ class Results:
         folder = os.path.join(self.folder, task.id)
         shutil.rmtree(folder, ignore_errors=True)
         os.makedirs(folder)
-        with open(self.patch(task.id), "w", encoding="utf-8", errors="surrogateescape", newline="") as file:
-            file.write(returned.patch)
-        if returned.records:
-            unpack(returned.records, os.path.join(folder, ".nebula"))
-        if returned.project:
-            place = os.path.join(self.folder, WORK_FOLDER, task.id)
-            shutil.rmtree(place, ignore_errors=True)
-            unpack(returned.project, place)
-        self._append(json.dumps(returned.outcome.to_json(), ensure_ascii=False))
+        with named(folder):
+            with open(self.patch(task.id), "w", encoding="utf-8", errors="surrogateescape", newline="") as file:
+                file.write(returned.patch)
+            if returned.records:
+                unpack(returned.records, os.path.join(folder, ".nebula"))
+            if returned.project:
+                place = os.path.join(self.folder, WORK_FOLDER, task.id)
+                shutil.rmtree(place, ignore_errors=True)
+                unpack(returned.project, place)
+        with named(self._path):
+            self._append(json.dumps(returned.outcome.to_json(), ensure_ascii=False))
 
     def _append(self, line: str) -> None:
         with closed_after(os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)) as handle:
             size = os.fstat(handle).st_size
             torn = size and os.pread(handle, 1, size - 1) != b"\n"
-            os.write(handle, (b"\n" if torn else b"") + line.encode() + b"\n")
+            REAL.write(handle, (b"\n" if torn else b"") + line.encode() + b"\n")
             REAL.fsync(handle)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 from nebula.agent.recording.nodes import kept_with_node, round_text
 from nebula.agent.turn_result import TurnResult
 from nebula.events import Diff, Final, Stamped, TurnNotKept
+from nebula.files.named import explain_failure
 from nebula.graph.errors import AmbiguousId, GraphError, NotFound
 from nebula.language import Sentence
 from nebula.messages.redaction import Redactor
@@ -234,7 +235,7 @@ class NodeWriter:
         except (GraphError, OSError) as problem:
             raise TurnNotKept(
                 "This turn could not be put into the conversation graph: {problem}",
-                problem=problem.strerror if isinstance(problem, OSError) else problem,
+                problem=explain_failure(problem) if isinstance(problem, OSError) else problem,
             ) from problem
 
     def _files(self) -> Sequence[FileState]:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from nebula.cli.arguments import Parser, UsageError
 from nebula.cli.printing import print_line, print_words, tell_line, tell_remark
 from nebula.cli.terminal.output.width import cut
+from nebula.files.named import explain_failure
 from nebula.graph.errors import GraphError, NotFound
 from nebula.graph.graph import Graph
 from nebula.graph.ids import shortest_unique
@@ -42,7 +43,7 @@ def undoable(graph: Graph, prog: str, argv: Sequence[str]) -> Iterator[None]:
     try:
         KeptEdits(graph).keep(words, inverses)
     except OSError as error:
-        tell_remark("This cannot be undone later: {reason}", reason=error.strerror or str(error))
+        tell_remark("This cannot be undone later: {reason}", reason=explain_failure(error))
 
 
 def split_list(text: str | None) -> list[str]:

@@ -46,7 +46,7 @@ def open_sqlite(path: str) -> Store:
         return Store(SqliteDatabase(path))
     except (sqlite3.DatabaseError, ForeignDatabase) as error:
         if isinstance(error, sqlite3.OperationalError):  # not a reason to throw it away
-            raise unusable(error) from None
+            raise unusable(error, path) from None
     return renewed_sqlite(path)
 
 
@@ -56,9 +56,9 @@ def renewed_sqlite(path: str) -> Store:
     return Store(SqliteDatabase(path))
 
 
-def unusable(error: sqlite3.Error) -> IndexFailed:
+def unusable(error: sqlite3.Error, path: str) -> IndexFailed:
     """Locked, full, read-only, not a file."""
-    return IndexFailed("The index file cannot be used: {reason}", reason=error)
+    return IndexFailed("The index file {path} cannot be used: {reason}", path=path, reason=error)
 
 
 def is_damage(error: sqlite3.DatabaseError) -> bool:
