@@ -50,13 +50,13 @@ def test_one_that_fails_or_hangs_costs_nothing_but_itself(tmp_path: Path, capfd:
         script(tmp_path, "hanging", f"{hanging}; time.sleep(600)"),
         script(tmp_path, "last", "print('never seen')"),
     ]
-    path, code = BENCH["measure"](scripts, tmp_path / "results", 5.0)
+    path, code = BENCH["measure"](scripts, tmp_path / "results", 3.0)
     told = path.read_text(encoding="utf-8")
     assert code == 1 and "ValueError: no such thing" in told
     assert "| 1 of 1 | ok |" in told and "| 1 of 2 | stopped after " in told and "| last | | | | not run |" in told
     assert "began" in told and "never seen" not in told
     said = capfd.readouterr().err
-    assert said.startswith("4 measurements, 0.0833333 minutes at most;")
+    assert said.startswith("4 measurements, 0.05 minutes at most;")
     assert "[1/4] broken …\n[1/4] broken: 0 s, exit code 1" in said and "[3/4] hanging …\n    began\n" in said
     known = BENCH["earlier_parts"](tmp_path / "results")
     assert set(known) == {"broken", "good"}  # what was stopped is nothing to compare with
@@ -69,7 +69,7 @@ def test_each_has_a_limit_of_its_own(tmp_path: Path) -> None:
         script(tmp_path, "leaving", "import subprocess; subprocess.Popen(['sleep', '600']); print('left')"),
         script(tmp_path, "last", "print('FAIL  speed: 3'); raise SystemExit(1)"),
     ]
-    path, code = BENCH["measure"](scripts, tmp_path / "results", 600.0, 5.0)
+    path, code = BENCH["measure"](scripts, tmp_path / "results", 600.0, 2.0)
     told = path.read_text(encoding="utf-8")
     assert code == 1 and re.search(r"\| hanging \| \d+ \| none \|  \| stopped after \d+ s \|", told)
     assert "|  | ok |" in told and "| 0 of 1 | a bar is missed |" in told
@@ -102,7 +102,7 @@ def test_what_a_stopped_script_started_ends_with_it(tmp_path: Path) -> None:
     text = (
         f"import subprocess; child = subprocess.Popen(['sleep', '600']); open({str(pid)!r}, 'w').write(str(child.pid))"
     )
-    BENCH["run"](script(tmp_path, "parent", f"{text}\nchild.wait()"), 3.0)
+    BENCH["run"](script(tmp_path, "parent", f"{text}\nchild.wait()"), 1.5)
     deadline = time.monotonic() + 10
     while _is_alive(int(pid.read_text())) and time.monotonic() < deadline:
         time.sleep(0.05)

@@ -12,7 +12,7 @@ import pytest
 from conftest import Bench
 from in_process import run_here
 from scripted_model import Fault, ScriptedModel, Turn
-from slow_git import slow_git
+from slow_git import hurry_git, slow_git
 from terminal_driver import CTRL_D, Terminal
 
 pytestmark = pytest.mark.slow
@@ -88,9 +88,10 @@ def test_a_session_that_opens_slowly(bench: Bench, slow_server: SlowServer) -> N
 
 
 def test_one_task_speaks_while_its_context_is_built(bench: Bench) -> None:
-    path, _ = slow_git(bench, 2)
+    path, _ = slow_git(bench, 1.5)
     with ScriptedModel([Turn("Done.")]) as server, at_terminal(bench, "-p", "x", PATH=path, **server.env()) as screen:
         screen.wait("looking at the project · ")
+        hurry_git(bench)
         assert not server.turns
         screen.wait("Done.")
         assert screen.ended() == 0 and "looking" not in screen.text
@@ -99,7 +100,7 @@ def test_one_task_speaks_while_its_context_is_built(bench: Bench) -> None:
 def test_one_task_says_that_it_waits_for_a_hook_at_its_end(bench: Bench) -> None:
     config = bench.home / ".nebula/config.json"
     config.parent.mkdir(exist_ok=True)
-    config.write_text(json.dumps({"hooks": {"turn_end": ["sleep 2"]}}))
+    config.write_text(json.dumps({"hooks": {"turn_end": ["sleep 1"]}}))
     with ScriptedModel([Turn("Done.")]) as server, at_terminal(bench, "-p", "x", **server.env()) as screen:
         screen.wait("finishing · ")
         assert "Done." in screen.text
@@ -110,7 +111,7 @@ def test_the_line_is_there_again_after_a_remark(bench: Bench) -> None:
     config = bench.home / ".nebula/config.json"
     config.parent.mkdir(exist_ok=True)
     config.write_text(json.dumps({"mcp_servers": {"lost": {"command": "no-such-program"}}}))
-    server, argv = ScriptedModel([Turn("Done.", fault=Fault.slow(2))]), ("-p", "x", "--output-format", "json")
+    server, argv = ScriptedModel([Turn("Done.", fault=Fault.slow(1))]), ("-p", "x", "--output-format", "json")
     with server, at_terminal(bench, *argv, **server.env()) as screen:
         screen.wait("The MCP server lost cannot be used")
         screen.wait("working · ")
@@ -129,7 +130,7 @@ def test_one_task_counts_down_until_the_model_is_asked_again(bench: Bench) -> No
 
 def test_one_task_says_that_its_summary_is_written(bench: Bench) -> None:
     bench.write(".nebula/config.json", '{"auto_summary": true}')
-    server = ScriptedModel([Turn("Done."), Turn("A summary.", fault=Fault.slow(2))])
+    server = ScriptedModel([Turn("Done."), Turn("A summary.", fault=Fault.slow(1))])
     with server, at_terminal(bench, "-p", "x", **server.env()) as screen:
         screen.wait("Summarising this turn")
         screen.wait("writing summaries · 0 s")
@@ -144,16 +145,18 @@ def test_no_word_of_it_reaches_a_pipe(bench: Bench, slow_server: SlowServer) -> 
 
 def test_what_is_written_line_by_line_comes_after_it(bench: Bench) -> None:
     bench.write("a.txt", "one\ntwo\n")
-    path, _ = slow_git(bench, 2)
+    path, _ = slow_git(bench, 1.5)
     with at_terminal(bench, "blame", "a.txt", PATH=path) as screen:
         screen.wait("working · ")
+        hurry_git(bench)
         assert screen.ended() == 0
     assert [line.split()[-1] for line in screen.lines] == ["one", "two"]
 
 
 def test_an_index_that_is_built_slowly(bench: Bench) -> None:
-    path, _ = slow_git(bench, 2)
+    path, _ = slow_git(bench, 1.5)
     with at_terminal(bench, "index", "sync", PATH=path) as screen:
         screen.wait("reading the files · ")
+        hurry_git(bench)
         screen.wait("files indexed, 0 removed, 0 renamed")
         assert screen.ended() == 0 and "reading" not in screen.text

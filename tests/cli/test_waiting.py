@@ -87,7 +87,7 @@ def test_what_is_done_after_an_answer_and_by_undo_is_not_silent(
 ) -> None:
     config = bench.home / ".nebula/config.json"
     config.parent.mkdir(exist_ok=True)
-    config.write_text(json.dumps({"hooks": {"before_write": ["sleep 2"]}}))
+    config.write_text(json.dumps({"hooks": {"before_write": ["sleep 1"]}}))
     write = Turn("", [Call("writeFile", {"path": "a.txt", "content": "one\n"})])
     env = bench.env(TERM="xterm-256color", NEBULA_LANG=lang)
     with (

@@ -89,7 +89,7 @@ async def test_a_cancelled_turn_ends_so(bench: Bench) -> None:
 
 
 async def test_a_turn_cancelled_while_its_context_is_built_is_answered(bench: Bench) -> None:
-    path, asked = slow_git(bench)
+    path, asked = slow_git(bench, 1)
     with ScriptedModel([Turn("never")]) as server:
         async with connected(bench, server, Editor(), PATH=path) as agent:
             session = await agent.new_session(cwd=str(bench.project), mcp_servers=[])

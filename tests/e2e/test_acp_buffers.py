@@ -97,7 +97,7 @@ class Cancelling(Editor):
     async def read_text_file(self, session_id: str, path: str, **more: Any) -> Any:
         await self._count()
         if self.left == 0:
-            await asyncio.sleep(5)
+            await asyncio.sleep(1)
         return await super().read_text_file(session_id, path, **more)
 
 

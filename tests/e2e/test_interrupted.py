@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_while_the_context_is_built(bench: Bench, number: signal.Signals) -> None:
-    path, asked = slow_git(bench)
+    path, asked = slow_git(bench, 1)
     with ScriptedModel([Turn("Back again.")]) as server:
         process = bench.start("nebula", "-p", "first", "--output-format", "stream-json", **server.env(), PATH=path)
         wait_for(asked)

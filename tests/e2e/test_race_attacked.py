@@ -81,7 +81,8 @@ def output_of(result: str) -> str:
 
 
 def two_tries(lines: Mapping[str, str], said: list[str], kept: list[str]) -> Callable[[RecordedRequest], Turn]:
-    """One try runs these commands, some at a time; the other does its work meanwhile, and looks at it in the end."""
+    """One try runs these commands, some at a time; the other does its work meanwhile, and looks at it in the end; it
+    takes its time for as long as the first is at work."""
     calls = [
         Call("runCommand", {"command": line} | ({"timeout_s": 1} if name in UNTIL_TIME_IS_OVER else {}))
         for name, line in lines.items()
@@ -99,7 +100,8 @@ def two_tries(lines: Mapping[str, str], said: list[str], kept: list[str]) -> Cal
             rest = calls[len(results) : len(results) + AT_A_TIME]
             return Turn("", rest) if rest else Turn("Done.")
         if len(results) < 4:
-            return Turn("", [Call("runCommand", {"command": "sleep 1; echo mine >> src/a.py; cat src/a.py; ls"})])
+            pause = "" if len(said) == len(calls) else "sleep 1; "
+            return Turn("", [Call("runCommand", {"command": f"{pause}echo mine >> src/a.py; cat src/a.py; ls"})])
         kept[:] = results
         return Turn("Done.")
 
@@ -254,7 +256,7 @@ def test_a_process_bomb_ends_its_own_command_alone(bench):
             return Turn("bomb", [Call("runCommand", {"command": PROCESSES["fork bomb"]})])
         is_bomber = any(each.get("content") == "bomb" for each in messages)
         if not is_bomber and len(results) < 5:
-            return Turn("", [Call("runCommand", {"command": "sleep 1; echo mine >> mine.txt"})])
+            return Turn("", [Call("runCommand", {"command": "sleep 0.5; echo mine >> mine.txt"})])
         return Turn("Done.")
 
     (bench.home / ".nebula").mkdir(exist_ok=True)

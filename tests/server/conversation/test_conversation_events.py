@@ -148,7 +148,7 @@ async def test_a_file_edited_in_place_is_noticed(server, bench):
     graph.close()
     async with talk(server) as client:
         await client.ask("subscribe")
-        await asyncio.sleep(7)
+        await asyncio.sleep(1)
         [path] = (bench.project / "data" / "nodes").glob("*/*.xml")
         text = path.read_text(encoding="utf-8").replace("the answer", "another answer")
         with path.open("r+", encoding="utf-8") as file:

@@ -235,9 +235,9 @@ async def test_how_far_a_call_is_is_told(tmp_path: Path) -> None:
 
 
 async def test_what_is_not_answered_in_time_names_the_setting(tmp_path: Path) -> None:
-    late = "The MCP server s cannot be used: no answer within 3 s (its timeout_s in mcp_servers)"
+    late = "The MCP server s cannot be used: no answer within 1 s (its timeout_s in mcp_servers)"
     offers = {"capabilities": {"tools": {}, "prompts": {}}, "tools": [LOOK]}
-    async with opened(tmp_path, offers, timeout_s=3.0) as made, asyncio.timeout(40):
+    async with opened(tmp_path, offers, timeout_s=1.0) as made, asyncio.timeout(40):
         for ask in (made.call("never", {}), made.prompt("never", {})):
             with pytest.raises(ServerFailed) as failed:
                 await ask

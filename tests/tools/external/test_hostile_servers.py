@@ -240,11 +240,11 @@ def _largest_open_file() -> int:
 
 
 async def test_endless_progress_ends_with_the_time_limit(tmp_path: Path) -> None:
-    async with against(tmp_path, FLOODS, timeout_s=15.0) as hostile:
+    async with against(tmp_path, FLOODS, timeout_s=4.0) as hostile:
         begun = time.monotonic()
-        assert "no answer within 15 s" in await hostile.said("forever")
-        assert time.monotonic() - begun < 60
-        assert 0 < len(hostile.shown) < 100 and all(len(each) < 150 and "\x1b" not in each for each in hostile.shown)
+        assert "no answer within 4 s" in await hostile.said("forever")
+        assert time.monotonic() - begun < 50
+        assert 0 < len(hostile.shown) < 50 and all(len(each) < 150 and "\x1b" not in each for each in hostile.shown)
 
 
 async def test_an_endless_line_ends_its_server_and_costs_little_memory(tmp_path: Path) -> None:
@@ -328,7 +328,7 @@ async def test_what_describes_itself_anew_is_asked_about_anew(tmp_path: Path) ->
 
 @pytest.mark.parametrize("how", ["half", "closed", "wrong"])
 async def test_death_in_the_middle_costs_that_call(tmp_path: Path, how: str) -> None:
-    async with against(tmp_path, DIES, timeout_s=10.0) as hostile:
+    async with against(tmp_path, DIES, timeout_s=3.0) as hostile:
         tools = hostile.tools()
         outcome = await hostile.call(how, tools)
         assert outcome.status.value == "Error" and outcome.code == 502

@@ -197,10 +197,10 @@ async def test_a_long_result_is_cut_and_the_model_told_how_to_ask_for_less(odd: 
 
 
 async def test_a_call_that_takes_too_long_names_the_setting(tmp_path: Path) -> None:
-    odd = Odd(tmp_path, timeout_s=3.0)
+    odd = Odd(tmp_path, timeout_s=1.5)
     odd.plays({"slow": "nothing", "next": WELL})
     async with opened(odd):
-        assert "no answer within 3 s (its timeout_s in mcp_servers)" in await odd.said("slow")
+        assert "no answer within 1.5 s (its timeout_s in mcp_servers)" in await odd.said("slow")
         assert await odd.said("next") == "well"
 
 
