@@ -6,7 +6,17 @@ from datetime import datetime
 import pytest
 
 from nebula.agent.recording.node_files import FileTexts, changed_by, texts_by_turn
-from nebula.agent.undo import NoJournalHere, NothingToUndo, UndoRefused, carry_out, redo_plan, restore_plan, undo_plan
+from nebula.agent.undo import (
+    NoJournalHere,
+    NothingToUndo,
+    UndoRefused,
+    carry_out,
+    propose,
+    redo_plan,
+    restore_plan,
+    undo_plan,
+)
+from nebula.files.digest import digest
 from nebula.graph.values import FileState, Node
 from nebula.workspace import Policy, open_workspace
 
@@ -142,3 +152,30 @@ def test_the_texts_of_a_turn_are_whole_or_none(workspace, tmp_path):
         "one": [FileTexts("a.txt", None, "first")],
         "two": [FileTexts("a.txt", "first", "third"), FileTexts("image.png", None, None)],
     }
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_write"),
+    [
+        ("", "{a}", True),
+        ("", "{a}:644", True),
+        ("", "{a}:755", False),
+        ("{a}", "{b}", True),
+        ("{a}:755", "{b}:755", True),
+        ("{a}:644", "{b}:755", False),
+        ("{a}:755", "{b}:644", False),
+        ("{a}", "{b}:644", True),
+        ("{a}", "{b}:755", False),
+        ("{a}", "", False),
+        ("link:{a}", "{b}", False),
+        ("{a}", "link:{b}", False),
+        ("", "folder:755", False),
+    ],
+)
+def test_a_change_is_a_write_only_if_it_gives_a_file_its_text_alone(workspace, before, after, is_write):
+    """What a delegate did is asked about under a yes to files of a kind unless it was that."""
+    kept = {name: digest(name.encode()) for name in "ab"}
+    for name in kept:
+        workspace.keep_content(name.encode())
+    states = (each.format(**kept) or None for each in (before, after))
+    assert propose(workspace.history, "a.md", *states).is_write is is_write
