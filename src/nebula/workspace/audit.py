@@ -1,9 +1,9 @@
-"""Who asked for what, and how it ended: one JSON line a request, refused ones too, never any content.
+"""The audit log: who asked for what, and with which result. One JSON line a request, refused ones too, never any
+content.
 
-A path is what somebody sent, and may be a key: the keys we know, and what looks like one, are left out of the line.
-
-Each line is one write to a file opened for appending, so lines of several threads and processes do not mix. A log
-that was rotated away is noticed and a new one begun. A line that a full disk cut short takes no other with it.
+A path is what somebody sent, and may be a key: keys that we know, and texts that look like one, are left out of the
+line. Each line is one write to a file opened for appending, so lines of several threads and processes do not mix. A log
+that was rotated away is noticed, and a new one is begun. A line that a full disk cut short does not damage the next.
 """
 
 from __future__ import annotations
@@ -32,13 +32,11 @@ _FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC
 
 class AuditLog:
     _is_torn: bool
-    """True when the last line has no end."""
+    """The last line has no line break."""
 
     def __init__(self, root: str, path: str = "", secrets: Iterable[str] = ()) -> None:
-        """Open the log at `path`, which the user wants (EC_AUDIT_LOG), else the project's own in `root`.
-
-        At the user's path links are followed, for the user made them; in the project a stranger may have made them.
-        """
+        """Open the log at `path`, which the user configured (EC_AUDIT_LOG), else the project's own in `root`. Links are
+        followed in the user's path, since the user made them; in the project a stranger may have made them."""
         self._root = root
         self._folder, self._name = os.path.split(os.path.abspath(path)) if path else ("", AUDIT_FILE)
         self._flags = _FLAGS if path else _FLAGS | os.O_NOFOLLOW
@@ -57,7 +55,8 @@ class AuditLog:
         status: int,
         renames: tuple[int, int] | None = None,
     ) -> None:
-        """`renames`: how many files were said to be moved, and how many are known by their new names alone."""
+        """Append a line. `renames`: how many files the caller said were moved, and how many the index knows by their
+        new names alone."""
         line: dict[str, Any] = {
             "ts": timestamp(),
             "trace_id": trace_id,
@@ -76,8 +75,8 @@ class AuditLog:
                 raise _disk_full()
 
     def require_room(self) -> None:
-        """Raise StorageFailed where no line could be written now: a change that nobody may make unrecorded is refused
-        before it is made."""
+        """Raise StorageFailed where no line could be written now: a change that must be recorded is refused before it
+        is made."""
         with self._at_hand():
             if stat.S_ISREG(os.fstat(self._fd).st_mode):
                 disk = os.fstatvfs(self._fd)
@@ -89,7 +88,7 @@ class AuditLog:
 
     @contextmanager
     def _at_hand(self) -> Iterator[None]:
-        """Hold the file that has the name now, and say in our words what keeps it from being written."""
+        """Hold the file that has the log's name now; turn an error on writing it into one of ours."""
         with self._guard:
             self._follow_rotation()
             try:
@@ -113,7 +112,7 @@ class AuditLog:
         return os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
 
     def _follow_rotation(self) -> None:
-        """Make sure that the open file is the one that has the name."""
+        """Make sure that the open file is the one that has the log's name."""
         if self._fd >= 0:
             mine = os.fstat(self._fd)
             try:
@@ -126,7 +125,7 @@ class AuditLog:
         try:
             self._folder_fd = self._open_folder()
             self._fd = os.open(self._name, self._flags, 0o600, dir_fd=self._folder_fd)
-            if self._flags & os.O_NOFOLLOW:  # where the user named the file, its mode is the user's choice
+            if self._flags & os.O_NOFOLLOW:  # where the user chose the file, its mode is the user's choice
                 close_to_others(self._fd, REAL)
         except OSError as error:
             raise StorageFailed("The audit log cannot be opened ({reason}).", reason=error.strerror) from None
@@ -142,7 +141,7 @@ class AuditLog:
         try:
             fd = os.open(self._name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=self._folder_fd)
         except OSError:
-            return False  # it may be written and not read
+            return False  # we may be allowed to write it but not to read it
         with closed_after(fd):
             return os.pread(fd, 1, found.st_size - 1) != b"\n"
 

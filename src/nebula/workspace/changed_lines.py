@@ -1,7 +1,7 @@
-"""Which lines of a text became which lines of another, in nearly linear time.
+"""Compare two texts line by line, in nearly linear time.
 
-Lines that occur once on either side anchor the rest (patience diff). Between two anchors the shortest way is looked
-for (Myers), up to MAX_STEPS lines apart; beyond that the stretch counts as replaced as a whole.
+Lines that occur once in each text are anchors for the rest (patience diff). Between two anchors the shortest edit is
+searched for (Myers), up to MAX_STEPS lines; beyond that the whole range counts as replaced.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from itertools import pairwise
 from typing import Final
 
 MAX_STEPS: Final = 600
-"""Time grows with its square: a tenth of a second or so where nothing is found."""
+"""Time grows with its square: about a tenth of a second where nothing is found."""
 LINES_AT_ONCE: Final = 128
-"""What is the same at both ends is mostly long, and many lines are compared nearly as fast as one."""
+"""Equal parts at the ends are mostly long, and many lines are compared nearly as fast as one."""
 
 Block = tuple[int, int, int, int]
 """Lines [a, b) of the old text became lines [c, d) of the new one; counted from 0."""
 
 
 def changed_blocks(before: Sequence[str], after: Sequence[str]) -> list[Block]:
-    """Return the blocks that differ, in order, never touching each other."""
+    """Return the blocks that differ, in order; no two of them touch."""
     found: list[Block] = []
     waiting: list[Block] = [(0, len(before), 0, len(after))]
     while waiting:
@@ -51,7 +51,7 @@ def _trimmed(before: Sequence[str], after: Sequence[str], block: Block) -> Block
 
 
 def _anchors(before: Sequence[str], after: Sequence[str]) -> list[tuple[int, int]]:
-    """Return the places of lines that occur once on either side, as many as stand in the same order."""
+    """Return the positions of lines that occur once in each text, as many as are in the same order."""
     once_before = {line for line, count in Counter(before).items() if count == 1}
     once_after = {line for line, count in Counter(after).items() if count == 1}
     shared = once_before & once_after
@@ -62,8 +62,8 @@ def _anchors(before: Sequence[str], after: Sequence[str]) -> list[tuple[int, int
 
 
 def _longest_rising(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the longest run whose second numbers rise as the first do."""
-    from bisect import bisect_left  # not for every start
+    """Return the longest sequence in which the second numbers rise as the first do."""
+    from bisect import bisect_left  # loaded only when needed
 
     tops: list[int] = []
     last: list[int] = []
@@ -82,7 +82,7 @@ def _longest_rising(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _shortest(before: Sequence[str], after: Sequence[str]) -> list[Block] | None:
-    """Return the fewest single lines to take out and to put in; None where more than MAX_STEPS are needed."""
+    """Return the fewest single lines to remove and to insert; None where that would be more than MAX_STEPS."""
     old, new = len(before), len(after)
     middle = MAX_STEPS + 1
     reached = [0] * (2 * middle + 1)
@@ -101,7 +101,7 @@ def _shortest(before: Sequence[str], after: Sequence[str]) -> list[Block] | None
 
 
 def _start(reached: Sequence[int], place: int, diagonal: int, step: int) -> int:
-    """Return how far the old text is when one more line is put in (from the diagonal above) or taken out (from
+    """Return the position in the old text after inserting one more line (from the diagonal above) or removing one (from
     below)."""
     if _puts_in(reached, place, diagonal, step):
         return reached[place + 1]

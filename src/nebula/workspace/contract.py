@@ -1,7 +1,7 @@
-"""What every workspace offers, local or remote. All depend on this page, not on each other.
+"""The contract of every workspace, local or remote. All depend on this module, not on each other.
 
 Plain synchronous calls, safe to make from several threads. Paths are relative to the root, with "/" between names;
-results name paths in that same normal form. Failures are the exceptions of `nebula.workspace.errors`.
+results have paths in that same normal form. Failures are the exceptions of `nebula.workspace.errors`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from nebula.workspace.diff import split_lines
 from nebula.workspace.errors import WorkspaceError
 
 WriteMode = Literal["create", "overwrite", "append"]
-"""create: must be new. overwrite: replaces, or makes. append: adds at the end, or makes."""
+"""create: the file must be new. overwrite: replaces or creates it. append: adds at its end, or creates it."""
 
 FileKind = Literal["file", "directory", "missing", "other"]
 
@@ -23,7 +23,7 @@ Kinds = Sequence[str] | None
 """Endings of file names; None: files of every kind."""
 
 ABSENT = ""
-"""As `expected` of a write: the caller saw that there is no such file."""
+"""For `expected` of a write: the caller saw that there is no such file."""
 
 DEFAULT_MAX_BYTES = 524_288
 DEFAULT_SEARCH_FILES = 200
@@ -33,7 +33,7 @@ DEFAULT_LIST_ITEMS = 10_000
 @value
 class FileEntry:
     name: str
-    """Relative to the listed directory; a plain name unless the listing is recursive."""
+    """Relative to the listed directory; a name without folders unless the listing is recursive."""
     path: str
     """Relative to the root, ready for the next call."""
     is_dir: bool
@@ -54,12 +54,12 @@ class Listing:
 class FileText:
     path: str
     content: str
-    """The whole text, line endings and byte order mark as they are on the disk."""
+    """The whole text, with line breaks and byte order mark as on the disk."""
     sha256: str
     size: int
     """Bytes on the disk."""
     secret: bool = False
-    """It is a secret file that the user allowed by name: what it holds belongs into nobody's records."""
+    """It is a secret file that the user allowed by name: its content must not be recorded."""
 
 
 @value
@@ -70,7 +70,7 @@ class FileLines:
     content: str
     first: int
     last: int
-    """Less than what was asked for where the file ends before, or the lines are too many."""
+    """Less than requested where the file ends before, or the lines are too large."""
     total_lines: int
     sha256: str
     """Of the whole file."""
@@ -79,7 +79,7 @@ class FileLines:
 
     @classmethod
     def of(cls, file: FileText, first: int, last: int | None) -> FileLines:
-        """Return lines of a file that was read whole."""
+        """Return some lines of a file that was read whole."""
         lines = split_lines(file.content)
         end = len(lines) if last is None else min(last, len(lines))
         text = "".join(lines[first - 1 : end])
@@ -92,15 +92,15 @@ class PathState:
     kind: FileKind
     size: int | None = None
     sha256: str | None = None
-    """Of a file's bytes, where the call looked into it (check_write does, probe does not)."""
+    """Of a file's bytes, if the call has read them (check_write does, probe does not)."""
     content: str | None = None
-    """The text a write would replace, where the call has it at hand; None says nothing."""
+    """The text that a write would replace, if the call has it; None means nothing."""
     max_bytes: int | None = None
-    """How large a write may make it, where the call knows."""
+    """The largest size that a write may give it, if the call knows that."""
 
     @property
     def expected(self) -> str:
-        """The value to hand to `write_file` so that it writes only while this state still holds."""
+        """The value for `expected` of `write_file`, so that it writes only while this state is still true."""
         if self.kind == "file" and self.sha256 is None:
             raise ValueError("this state does not say what the file holds; take it from check_write")
         return self.sha256 or ABSENT
@@ -118,26 +118,26 @@ class WriteResult:
 
 @value
 class PathChange:
-    """A path on its way from one state to another, both named as `journal.states` does; None: nothing.
+    """A change of a path from one state to another, both named as in `journal.states`; None: nothing is there.
 
-    A `ProposedChange` is what people are shown of it, and goes to every reader of the stream; this one reads a content
-    only when it is written, since a set may have thousands of files.
+    A `ProposedChange` is what people are shown, and goes to every reader of the stream; this one reads the content only
+    when it is written, since a set may have thousands of files.
     """
 
     path: str
     before: str | None
-    """Of a set it is found when the set is applied."""
+    """In a set it is filled in when the set is applied."""
     after: str | None
     read: Callable[[], bytes] = bytes
-    """Returns the content of a file, or the target of a link, that shall stand there."""
+    """Returns the new content of a file, or the target of a link."""
     still_there: Callable[[], bool] | None = None
-    """Returns whether what it replaces is still what was seen."""
+    """Returns whether the path is still as it was seen."""
     mode: int | None = None
-    """The permissions of a new file, where `after` says nothing of them."""
+    """The permissions of a new file, where `after` does not name them."""
     conflict: Sentence | None = None
-    """Why it cannot be made, where that is known before anything is tried."""
+    """Why it cannot be made, if that is known before trying."""
     author: str = ""
-    """The turn that wrote it, where another one makes it, or several are made as one."""
+    """The turn that wrote it, where another turn makes the change, or several are made as one."""
 
 
 NotApplied = tuple[str, WorkspaceError]
@@ -167,40 +167,40 @@ class Workspace(Protocol):
     def list_files(
         self, path: str = ".", *, recursive: bool = False, extensions: Kinds = None, max_items: int | None = None
     ) -> Listing:
-        """Return the entries of a directory. Recursive leaves out what git ignores and binary files; with `extensions`
-        only files of those kinds are named, no directories."""
+        """Return the entries of a directory. A recursive listing leaves out binary files and what git ignores; with
+        `extensions` it has only files of those kinds, and no directories."""
 
     def read_file(self, path: str) -> FileText: ...
 
     def read_lines(self, path: str, first: int, last: int | None = None) -> FileLines:
-        """Return lines of a file that may be too large to be read whole; None stands for the end. Of lines that
-        together are larger than a file may be, those that fit."""
+        """Return some lines of a file, also of one that is too large to be read whole; `last` None means to the end.
+        Where the lines together are larger than a file may be, return those that fit."""
 
     def write_file(
         self, path: str, content: str, mode: WriteMode = "create", *, expected: str | None = None
     ) -> WriteResult:
-        """Write durably and whole. `expected` binds the write to what the caller saw: the sha256 of the content, or
-        ABSENT; checked under the lock, `Stale` if it no longer holds."""
+        """Write a file durably, whole or not at all. `expected` binds the write to what the caller saw: the sha256 of
+        the content, or ABSENT. It is checked under the lock. Raises Stale where it no longer holds."""
 
     def search(self, directory: str, keyword: str, *, max_files: int = DEFAULT_SEARCH_FILES) -> SearchHits:
         """Return the text files below `directory` that contain `keyword`, exactly as typed."""
 
     def probe(self, path: str) -> PathState:
-        """Return what is there, without looking into it or judging whether it may be read or written."""
+        """Return what kind of entry is there, without reading it or judging whether it may be read or written."""
 
     def check_write(self, path: str, mode: WriteMode, content: str | None = None) -> PathState:
-        """Raise what `write_file` would raise, write nothing; the state is the one to bind an approval to."""
+        """Raise what `write_file` would raise, and write nothing; an approval is bound to the returned state."""
 
     def roll_back(self) -> tuple[str, ...]:
-        """Put back every file that this turn changed, and return the paths. `Stale`, with nothing touched, where one
-        was changed by somebody else since."""
+        """Restore every file that this turn changed, and return the paths. Raises Stale, with nothing touched, where
+        somebody else has changed one since."""
 
     def for_turn(self, trace_id: str) -> Workspace:
-        """Return the same workspace, its calls and changes recorded under that id."""
+        """Return the same workspace, with its calls and changes recorded under that id."""
 
 
 def read_if_any(files: Workspace, path: str) -> FileText | None:
-    """Return a file; None where there is none that can and may be read."""
+    """Return a file; None where there is no file that can and may be read."""
     try:
         return files.read_file(path)
     except WorkspaceError:

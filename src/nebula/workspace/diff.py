@@ -1,4 +1,4 @@
-"""What changed between two texts: counted, shown to people, and in hunks that can be applied one by one."""
+"""The difference between two texts: counted, shown to people, and in hunks that can be applied one by one."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from nebula.value import value
 from nebula.workspace.changed_lines import Block, changed_blocks
 
 CONTEXT_LINES = 3
-"""Around a change, as git shows it."""
+"""Lines shown around a change, as in git."""
 
 
 @value
 class Hunk:
-    """Neighbouring changes: lines of the old text, and what stands there in the new one."""
+    """Changes near each other: lines of the old text, and the lines of the new one that replace them."""
 
     old_start: int
-    """How many lines stand before it."""
+    """How many lines come before it."""
     old: tuple[str, ...]
     new: tuple[str, ...]
     blocks: tuple[Block, ...]
-    """Which of these lines really differ, counted from the start of the texts."""
+    """Which of these lines really differ, counted from the beginning of the texts."""
     text: str
-    """As a unified diff shows it, with the lines around it."""
+    """The hunk as in a unified diff, with the lines around it."""
 
 
 @value
@@ -40,7 +40,7 @@ class TextDiff:
 
 
 def diff_texts(path: str, old: str | None, new: str | None) -> TextDiff:
-    """Return the difference from old to new, None standing for no file."""
+    """Return the difference between two texts; None stands for a missing file."""
     old_text, new_text = old or "", new or ""
     start, end = _same_ends(old_text, new_text)
     skipped = old_text.count("\n", 0, start)
@@ -60,7 +60,7 @@ def diff_texts(path: str, old: str | None, new: str | None) -> TextDiff:
 
 
 def apply_hunks(old: str | None, hunks: Iterable[Hunk]) -> str:
-    """Return the old text with some of its diff's hunks applied, in their order."""
+    """Return the old text with some of the hunks of its difference applied, in their order."""
     lines = split_lines(old)
     kept: list[str] = []
     reached = 0
@@ -72,7 +72,7 @@ def apply_hunks(old: str | None, hunks: Iterable[Hunk]) -> str:
 
 
 def split_lines(text: str | None) -> list[str]:
-    """Split at line feeds only, each line keeping its own; other separators belong to the line."""
+    """Split a text at line feeds only; each line keeps its own, and other separators belong to the line."""
     return StringIO(text or "", newline="\n").readlines()
 
 
@@ -144,7 +144,7 @@ def _span(start: int, end: int) -> str:
 
 
 def merged(base: str, ours: str, theirs: str) -> str | None:
-    """`base` with both changes, line by line; None where they are in each other's way."""
+    """Return `base` with both changes merged, line by line; None where they conflict."""
     lines, one, two = split_lines(base), split_lines(ours), split_lines(theirs)
     changes = [(block, one) for block in changed_blocks(lines, one)]
     for block in changed_blocks(lines, two):
@@ -163,7 +163,7 @@ def merged(base: str, ours: str, theirs: str) -> str | None:
 
 
 def _meet(one: Block, other: Block) -> bool:
-    """Return whether two changes touch the same lines, or lines beside each other."""
+    """Return whether two changes touch the same or adjacent lines."""
     return one[0] <= other[1] and other[0] <= one[1]
 
 

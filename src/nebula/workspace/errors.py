@@ -31,7 +31,7 @@ from typing import ClassVar
 from nebula.errors import EXIT_POLICY, NebulaError
 
 ERRORS_BY_CODE: dict[str, type[WorkspaceError]] = {}
-"""For whoever receives an error by wire and wants the same exception back."""
+"""Exceptions by code, for a client that gets an error over the network and raises the same one."""
 
 
 class WorkspaceError(NebulaError):
@@ -71,7 +71,7 @@ class Forbidden(WorkspaceError, code="forbidden", status=403, refusal=True):
 
 
 class ProtectedPath(Forbidden, code="protected_path", status=400):
-    """A judgement of the path: the contract has no status of its own for it."""
+    """The path is refused by our own rules: the seed's contract has no status for that."""
 
 
 class SecretPath(Forbidden, code="secret_path", status=400):

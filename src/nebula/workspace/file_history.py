@@ -1,8 +1,8 @@
-"""Back and forth in time: undo, redo, and the files as a node left them.
+"""Undo, redo, and restoring the files as a node left them.
 
-Everything is planned first and shown, then applied to exactly what was shown: a plan names the content each file has
-now, and if any file has another one when the plan is applied, nothing is touched. Applying is recorded like any other
-change, so it can be undone itself. A file is removed only if the agent made it and its content is known.
+A change is first planned and shown, then applied exactly as shown: a plan names the present content of each file, and
+if a file has another one when the plan is applied, nothing is touched. It is recorded like any other change, so it can
+be undone itself. A file is removed only if the agent made it and its content is known.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ class FilePlan:
     emptied: tuple[str, ...] = ()
     """Directories to remove if they are empty afterwards."""
     undone_by: str = ""
-    """The session that took back what a redo would do again."""
+    """The session that undid what a redo would do again."""
     passed_over: tuple[str, ...] = ()
-    """Files that would change as well, and stay as somebody else has left them."""
+    """Files that are not restored because somebody else has changed them."""
     turns: tuple[str, ...] = ()
-    """Whose changes an undo takes back."""
+    """The turns whose changes an undo takes back."""
 
     @property
     def conflicts(self) -> tuple[PathChange, ...]:
@@ -51,14 +51,14 @@ class FilePlan:
 
 @record
 class _Timeline:
-    """The groups as they stand after replaying the journal."""
+    """The state of each group after replaying the journal."""
 
     done: dict[str, None] = field(default_factory=dict)
-    """Groups in their order, as keys: one is found and taken out at once."""
+    """Groups in order, as keys, so that one is found and removed in constant time."""
     undone: dict[str, None] = field(default_factory=dict)
     changes: dict[str, list[RecordedChange]] = field(default_factory=dict)
     moved_by: dict[str, str] = field(default_factory=dict)
-    """The session that took back a group, or did it again, last."""
+    """The session that last undid or redid a group."""
 
     def replay(self, entry: RecordedChange | TurnMark) -> None:
         group = entry.group
@@ -84,23 +84,24 @@ class FileHistory:
         self._set_writer = set_writer
 
     def changes(self, name: str | None = None) -> list[RecordedChange]:
-        """Return the recorded changes of a turn or a set, or all of them, oldest first."""
+        """Return the recorded changes of a turn or a set, or all changes, oldest first."""
         return [each for each in self._writer.log.changes() if name is None or name in (each.turn, each.group)]
 
     def changes_after(self, is_old: Callable[[RecordedChange], bool]) -> list[RecordedChange]:
-        """Return the changes that follow the newest one for which `is_old` holds, oldest first."""
+        """Return the changes after the newest one for which `is_old` is true, oldest first."""
         return self._writer.log.changes_after(is_old)
 
     def content(self, state: str) -> bytes | None:
-        """Return the content of a state, if the journal kept it: of a link its target; None else, and for a folder."""
+        """Return the content of a state if the journal kept it (for a link its target), else None; None for a folder,
+        too."""
         return self._writer.objects.get(content_name(state) or "")
 
     def seal(self, state: str) -> str:
-        """Return the name of a state as others may see it: it tells nothing of the content."""
+        """Return the name of a state in the form that others may see: it reveals nothing of the content."""
         return rename_content(state, self._writer.objects.sealer())
 
     def unseal(self, path: str, state: str) -> str:
-        """Return the state behind such a name, if the journal knows it or keeps its content; else the name itself."""
+        """Return the state behind a sealed name, if the journal knows it or keeps its content; else the name itself."""
         seal, sealed = self._writer.objects.sealer(), content_name(state)
         states = {each for change in self.changes() if change.path == path for each in (change.before, change.after)}
         names = chain(filter(None, map(content_name, states)), self._writer.objects.names())
@@ -108,8 +109,8 @@ class FileHistory:
         return state if name is None else rename_content(state, lambda _: name)
 
     def plan_undo(self, group: str | None = None, passing: Collection[str] = ()) -> FilePlan:
-        """Take back a turn's changes; without a group, those of the last turn that changed something and is none of
-        those to be passed over."""
+        """Return the plan that undoes a group; without a group the last one that changed something and is not in
+        `passing`."""
         timeline = self._timeline()
         candidates = [each for each in timeline.done if each not in passing]
         if group is None and not candidates and self._writer.log.has_news_of_foreign():
@@ -125,7 +126,7 @@ class FileHistory:
         return replace(_plan("undo", group, steps, made), turns=turns)
 
     def plan_redo(self, group: str | None = None) -> FilePlan:
-        """Do again what was undone last, as long as nothing was written since."""
+        """Return the plan that redoes what was undone last, if nothing was written since."""
         timeline = self._timeline()
         group = _choose(group, list(timeline.undone), "redo")
         changed = ends(timeline.changes[group]).items()
@@ -133,15 +134,16 @@ class FileHistory:
         return replace(_plan("redo", group, steps), undone_by=timeline.moved_by[group])
 
     def plan_restore(self, state: Mapping[str, str | None], group: str) -> FilePlan:
-        """Bring files to a recorded state: path -> sha256, or None for a file that was not there."""
+        """Return the plan that brings files to a recorded state: path -> sha256, or None for a file that did not
+        exist."""
         own: dict[str, set[str | None]] = {}
         for change in self._writer.log.changes():
             own.setdefault(change.path, set()).update({change.before, change.after})
         return _plan("restore", group, [self._plan_one_restore(path, state[path], own) for path in state])
 
     def apply(self, plan: FilePlan, by: str = "") -> tuple[PathChange, ...]:
-        """Carry a plan out for a session; Stale, with nothing touched, if it has conflicts or a file changed since it
-        was made."""
+        """Carry out a plan for a session. Raises Stale, with nothing touched, if it has conflicts or a file changed
+        since it was made."""
         if plan.conflicts:
             raise _in_the_way(plan.conflicts)
         changes = self._path_changes(plan)
@@ -164,7 +166,7 @@ class FileHistory:
         return timeline
 
     def _step(self, path: str, known: set[str | None], target: str | None) -> PathChange:
-        """Return a step that is right only while the file has a content the journal left it with."""
+        """Return a step that may run only while the file has a content that the journal left it with."""
         try:
             current = self.current(path, {*known, target})
         except WorkspaceError as error:
@@ -188,7 +190,7 @@ class FileHistory:
         return self._require_content(PathChange(path, current, target))
 
     def _require_content(self, step: PathChange) -> PathChange:
-        """Return the step, with a conflict where the journal did not keep the content that it needs."""
+        """Return the step; with a conflict where the journal did not keep the content that it needs."""
         target = step.after
         if target is None or same_state(step.before, target) or parse_state(target).kind == "folder":
             return step
@@ -198,7 +200,8 @@ class FileHistory:
         return replace(step, conflict=gone)
 
     def current(self, path: str, others: Collection[str | None]) -> str | None:
-        """Return the state of the path now; of a file only its content, where no state in `others` names a mode."""
+        """Return the present state of the path; for a file only its content, where no state in `others` names a
+        mode."""
         place = normal_path(path)
         if place.standing.untouchable or not place.parts:
             raise ProtectedPath("{path}: is never written.", path=place.text)
@@ -209,14 +212,15 @@ class FileHistory:
         return state if with_modes else content_name(state)
 
     def _mark(self, plan: FilePlan, by: str) -> None:
-        """Last of all: a turn that a crash kept from being marked counts as done, and can be taken back again."""
+        """Mark the groups as undone or redone, last of all: a crash before it leaves them marked as done, so they can
+        be undone again."""
         try:
             self._writer.log.append(TurnMark(plan.group, plan.kind == "undo", by))
         except OSError as error:
             raise translate(error, ".nebula/journal") from None
 
     def _path_changes(self, plan: FilePlan) -> list[PathChange]:
-        """Return the steps of a plan with all contents at hand, before anything is touched."""
+        """Return the steps of a plan with all contents loaded, before anything is touched."""
         modes = self._modes(plan)
         changes = []
         for step in plan.steps:
@@ -229,7 +233,7 @@ class FileHistory:
         return changes
 
     def _modes(self, plan: FilePlan) -> dict[str, int]:
-        """Return the permissions that files had when they were removed, where some are to come back."""
+        """Return the permissions that removed files had, if some of them are to be restored."""
         if all(step.before is not None or step.after is None for step in plan.steps):
             return {}
         return {change.path: change.mode for change in self._writer.log.changes() if change.mode is not None}
@@ -241,12 +245,11 @@ def _plan(kind: PlanKind, group: str, steps: Sequence[PathChange], emptied: tupl
 
 
 def states_after(changes: Sequence[RecordedChange], end: int) -> dict[str, str | None]:
-    """Return path → state (None: nothing) when the first `end` of these changes had happened, for every path in
-    them."""
+    """Return path → state (None: nothing) after the first `end` of these changes, for every path in them."""
     state: dict[str, str | None] = {change.path: change.after for change in changes[:end]}
     for change in changes[end:]:
         state.setdefault(change.path, change.before)
-    # A change of the content alone says nothing of the mode and leaves it as it is; the next that does tells it.
+    # A change of the content alone names no mode and leaves the mode as it is; the next change that names one has it.
     unsettled = {path for path, each in state.items() if each is not None and parse_state(each).mode is None}
     for change in changes[end:]:
         if change.path not in unsettled:

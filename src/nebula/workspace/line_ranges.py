@@ -1,4 +1,4 @@
-"""Some lines of a file of any size, read in one pass without holding the rest."""
+"""Read some lines of a file of any size, in one pass and without holding the rest in memory."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _CHUNK: Final = 1 << 20
 @value
 class LineRange:
     content: bytes
-    """Whole lines, each with its line feed; or the beginning of one that is too long."""
+    """Whole lines, each with its line feed; or the beginning of a line that is too long."""
     last: int
-    """The number of the last line in it; less than what was asked for where the file or the room ended."""
+    """The number of its last line; less than requested where the file or the room ended."""
     total_lines: int
     sha256: str
     """Of the whole file."""
@@ -23,8 +23,8 @@ class LineRange:
 
 
 def read_line_range(fd: int, first: int, last: int | None, room: int) -> LineRange:
-    """Return lines `first` to `last` (None: the end), counted from 1, as many whole ones as fit into `room` bytes."""
-    from hashlib import sha256  # loads the TLS library: 5 ms that an import need not pay
+    """Return lines `first` to `last` (None: the end), counted from 1: as many whole lines as fit into `room` bytes."""
+    from hashlib import sha256  # loads the TLS library, 5 ms that an import should not take
 
     seen, wanted = sha256(), bytearray()
     number, size, ended = 1, 0, True
@@ -42,7 +42,7 @@ def read_line_range(fd: int, first: int, last: int | None, room: int) -> LineRan
 
 
 def _lines_of(chunk: bytes, first: int, last: int | None) -> bytes:
-    """Return lines `first` to `last` of a chunk, counted from 0; its ends may be parts of lines."""
+    """Return lines `first` to `last` of a chunk, counted from 0; at its ends there may be parts of lines."""
     start = 0
     for _ in range(first):
         start = chunk.index(b"\n", start) + 1
@@ -58,13 +58,13 @@ def _lines_of(chunk: bytes, first: int, last: int | None) -> bytes:
 
 
 def _whole_lines(content: bytes, room: int) -> tuple[bytes, int]:
-    """Return the lines that fit and their number; a line that alone is too long is cut and counts as none."""
+    """Return the lines that fit, and how many they are; a line that is too long by itself is cut and counts as none."""
     if len(content) <= room:
         return content, content.count(b"\n") + (content[-1:] not in (b"", b"\n"))
     whole = content[: content.rfind(b"\n", 0, room) + 1]
     if whole:
         return whole, whole.count(b"\n")
     end = room
-    while end > 0 and content[end] & 0xC0 == 0x80:  # inside a character
+    while end > 0 and content[end] & 0xC0 == 0x80:  # within a character
         end -= 1
     return content[:end], 0

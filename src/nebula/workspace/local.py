@@ -1,6 +1,6 @@
-"""The workspace on this machine's disk. `open_workspace` builds one.
+"""The workspace on this machine's disk. `open_workspace` opens one.
 
-Reading and writing are two classes: one opened for reading has no writer, and no way to come by one.
+Reading and writing are two classes: one that was opened for reading has no writer, and cannot get one.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def open_workspace(
 def open_workspace(
     root: str, policy: Policy | None = None, *, read_only: bool = False, calls: Syscalls = REAL
 ) -> ReadingWorkspace:
-    """Return the guarded files below `root`. Opened read-only, it has no code to write with."""
+    """Return the guarded files below `root`. Opened read-only, it has no code that writes."""
     jail = Jail(root, calls=calls)
     judge = Judge(policy or Policy(), place=jail.place)
     if read_only:
@@ -55,7 +55,7 @@ def open_workspace(
 
 
 class LateWriter:
-    """Builds the writer, and `.nebula/`, on first use; shared by all views of a workspace."""
+    """Makes the writer, and `.nebula/`, on first use; all views of a workspace share it."""
 
     def __init__(self, jail: Jail, calls: Syscalls) -> None:
         self._jail = jail
@@ -68,7 +68,7 @@ class LateWriter:
             if self._writer is None or not self._writer.usable:
                 from nebula.workspace.writing.writer import FileWriter
 
-                self._writer = FileWriter(self._jail, self._calls)  # the old one closes when its last user is done
+                self._writer = FileWriter(self._jail, self._calls)  # the old one closes when its last user has finished
             return self._writer
 
     def close(self) -> None:
@@ -79,7 +79,7 @@ class LateWriter:
 
 
 class LocalWorkspace(ReadingWorkspace):
-    """The files for reading and for writing: atomic, durable, recorded in the journal."""
+    """Files for reading and writing: atomic, durable, recorded in the journal."""
 
     def __init__(self, jail: Jail, judge: Judge, *, writing: LateWriter, turn: str = "") -> None:
         super().__init__(jail, judge, turn=turn)
@@ -120,23 +120,23 @@ class LocalWorkspace(ReadingWorkspace):
 
     def roll_back(self) -> tuple[str, ...]:
         if not self._turn:
-            return ()  # whose changes these would be nobody can tell
+            return ()  # without a turn nobody can tell whose changes these would be
         history = self.history
         try:
             plan = history.plan_undo(self._turn)
         except NotKept:
-            return ()  # it changed nothing, or all of it was put back
+            return ()  # it changed nothing, or everything was restored
         return tuple(step.path for step in history.apply(plan))
 
     def may_change(self, path: str, repositories: RepositoryFinder) -> NormalPath:
-        """Return the path in normal form, if the policy lets a command's result be applied there; raise why not."""
+        """Return the path in normal form if the policy allows a command's change there; raise otherwise."""
         place = normal_path(path)
         self._judge.writing(place, repositories)
         return place
 
     def repositories(self, together: Collection[str] = ()) -> RepositoryFinder:
-        """Return what knows the bare repositories here, once the paths of a set are written `together`, and what git's
-        settings name."""
+        """Return an object that knows the bare repositories here, assuming that the paths of `together` are written,
+        and the paths that git's settings name."""
         return RepositoryFinder(self._jail.exists, together, self._obeyed_by_git)
 
     def _obeyed_by_git(self) -> list[str]:
@@ -148,7 +148,7 @@ class LocalWorkspace(ReadingWorkspace):
         return [each for each in found if each != "." and not each.startswith("..")]
 
     def may_change_repository(self, path: str) -> bool:
-        """Return whether the policy lets a result be applied at a path below `.git`: one allowed by name."""
+        """Return whether the policy allows a change at a path below `.git`: it does for one that is allowed by name."""
         try:
             return self._judge.allows_in_repository(normal_path(path))
         except WorkspaceError:
@@ -157,8 +157,8 @@ class LocalWorkspace(ReadingWorkspace):
     def apply_changes(
         self, changes: Sequence[PathChange], ignored: Sequence[PathChange] = (), repository: Sequence[PathChange] = ()
     ) -> AppliedSet:
-        """Apply a set as a whole, as this turn's, with what git ignores and what is git's own, if that is allowed,
-        which the journal does not keep."""
+        """Apply a set as a whole, as changes of this turn. `ignored` (by git) and `repository` (git's own files, if
+        that is allowed) are applied with it, and not kept in the journal."""
         allowed, refused = self._judged(changes)
         beside, others = self._judged(ignored)
         beside, changed = _split_changed(beside)
@@ -169,15 +169,15 @@ class LocalWorkspace(ReadingWorkspace):
         return AppliedSet(tuple(done), (*refused, *others, *changed, *failed), len(beside) + len(git))
 
     def state(self, path: str) -> str | None:
-        """Return the journal's name of what stands at `path`, its mode included; None: nothing."""
+        """Return the journal's name of the state of `path`, with its mode; None: nothing is there."""
         return self._writing.get().state(normal_path(path))
 
     def keep_content(self, content: bytes) -> None:
-        """Keep a content in the journal for whoever names it later, though no file has it."""
+        """Keep a content in the journal for later use, although no file has it."""
         self._writing.get().keep(content)
 
     def take_back_half_applied(self) -> TakenBack | None:
-        """Take back a set whose process was killed while it applied it; None where there is none."""
+        """Undo a set whose process was killed while it applied the set; None where there is none."""
         return self._set_writer(self._turn).take_back_half_applied()
 
     def _set_writer(self, group: str, kind: ChangeKind = "write") -> ChangeSetWriter:

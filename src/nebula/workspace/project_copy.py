@@ -1,7 +1,7 @@
-"""A throw-away copy of a project: the files that git tracks or would track, without `.git` and `.nebula`.
+"""Make a throw-away copy of a project: the files that git tracks or would track, without `.git` and `.nebula`.
 
-Links are copied as links, pipes and devices not at all. What cannot be read is left out: the copy is for looking at
-what happens, and never goes back.
+Links are copied as links; pipes and devices are not copied. A file that cannot be read is left out: the copy is only
+looked at and never copied back.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ def files_to_copy(root: str) -> list[str]:
 
 
 def copy_project(root: str, target: str) -> None:
-    """`target` is made; it must not be inside the project."""
+    """Copy the project to `target`, which is created; it must not be inside the project."""
     os.makedirs(target, exist_ok=True)
     for path in files_to_copy(root):
-        with suppress(OSError):  # gone meanwhile, or not ours to read
+        with suppress(OSError):  # gone in the meantime, or not readable for us
             _copy(os.path.join(root, path), os.path.join(target, path))
 
 

@@ -1,4 +1,4 @@
-"""The change of a text before it is made: shown, judged, and bound to the content that it replaces."""
+"""A change of a text before it is made: shown, judged, and bound to the content that it replaces."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from nebula.workspace.diff import apply_hunks, diff_texts
 
 
 def propose_text(path: str, old: str | None, new: str, before: str = "") -> ProposedChange:
-    """Return the change from one text to another; None stands for no file, `before` is the hash of the old one."""
+    """Return the change from one text to another; None stands for a missing file, `before` is the hash of the old
+    text."""
     diff = diff_texts(path, old, new)
     kind = "created" if old is None else "changed"
     return ProposedChange(path, kind, diff.added, diff.removed, diff.text, old=old, new=new, before=before)
 
 
 def keep_hunks(change: ProposedChange, numbers: Collection[int]) -> ProposedChange:
-    """Return the same with some of its hunks alone, counted from 1."""
+    """Return the same change with only some of its hunks, counted from 1."""
     hunks = enumerate(diff_texts(change.path, change.old, change.new).hunks, start=1)
     new = apply_hunks(change.old, [hunk for number, hunk in hunks if number in numbers])
     return propose_text(change.path, change.old, new, change.before)

@@ -1,4 +1,5 @@
-"""The files of a project for reading: list, read, search. Writing is refused here, and has no code here either."""
+"""The files of a project for reading: list, read, search. Writing is refused here, and this module has no code for
+it."""
 
 from __future__ import annotations
 
@@ -48,7 +49,7 @@ class ReadingWorkspace(ClosedByBlock):
 
     @property
     def root(self) -> str:
-        """The absolute path of the root, for programs started there; not for messages."""
+        """The absolute path of the root, for programs that are started there; not for messages."""
         return self._jail.root
 
     def close(self) -> None:
@@ -61,14 +62,14 @@ class ReadingWorkspace(ClosedByBlock):
             size = require_regular(fd, place.text).st_size
             content = os.read(fd, min(size, limit) + 1)
             while len(content) <= limit and len(content) != size and (more := os.read(fd, limit)):
-                content += more  # it grew, or its size is not known beforehand
+                content += more  # it grew, or its size was not known before
                 size = -1
         if len(content) > limit:
             raise TooLarge("{path}: has more than the {limit} bytes allowed.", path=place.text, limit=limit)
         return FileText(place.text, _shown(content, place), digest(content), len(content), secret)
 
     def read_bytes(self, path: str, limit: int) -> bytes:
-        """Return the bytes of a file of any kind, such as an image, of at most so many. A secret one is always
+        """Return the bytes of a file of any kind, such as an image, with at most `limit` bytes. A secret file is always
         refused."""
         place = self._jail.place(path)
         with self._opened(place) as (fd, secret):
@@ -81,7 +82,7 @@ class ReadingWorkspace(ClosedByBlock):
         return content
 
     def resolve(self, path: str) -> str:
-        """Return the path that a path stands for once its links are followed. Raises PathEscape."""
+        """Return the path after following its links. Raises PathEscape."""
         return self._jail.resolve(self._jail.place(path)).text
 
     def read_lines(self, path: str, first: int, last: int | None = None) -> FileLines:
@@ -96,7 +97,7 @@ class ReadingWorkspace(ClosedByBlock):
 
     @contextmanager
     def _opened(self, place: NormalPath) -> Iterator[tuple[int, bool]]:
-        """Yield a descriptor of a file that may be read, and whether it is a secret one."""
+        """Yield a descriptor of a file that may be read, and whether the file is secret."""
         secret = place.standing.secret
 
         def judge_target(real: NormalPath) -> None:
@@ -155,7 +156,7 @@ class ReadingWorkspace(ClosedByBlock):
         return type(self)(self._jail, self._judge, turn=trace_id)
 
     def allowing(self, *paths: str) -> Self:
-        """Return the same workspace with these secret or control files allowed by name, beside those of its policy."""
+        """Return the same workspace, which also allows these secret or control files by name."""
         return type(self)(self._jail, self._judge.allowing(paths), turn=self._turn)
 
     def _explorer(self) -> Explorer:
@@ -167,7 +168,7 @@ def _read_only() -> ReadOnly:
 
 
 def _no_judgement(path: NormalPath) -> None:
-    """Any directory may be looked at; the files in it are judged one by one."""
+    """Accept the path: any directory may be listed; its files are judged one by one."""
 
 
 def encode_text(content: object) -> bytes:

@@ -1,4 +1,4 @@
-"""How records name a moment, and what moment they name."""
+"""Write and read the times in records."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from datetime import datetime
 
 
 def timestamp() -> str:
-    """Now, as RFC 3339 in UTC with milliseconds."""
+    """Return the present time, as RFC 3339 in UTC with milliseconds."""
     seconds = time.time()
     whole = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
     return f"{whole}.{int(seconds % 1 * 1000):03d}+00:00"
 
 
 def moment(text: str) -> datetime:
-    """Return the moment of an ISO date or time; one without a zone is local time. Raises ValueError."""
+    """Return the time of an ISO date or time; one without a zone is local. Raises ValueError."""
     found = datetime.fromisoformat(text)
     return found if found.tzinfo else found.astimezone()

@@ -1,7 +1,7 @@
-"""Which of `.nebula/` git may keep: only what people wrote, until the user shares the conversation of this project.
+"""Which files of `.nebula/` git may keep: only what people wrote, and the conversation once the user shares it.
 
-A conversation is the user's. Rules of somebody else are replaced by ours, and those that let it in stand only where the
-user asked for them on this machine, or where git keeps the conversation already.
+A conversation belongs to the user. Ignore rules written by somebody else are replaced by ours. Rules that let the
+conversation in stay only where the user asked for them on this machine, or where git keeps the conversation already.
 """
 
 from __future__ import annotations
@@ -36,21 +36,22 @@ SHARED_RULES = """\
 """
 _FILE = ".gitignore"
 _SIGN: Final = re.compile(r"[\\*?\[]")
-"""What git reads as a pattern in a list of names."""
+"""What makes git read a line of a list of names as a pattern."""
 _MOST_OF_EXCLUDES: Final = 1 << 20
 _MARKER = "graph-shared"
 _GRAPH = (".nebula/graph/.gitattributes", ".nebula/graph/.gitignore", ".nebula/graph/nodes/index.tsv")
-"""Files that every graph has; where git knows one of them, it keeps the graph."""
+"""Files that every graph has: where git tracks one of them, it keeps the graph."""
 
 
 def ensure_rules(state_fd: int, calls: Syscalls) -> None:
-    """Make the rules in `.nebula/` ours where they are not: others could let `git add` take what is private."""
+    """Replace the ignore rules in `.nebula/` by ours if they differ: others could let `git add` take private files."""
     if _read_rules(state_fd) not in (LOCAL_RULES, SHARED_RULES):
         _write_rules(state_fd, LOCAL_RULES, calls)
 
 
 def settle_sharing(root: str, state_fd: int) -> None:
-    """Take back rules that let the conversation into git, where neither the user nor git's own files want that."""
+    """Remove rules that let the conversation into git, where neither the user asked for that nor git keeps it
+    already."""
     rules = _read_rules(state_fd)
     if rules == LOCAL_RULES:
         return
@@ -87,8 +88,8 @@ def _note(root: str) -> None:
 
 
 def _keep_private(root: str) -> None:
-    """Tell git of this repository what is private, too: the rules in `.nebula/` go with a checkout of a commit that has
-    none, and the next `git add` would take the journal."""
+    """List what is private in this repository's own exclude file, too: the rules in `.nebula/` vanish with a checkout
+    of a commit that does not have them, and the next `git add` would take the journal."""
     told = safe_git(root, "rev-parse", "--git-path", "info/exclude")
     folder, name = os.path.split(os.path.join(root, os.fsdecode(told.stdout.rstrip(b"\n"))))
     place = place_in_repository(root)
@@ -111,7 +112,7 @@ def _read_rules(state_fd: int) -> str | None:
     try:
         found = read_below(state_fd, _FILE, max(map(len, (LOCAL_RULES, SHARED_RULES))), follow=False)
     except UnreadableFile:
-        return None  # a link, a pipe, something longer: replaced like any other
+        return None  # a link, a pipe, or something longer: replaced like any other
     return None if found is None else found.decode("utf-8", "replace")
 
 

@@ -1,8 +1,8 @@
-"""The `.nebula/` directory of a project: made on first use, private, and ignored by git.
+"""The `.nebula/` directory of a project: created on first use, private, and ignored by git.
 
 A project may come from anywhere, so nothing in it is trusted: a `.nebula` that is a link is not used, files in it are
-opened without following links, its ignore rules are made ours again whenever they are not, a folder that others may
-read is closed to them, and a link or a pipe where a record of ours should be is set aside, so that it costs no turn.
+opened without following links, its ignore rules are replaced whenever they are not ours, a folder that others may read
+is closed to them, and a link or a pipe in the place of a record is set aside, so that no turn fails because of it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from nebula.workspace.shared_graph import ensure_rules, settle_sharing
 
 STATE_DIR = ".nebula"
 SET_MARKER = "applying.json"
-"""In the journal, for as long as a set of changes is being applied."""
+"""A file in the journal that exists while a set of changes is being applied."""
 
 _RECORDS: Mapping[str, Callable[[int], bool]] = {
     **dict.fromkeys(("journal", "journal/objects", "journal/staging", "journal/locks", "journal/beside"), stat.S_ISDIR),
@@ -34,17 +34,17 @@ _RECORDS: Mapping[str, Callable[[int], bool]] = {
 
 @value
 class StateFolder:
-    """What of `.nebula/` can be used. Whatever cannot costs a remark, and the turn goes on without it."""
+    """Which parts of `.nebula/` can be used. A part that cannot becomes a remark, and the turn goes on without it."""
 
     keeps_records: bool = True
     """Log, trace, audit and journal can be written."""
     has_graph: bool = True
-    """The conversation can be read where it is meant to lie; it can be added to if records are kept."""
+    """The conversation can be read from its usual folder; turns can be added if records are kept."""
     remarks: tuple[Sentence, ...] = ()
 
 
 def prepare_state_folder(root: str) -> StateFolder:
-    """Make `.nebula/` with its own .gitignore if need be, and look at what a project brought along in it."""
+    """Create `.nebula/` with its own .gitignore if needed, and check what a project brought along in it."""
     aside: list[str] = []
     jail = Jail(root)
     try:
@@ -77,7 +77,7 @@ def _open_to_write(root: str, root_fd: int, aside: list[str]) -> None:
 
 
 def _has_graph(root_fd: int) -> bool:
-    """Return whether the conversation can lie where it is meant to: there is a folder, or room for one."""
+    """Return whether the conversation can be in its usual folder: that exists, or can be created."""
     try:
         os.close(open_by_walking(root_fd, (STATE_DIR, "graph"), FOLDER_FLAGS))
     except FileNotFoundError:
@@ -93,7 +93,7 @@ def is_half_applied(root: str) -> bool:
 
 
 def open_state_dir(root_fd: int, *subfolders: str, calls: Syscalls = REAL, aside: list[str] | None = None) -> int:
-    """Open `.nebula/`, or a folder in it, made if missing."""
+    """Open `.nebula/`, or a folder in it; create it if it is missing."""
     try:
         here = _enter(root_fd, STATE_DIR, calls)
         try:
@@ -126,7 +126,7 @@ def _enter(dir_fd: int, name: str, calls: Syscalls) -> int:
 
 
 def _set_aside(folder_fd: int, name: str, fits: Callable[[int], bool], calls: Syscalls) -> bool:
-    """True where something of another kind had the name."""
+    """Rename what has the name if it is of another kind; return whether it was."""
     try:
         mode = os.stat(name, dir_fd=folder_fd, follow_symlinks=False).st_mode
     except FileNotFoundError:
@@ -138,8 +138,8 @@ def _set_aside(folder_fd: int, name: str, fits: Callable[[int], bool], calls: Sy
 
 
 def close_to_others(fd: int, calls: Syscalls) -> int:
-    """Return the same descriptor, of a file or folder that only its owner may use: one that came with a project is open
-    to everybody. What belongs to another user is that user's matter."""
+    """Return the same descriptor after removing the permissions of others: what came with a project is open to
+    everybody. What belongs to another user is left alone."""
     found = os.fstat(fd)
     if stat.S_IMODE(found.st_mode) & 0o077 and found.st_uid == os.geteuid():
         try:

@@ -1,1 +1,1 @@
-"""Who may touch what: the jail that opens, the names that are protected, the policy and its judge."""
+"""Who may touch what: the jail that opens paths, the names that are protected, the policy and its judge."""

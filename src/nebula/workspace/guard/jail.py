@@ -62,8 +62,8 @@ class Jail:
         self.close()
 
     def open_for_reading(self, path: NormalPath, judge: JudgePath, flags: int = FILE_FLAGS) -> int:
-        """Return a descriptor of what the path names, also through links that stay inside; `judge` sees where they
-        lead."""
+        """Return a descriptor of the path's target, also through links that stay inside the root; `judge` is called
+        with where they lead."""
         try:
             return self._open(self.fd, path.parts, flags)
         except OSError as error:
@@ -79,15 +79,15 @@ class Jail:
             raise translate(error, path.text) from None
 
     def open_plain(self, path: NormalPath, flags: int) -> int:
-        """Return a descriptor of what the path names, if there is no link in it; OSError else."""
+        """Return a descriptor of the path, if it contains no link; raises OSError otherwise."""
         return self._open(self.fd, path.parts, flags)
 
     def open_folder(self, path: NormalPath, judge: JudgePath) -> int:
         return self.open_for_reading(path, judge, FOLDER_FLAGS)
 
     def open_parent(self, path: NormalPath) -> int:
-        """Return the directory of a file to be written, reached without any link. FileNotFoundError if there is
-        none."""
+        """Return the directory of a file to be written, without following any link. Raises FileNotFoundError if there
+        is none."""
         try:
             return self._open(self.fd, path.parts[:-1], FOLDER_FLAGS)
         except FileNotFoundError:
@@ -96,7 +96,8 @@ class Jail:
             raise self._blocked_parent(error, path) from None
 
     def make_parent(self, path: NormalPath, made: list[str]) -> int:
-        """Like open_parent, making what is missing; `made` receives the directories made, outermost first."""
+        """Return the directory like `open_parent`, creating what is missing; created directories are appended to
+        `made`, outermost first."""
         here = self._open(self.fd, (), FOLDER_FLAGS)
         try:
             for depth, name in enumerate(path.parts[:-1], start=1):
@@ -115,7 +116,7 @@ class Jail:
         return here
 
     def status(self, path: NormalPath) -> os.stat_result | None:
-        """Return the status of a path that was resolved; None if nothing is there, or the links lead elsewhere now."""
+        """Return the status of a resolved path; None if nothing is there, or the links now lead elsewhere."""
         try:
             parent = self._open(self.fd, path.parts[:-1], FOLDER_FLAGS)
         except OSError as error:
@@ -126,7 +127,7 @@ class Jail:
             return status_at(parent, path.name)
 
     def exists(self, path: str) -> bool:
-        """Return whether anything stands at a path below the root, of any kind; links above it are not followed."""
+        """Return whether there is an entry of any kind at a path below the root; links above it are not followed."""
         *above, name = path.split("/")
         try:
             parent = self._open(self.fd, above, FOLDER_FLAGS)
@@ -136,11 +137,11 @@ class Jail:
             return status_at(parent, name) is not None
 
     def place(self, path: object) -> NormalPath:
-        """Return a path in normal form, as its names are spelled here. Raises what `normal_path` does."""
+        """Return a path in normal form, with names spelled as on the disk. Raises what `normal_path` raises."""
         return spelled_as_there(self._open, self.fd, normal_path(path))
 
     def resolve(self, path: NormalPath) -> NormalPath:
-        """Return the path with all links replaced by what they stand for."""
+        """Return the path with all links replaced by their targets."""
         try:
             real = without_links(self._open, self.fd, path.parts, self.root)
         except OSError as error:
@@ -169,7 +170,7 @@ def status_at(dir_fd: int, name: str) -> os.stat_result | None:
 
 
 def require_regular(fd: int, path: str) -> os.stat_result:
-    """Return the status of an open file; refuse a directory, a device, a FIFO or a socket."""
+    """Return the status of an open file. Raises for a directory, a device, a FIFO or a socket."""
     status = os.fstat(fd)
     if stat.S_ISREG(status.st_mode):
         return status
@@ -179,7 +180,7 @@ def require_regular(fd: int, path: str) -> os.stat_result:
 
 
 def translate(error: OSError, path: str) -> WorkspaceError:
-    """Return our error for one of the operating system, with our words for it."""
+    """Return our error, with our message, for one of the operating system."""
     code = error.errno
     if code in {errno.ENOENT, errno.ENOTDIR}:
         return PathNotFound("{path}: not found; list the directory to see what is there.", path=path)

@@ -1,6 +1,6 @@
-"""The policy, applied to a path: one judge for every caller and every operation.
+"""Apply the policy to a path: one judge for every caller and every operation.
 
-Order of judgement: malformed 422, path 400 (both in `paths`), extension 400, standing 400; what lies on the disk
+It judges in this order: malformed 422, path 400 (both in `paths`), extension 400, protection 400. What is on the disk
 (404, 409, 413, 415) is judged by whoever has opened it.
 """
 
@@ -23,22 +23,23 @@ from nebula.workspace.guard.paths import NormalPath, normal_path
 from nebula.workspace.guard.repositories import RepositoryFinder
 
 _RUN_BY_GIT = frozenset({"hooks", "config", "config.worktree", "attributes", "modules", "commondir", "git-rebase-todo"})
-"""`commondir` names the folder that settings and hooks are taken from; the list of a rebase has lines that it runs."""
+"""`commondir` names the folder from which git takes settings and hooks; the list of a rebase has lines that git
+runs."""
 
 OPENED_BY_NAME = (
     SECRET := "{path}: may hold secrets; the user must allow this file by name.",
     CONTROL := "{path}: controls other programs; the user must allow it by name.",
     KIND := "{path}: files of this kind are not allowed here; EC_ALLOW_EXT says which are: {kinds}.",
 )
-"""What is said of a file that --allow would open."""
+"""The remark on a file that --allow would open."""
 
 
 @value
 class Policy:
     extensions: tuple[str, ...] | None = None
-    """Endings a file's name may have, with the dot, in any case; None: every text file."""
+    """Extensions that a file's name may have, with the dot, in any case; None: every text file."""
     max_bytes: int = DEFAULT_MAX_BYTES
-    """Of a file read or written, as UTF-8; for an append, of the result."""
+    """The largest size of a file to read or write, as UTF-8; for an append, of the result."""
     allowed: Set[str] = field(default_factory=frozenset)
     """What the user allowed by name, relative to the root: secret files, control files and folders of these. What is
     taken out of it is allowed no longer."""
@@ -63,7 +64,7 @@ class Judge:
         self._extensions = None if policy.extensions is None else tuple(map(str.lower, policy.extensions))
 
     def allowing(self, paths: Iterable[str]) -> Judge:
-        """Return a judge that also allows these, since the user said yes to each of them."""
+        """Return a judge that also allows these paths, to each of which the user said yes."""
         return Judge(self.policy, self._said | frozenset(paths), self._place)
 
     @property
@@ -77,12 +78,12 @@ class Judge:
         return parts
 
     def reading(self, path: NormalPath) -> None:
-        """Refuse a file that may not be read."""
+        """Raise where a file may not be read."""
         self._file(path)
         self._no_secret(path)
 
     def writing(self, path: NormalPath, repositories: RepositoryFinder | None = None) -> None:
-        """Refuse a file that may not be written."""
+        """Raise where a file may not be written."""
         self._file(path)
         standing = path.standing
         if standing.untouchable:
@@ -94,8 +95,8 @@ class Judge:
             raise ProtectedPath(CONTROL, path=path.text)
 
     def allows_in_repository(self, path: NormalPath) -> bool:
-        """Return whether the user allowed a command's change below `.git` by name. `.git` stands for all of it but what
-        makes git run programs, which has to be named itself."""
+        """Return whether the user allowed by name a command's change below `.git`. `.git` stands for all of it except
+        what makes git run programs: that has to be named itself."""
         names = path.lock_key.split("/")
         if ".nebula" in names or ".git" not in path.parts:
             return False

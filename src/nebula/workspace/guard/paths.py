@@ -1,8 +1,8 @@
-"""A path as a caller wrote it, judged and brought into normal form before anything touches the disk.
+"""Judge a path that a caller wrote, and bring it into normal form, before anything touches the disk.
 
-Judging is a pure function of the text, so its answers are kept. Normal form: names joined by "/", no empty ones, no
-"." and no ".."; a ".." that stays inside is folded away by text alone (nothing re-resolves the result), one that
-climbs above the root at any moment is refused, also where it would come back.
+Judging is a pure function of the text, so its results are cached. Normal form: names joined by "/", none empty, no "."
+and no ".."; a ".." that stays inside is resolved by text alone (nothing resolves the result again), one that leaves the
+root at any point is refused, even if the path comes back.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class NormalPath:
     parts: tuple[str, ...]
     standing: Standing
     names_directory: bool
-    """Written with a slash at the end, or the root itself."""
+    """It was written with a slash at the end, or is the root itself."""
 
     @property
     def name(self) -> str:
@@ -37,12 +37,12 @@ class NormalPath:
 
     @property
     def lock_key(self) -> str:
-        """Equal for all spellings that some file system takes for one file."""
+        """Equal for all spellings that some file system treats as one file."""
         return "/".join(map(fold_name, self.parts))
 
 
 def normal_path(path: object) -> NormalPath:
-    """Judge a path. Raises MalformedRequest, PathRefused or PathEscape."""
+    """Return the path in normal form. Raises MalformedRequest, PathRefused or PathEscape."""
     if not isinstance(path, str):
         raise MalformedRequest("The path must be a string.")
     return _judge(path)
@@ -113,6 +113,6 @@ def _judge_look_alikes(path: str) -> None:
 
 
 def folders_above(path: str) -> list[str]:
-    """Return the folders that a path lies in, the outermost first: `a/b/c` → `a`, `a/b`."""
+    """Return the folders that contain a path, outermost first: `a/b/c` → `a`, `a/b`."""
     parts = path.split("/")[:-1]
     return ["/".join(parts[:depth]) for depth in range(1, len(parts) + 1)]

@@ -1,7 +1,9 @@
-"""Folders that git takes for a repository without the name `.git`: a `git status` in one obeys the settings that lie
-there, which may name programs. They are known by what stands in them, so the disk is asked, and the other paths of a
-set that would be written together. What the settings of the project's own repository name counts as such, too: the
-folder of its hooks, files of further settings."""
+"""Find folders that git treats as a repository although they are not named `.git`.
+
+A `git status` in one obeys the settings there, which may name programs. Such a folder is recognised by its files, so
+the disk is asked, and also the other paths of a set that would be written together. Paths that the settings of the
+project's own repository name count as well: the folder of its hooks, files with further settings.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from nebula.workspace.guard.paths import folders_above
 
 
 class RepositoryFinder:
-    """Remembers its answers: use one for a single judgement or for one set."""
+    """Remembers its answers, so use one for a single judgement or for one set."""
 
     def __init__(
         self,
@@ -26,7 +28,7 @@ class RepositoryFinder:
         self._known: dict[str, bool] = {}
 
     def is_inside(self, path: str) -> bool:
-        """Return whether `path` would be, or lie in, what git takes for a bare repository or its settings name."""
+        """Return whether `path` is, or is in, what git treats as a bare repository or what its settings name."""
         above = (path, *folders_above(path))
         return any(self._is_repository(folder, path) for folder in (*above, "")) or self._is_obeyed(above)
 

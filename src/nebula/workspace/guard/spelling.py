@@ -1,8 +1,8 @@
-"""One name, two spellings: `é` is one letter, or `e` and an accent.
+"""Names that can be spelled in two ways: `é` is one character, or `e` and an accent.
 
-macOS takes both for one file, Linux for two; and who types a name, or a model that says it, has one of them. So a name
-that is not there stands for the only one that is there in another spelling: what is read is found, and what is written
-makes no twin that nobody can tell from the first.
+macOS treats both as one file, Linux as two; whoever types a name, or a model that writes it, uses one of them. So a
+name that does not exist stands for an existing name in another spelling, if there is exactly one: reading finds the
+file, and writing makes no second one that nobody can tell from the first.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from nebula.workspace.guard.paths import NormalPath, normal_path
 
 
 def spelled_as_there(opener: OpenBeneath, root_fd: int, path: NormalPath) -> NormalPath:
-    """Return the path as its names are spelled on the disk, as far as they are there."""
+    """Return the path with its names spelled as on the disk, as far as they exist."""
     if path.text.isascii():
         return path
     parts = list(path.parts)
@@ -26,14 +26,15 @@ def spelled_as_there(opener: OpenBeneath, root_fd: int, path: NormalPath) -> Nor
             try:
                 parts[depth] = _name_there(opener, root_fd, parts[:depth], name)
             except OSError:
-                break  # no folder, not one that can be read, or behind a link
+                break  # not a folder, not readable, or behind a link
     if tuple(parts) == path.parts:
         return path
     return normal_path("/".join(parts) + ("/" if path.names_directory else ""))
 
 
 def spelled_in(root: str, paths: Iterable[str]) -> tuple[str, ...]:
-    """Return paths below `root`, each as it is spelled there; what is no path stays for somebody else to refuse."""
+    """Return paths below `root` with names spelled as on the disk; an invalid path is returned unchanged, for others to
+    refuse."""
     paths = tuple(map(_normal, paths))
     if all(map(str.isascii, paths)):
         return paths

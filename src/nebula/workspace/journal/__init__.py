@@ -1,1 +1,1 @@
-"""What was changed, in order, and the contents before and after."""
+"""The record of changes, in order, with the contents before and after."""

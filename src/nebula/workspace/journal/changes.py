@@ -1,11 +1,11 @@
-"""What was changed, in order: one JSON line a change in `.nebula/journal/changes.jsonl`.
+"""The list of changes, in order: one JSON line a change in `.nebula/journal/changes.jsonl`.
 
-A line is written, and synced, before the change it describes; a change that then fails is followed by a line that
-takes it back, and where even that was lost, the file itself shows that nothing happened. Appending costs the same
-however long the history is. A last line cut by a crash reads as absent.
+A line is written, and synced, before its change is made; a change that then fails is followed by a line that cancels
+it, and if even that was lost, the file itself shows that nothing happened. Appending costs the same however long the
+history is. A last line that a crash cut short is ignored.
 
-A journal is bound to the directory it was made in. One that came with a project (somebody committed it) is set aside,
-so that a stranger's history is never undone into the user's files.
+A journal is bound to the directory in which it was made. One that came with a project (somebody committed it) is set
+aside, so that a stranger's history is never undone into the user's files.
 """
 
 from __future__ import annotations
@@ -34,26 +34,26 @@ _FOREIGN: Final = "foreign-"
 HEADER_ROOM: Final = 200
 _APPEND_FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _TAIL = 1 << 16
-"""Bytes from the end of the journal that are read first, where only its newest lines are wanted."""
+"""How much of the journal's end is read first, where only its newest lines are needed."""
 _KINDS = frozenset({"write", "undo", "redo", "restore"})
 
 
 @value
 class RecordedChange:
     group: str
-    """What is undone as one: a turn (its trace id), or a set that several turns wrote."""
+    """Changes that are undone as one: those of a turn (its trace id), or a set that several turns wrote."""
     kind: ChangeKind
     path: str
     before: str | None
-    """What stood there, as `states` names it: of a plain file its sha256; None: nothing."""
+    """The state before, named as in `states`: of a regular file its sha256; None: nothing was there."""
     after: str | None
-    """What stands there now; None: it is gone."""
+    """The state after; None: nothing is there."""
     made: tuple[str, ...] = ()
-    """Directories that were made for it."""
+    """Directories that were created for it."""
     mode: int | None = None
-    """Of a file that was removed: its permissions, for when it comes back."""
+    """Of a removed file: its permissions, to restore them with it."""
     seq: int = -1
-    """Its place in the journal: grows, never repeats."""
+    """Its number in the journal, which grows and never repeats."""
     ts: str = ""
     author: str = ""
     """The turn that wrote it, where that is not the group."""
@@ -77,12 +77,12 @@ class RecordedChange:
 
 @value
 class TurnMark:
-    """A turn was taken back as a whole, or done again."""
+    """A record that a turn was undone as a whole, or redone."""
 
     group: str
     undone: bool
     by: str = ""
-    """Whose session did that."""
+    """The session that did it."""
 
     def record(self) -> dict[str, object]:
         return {"kind": "mark", "group": self.group, "undone": self.undone, "by": self.by}
@@ -90,7 +90,7 @@ class TurnMark:
 
 @value
 class Abort:
-    """A change did not happen after all."""
+    """A record that a change was not made after all."""
 
     of: int
 
@@ -100,7 +100,7 @@ class Abort:
 
 @value
 class KeptContent:
-    """A content was kept which no change speaks of: somebody's save in the moment of a write."""
+    """A record of a content that no change refers to: another program saved the file at the moment of a write."""
 
     sha256: str
 
@@ -116,7 +116,7 @@ class ChangeLog:
             self._ensure_ours(fd)
 
     def append(self, entry: RecordedChange | TurnMark | Abort | KeptContent) -> int:
-        """Record something, a change before it happens; its number."""
+        """Append a record, for a change before it is made; return its number."""
         record = {"ts": timestamp(), **entry.record()}
         with self._locked() as fd:
             end = os.fstat(fd).st_size
@@ -126,19 +126,19 @@ class ChangeLog:
                 self._calls.write(fd, ("\n" * torn + line).encode())
                 self._calls.fsync(fd)
             except OSError:
-                os.ftruncate(fd, end)  # what was not acknowledged shall not be read later
+                os.ftruncate(fd, end)  # a record that was not confirmed must not be read later
                 raise
             return end + torn
 
     def has_news_of_foreign(self) -> bool:
-        """Return whether a history of another folder was set aside here; True once, so that it is told once."""
+        """Return whether the journal of another folder was set aside here; True once, so that the user is told once."""
         found = [name for name in os.listdir(self._folder_fd) if name.startswith(_FOREIGN)]
         for name in found:
             self._calls.rename(name, self._folder_fd, f"told-{name}", self._folder_fd)
         return bool(found)
 
     def end(self) -> int:
-        """Return the number that the next record gets at least."""
+        """Return the smallest number that the next record can get."""
         with self._locked() as fd:
             return os.fstat(fd).st_size
 
@@ -146,10 +146,8 @@ class ChangeLog:
         return [entry for entry in self.read() if isinstance(entry, RecordedChange)]
 
     def changes_after(self, is_old: Callable[[RecordedChange], bool]) -> list[RecordedChange]:
-        """Return the changes that follow the newest one for which `is_old` holds, oldest first.
-
-        The journal is read from its end, and no further than needed.
-        """
+        """Return the changes after the newest one for which `is_old` is true, oldest first. The journal is read from
+        its end, and no further than needed."""
         size, length = _TAIL, self.end()
         while True:
             found = [each for each in self.read(max(0, length - size)) if isinstance(each, RecordedChange)]
@@ -161,16 +159,14 @@ class ChangeLog:
             size *= 8
 
     def contents(self) -> set[str]:
-        """Return the names of all contents that the journal still speaks of."""
+        """Return the names of all contents to which the journal still refers."""
         kept = {str(record.get("content")) for _, record in self._records() if record.get("kind") == "kept"}
         states = (state for change in self.changes() for state in (change.before, change.after))
         return kept | {name for name in map(content_name, states) if name is not None}
 
     def read(self, start: int = 0) -> list[RecordedChange | TurnMark]:
-        """Return all changes that happened, and marks, oldest first: those in whole lines from the byte `start` on.
-
-        Lines that cannot be read are passed over.
-        """
+        """Return all changes that were made, and marks, oldest first: those in whole lines from the byte `start` on.
+        Lines that cannot be read are skipped."""
         return list(replay_records(self._records(start)).values())
 
     @contextmanager
@@ -183,7 +179,7 @@ class ChangeLog:
                     return
 
     def _is_current(self, fd: int) -> bool:
-        """False if the file was set aside while we waited for its lock."""
+        """Return False if the file was set aside while we waited for its lock."""
         there = status_at(self._folder_fd, CHANGES_FILE)
         return there is not None and there.st_ino == os.fstat(fd).st_ino
 
@@ -208,24 +204,24 @@ class ChangeLog:
 
 
 def header_of(folder_fd: int) -> bytes:
-    """Return the first line of a journal that was made in this directory, without its line break."""
+    """Return the first line, without its line break, of a journal made in this directory."""
     return json.dumps({"kind": "header", "home": os.fstat(folder_fd).st_ino}).encode()
 
 
 def read_records(content: bytes, start: int = 0) -> Iterator[tuple[int, dict[str, object]]]:
-    """Yield the records in a part of the journal, which begins at `start`, each with its number."""
+    """Yield the records of the part of a journal that begins at `start`, each with its number."""
     for line in content.split(b"\n")[:-1]:
         try:
             record = parse_json(line)
         except ValueError:
-            record = None  # torn by a crash, or never ours
+            record = None  # cut short by a crash, or not written by us
         if isinstance(record, dict):
             yield start, record
         start += len(line) + 1
 
 
 def replay_records(records: Iterable[tuple[int, dict[str, object]]]) -> dict[int, RecordedChange | TurnMark]:
-    """Return what happened, by number and oldest first: changes that were taken back at once are left out."""
+    """Return changes and marks by number, oldest first, without changes that were cancelled at once."""
     changes: dict[int, RecordedChange | TurnMark] = {}
     for seq, record in records:
         if record.get("kind") == "abort":

@@ -1,4 +1,5 @@
-"""Contents by their sha256, in `.nebula/journal/objects/`. Written whole, checked when read, never changed."""
+"""The store of contents by their sha256, in `.nebula/journal/objects/`: written whole, checked when read, never
+changed."""
 
 from __future__ import annotations
 
@@ -27,11 +28,11 @@ _SHELF_LENGTH: Final = 2
 _KEY_FILE: Final = "key"
 _KEY_LENGTH: Final = 32
 KEPT_BYTES: Final = 64 * 1024 * 1024
-"""A file above this is not replaced, because its old content would have to be kept."""
+"""A larger file is not replaced, since its old content would have to be kept."""
 
 
 def seal_with(key: bytes, name: str) -> str:
-    """Return a name of the same form that tells nothing of the content to whoever has not the key."""
+    """Return a name of the same form that reveals nothing of the content without the key."""
     return blake2b(name.encode(), key=key, digest_size=HASH_LENGTH // 2).hexdigest()
 
 
@@ -41,14 +42,14 @@ class ObjectStore:
         self._writer = writer
         self._calls = calls
         self.written: set[str] = set()
-        """What was not there before; whoever wants to know clears it first."""
+        """Contents that were not there before; a caller who wants to know clears it first."""
 
     def put(self, content: bytes, *, durable: bool) -> str:
-        """Keep a content. Durable: it survives a power failure once this returns."""
+        """Keep a content and return its name. With `durable` it survives a power failure once this returns."""
         name = digest(content)
         with closed_after(self._open_shelf(name)) as shelf:
             if self._get_from(shelf, name, content) is not None:
-                if durable:  # it may have been kept carelessly before
+                if durable:  # it may have been kept without a sync before
                     self._sync_kept(shelf, name)
                 return name
             with suppress(FileExistsError):
@@ -57,7 +58,7 @@ class ObjectStore:
         return name
 
     def get(self, name: str) -> bytes | None:
-        """Return the content; None if it was not kept, or is no longer what it was."""
+        """Return the content; None if it was not kept, or is damaged."""
         if len(name) != HASH_LENGTH or not name.isalnum():
             return None
         try:
@@ -75,14 +76,14 @@ class ObjectStore:
                     yield from (shelf + name for name in os.listdir(handle))
 
     def sealer(self) -> Callable[[str], str]:
-        """Return what makes another name for a content, which nobody can make who has not this folder."""
+        """Return a function that makes another name for a content, which needs the key in this folder."""
         return partial(seal_with, self._key())
 
     def _key(self) -> bytes:
-        """Return what only this folder holds; it is made when it is first needed."""
+        """Return the key of this folder; it is made when it is first needed."""
         key = _read_from(self._folder_fd, _KEY_FILE)
         if key is None:
-            with suppress(FileExistsError):  # made by another process just now
+            with suppress(FileExistsError):  # another process has just made it
                 target = WriteTarget(self._folder_fd, "", _KEY_FILE, None, 0o600)
                 self._writer.put(target, os.urandom(_KEY_LENGTH), durable=True)
             key = _read_from(self._folder_fd, _KEY_FILE)
@@ -91,17 +92,17 @@ class ObjectStore:
         return key
 
     def drop(self, name: str) -> None:
-        """Forget a content that nobody needs."""
+        """Remove a content that nobody needs."""
         shelves = self._folder_fd
         with suppress(OSError), closed_after(os.open(name[:2], FOLDER_FLAGS, dir_fd=shelves)) as shelf:
-            self._calls.unlink(name[2:], shelf)  # gone already, or it stays: no reason to fail
+            self._calls.unlink(name[2:], shelf)  # it is gone already, or stays: no reason to fail
 
     def _get_from(self, shelf: int, name: str, known: bytes | None = None) -> bytes | None:
         """Return the content; it is compared where it is `known`, which takes less than a digest."""
         content = _read_from(shelf, name[2:])
         if content is None or content == known or digest(content) == name:
             return content
-        self._calls.unlink(name[2:], shelf)  # damaged: of no use to anybody, and in the way of a good copy
+        self._calls.unlink(name[2:], shelf)  # damaged: useless, and in the way of a good copy
         return None
 
     def _open_shelf(self, name: str) -> int:
@@ -120,15 +121,14 @@ class ObjectStore:
 
 
 def read_object(folder_fd: int, name: str, *, check: bool = True) -> bytes | None:
-    """Return a content from the folder of a store, and leave the store as it is; None as with `ObjectStore.get`.
-
-    Without `check` a damaged content is returned as it is."""
+    """Return a content from the folder of a store, without changing the store; None as with `ObjectStore.get`. Without
+    `check` a damaged content is returned as it is."""
     if len(name) != HASH_LENGTH or not name.isalnum():
         return None
     try:
         with closed_after(os.open(name[:2], FOLDER_FLAGS, dir_fd=folder_fd)) as shelf:
             content = _read_from(shelf, name[2:])
-    except OSError:  # nothing there; a link, a pipe, a failing disk
+    except OSError:  # nothing there; or a link, a pipe, a failing disk
         return None
     return content if content is not None and (not check or digest(content) == name) else None
 

@@ -1,4 +1,5 @@
-"""The journal for those who only look: nothing is made, set aside or mended, and a stranger's is no journal."""
+"""Read a journal without changing it: nothing is created, set aside or repaired, and a stranger's journal is
+ignored."""
 
 from __future__ import annotations
 
@@ -26,12 +27,12 @@ _LONGEST_RECORD: Final = 1 << 16
 
 
 def name_turn(group: str) -> str:
-    """Return a name for a turn that no path has."""
+    """Return a name for a turn that no path can have."""
     return f"\0{group}"
 
 
 class JournalReader(ClosedByBlock):
-    """The journal of the project at `root`; an empty one where there is none that was made there."""
+    """The journal of the project at `root`; empty where no journal was made there."""
 
     def __init__(self, root: str) -> None:
         self._changes_fd = self._objects_fd = -1
@@ -56,11 +57,11 @@ class JournalReader(ClosedByBlock):
         self._changes_fd = self._objects_fd = -1
 
     def end(self) -> int:
-        """Return where the next record will begin; 0 without a journal."""
+        """Return the position of the next record; 0 without a journal."""
         return os.fstat(self._changes_fd).st_size if self._changes_fd != -1 else 0
 
     def changes(self, start: int = 0) -> list[RecordedChange]:
-        """Return the changes that stand at `start` or behind it, oldest first."""
+        """Return the changes at `start` or after it, oldest first."""
         if self._changes_fd == -1:
             return []
         os.lseek(self._changes_fd, start, os.SEEK_SET)
@@ -69,9 +70,8 @@ class JournalReader(ClosedByBlock):
         return [entry for entry in entries if isinstance(entry, RecordedChange)]
 
     def touched_since(self, start: int) -> tuple[dict[str, int], int]:
-        """Return each path of which the journal says anything at `start` or behind it, and each turn (`name_turn`),
-        with the place where it does so last, and where the next record will begin. A change that was taken back is
-        said of its path, too."""
+        """Return, with the position of its last record, each path and each turn (`name_turn`) that a record at `start`
+        or after it names; and the position of the next record. A cancelled change names its path, too."""
         if self._changes_fd == -1:
             return {}, 0
         content = os.pread(self._changes_fd, max(0, self.end() - start), start)
@@ -84,7 +84,7 @@ class JournalReader(ClosedByBlock):
         return found, start + content.rfind(b"\n") + 1
 
     def anchor(self, place: int) -> str:
-        """Return what tells the journal before a place from any other one."""
+        """Return a text that identifies the journal up to a position."""
         if self._changes_fd == -1:
             return ""
         before = os.pread(self._changes_fd, _ANCHOR, max(0, place - _ANCHOR))[: place if place < _ANCHOR else _ANCHOR]

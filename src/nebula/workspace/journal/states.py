@@ -20,9 +20,9 @@ EntryKind = Literal["file", "link", "folder"]
 class EntryState:
     kind: EntryKind
     content: str = ""
-    """sha256 of a file's bytes, or of a link's target."""
+    """The sha256 of a file's bytes, or of a link's target."""
     mode: int | None = None
-    """Permission bits; None: whichever it has. A link has none."""
+    """Permission bits; None: any. A link has none."""
 
     @property
     def name(self) -> str:
@@ -42,18 +42,18 @@ def parse_state(name: str) -> EntryState:
 
 
 def rename_content(name: str, new: Callable[[str], str]) -> str:
-    """Return the name of a state with another one for its content."""
+    """Return the name of a state with its content renamed."""
     state = parse_state(name)
     return replace(state, content=new(state.content)).name if state.content else name
 
 
 def content_name(name: str | None) -> str | None:
-    """Return the sha256 that a state's content is kept under; None where it has none."""
+    """Return the sha256 under which a state's content is kept; None where it has none."""
     return (parse_state(name).content or None) if name is not None else None
 
 
 def same_state(found: str | None, wanted: str | None) -> bool:
-    """Return whether the one may stand for the other; a name without a mode stands for every mode."""
+    """Return whether one state may stand for the other; a name without a mode matches every mode."""
     if found == wanted or found is None or wanted is None:
         return found == wanted
     one, other = parse_state(found), parse_state(wanted)

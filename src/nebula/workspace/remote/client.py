@@ -1,7 +1,7 @@
-"""Speaking to a gateway: connections kept open and shared by threads, one retry where it is safe, errors as ours.
+"""Call a gateway: connections kept open and shared by threads, one retry where that is safe, its errors as ours.
 
-A call that may have reached the gateway is repeated only when doing it twice changes nothing; a connection that was
-closed while it lay idle is noticed before anything is sent on it.
+A call that may have reached the gateway is repeated only if doing it twice changes nothing; a connection that was
+closed while idle is noticed before anything is sent on it.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ _BY_STATUS: Mapping[int, type[WorkspaceError]] = {
     422: MalformedRequest,
     500: StorageFailed,
 }
-"""For gateways that have the seed's codes but other words."""
+"""Exceptions by status, for gateways that use the seed's statuses but other codes."""
 
 
 class GatewayFailed(WorkspaceError, code="gateway_failed", status=502):
-    """The gateway cannot be reached, or what answers is none."""
+    """Raised where the gateway cannot be reached, or the answer is not a gateway's."""
 
 
 @value
@@ -77,7 +77,7 @@ class GatewayClient:
         headers: Mapping[str, str] | None = None,
         repeatable: bool = True,
     ) -> GatewayAnswer:
-        """Return the answer of status 200; raise every other one as the exception that it stands for."""
+        """Return an answer with status 200; raise any other as its exception."""
         sent = {"content-type": "application/json", **(headers or {})}
         answer = self._ask("POST", endpoint, json.dumps(body).encode(), trace_id, sent, repeatable=repeatable)
         if answer.status == 200 and isinstance(answer.body, dict):
@@ -85,7 +85,7 @@ class GatewayClient:
         raise self._error(answer)
 
     def extras(self, trace_id: str) -> frozenset[str]:
-        """Return the endpoints beyond the seed's three that this gateway has; asked once."""
+        """Return the endpoints of this gateway beyond the seed's three; asked once."""
         if self._extras is None:
             answer = self._ask("GET", "healthz", None, trace_id, {}, repeatable=True)
             named = answer.headers.get("x-gateway-extras", "")
@@ -200,7 +200,7 @@ class _Failed(Exception):
 
 
 def _dropped(connection: HTTPConnection) -> bool:
-    """Return whether an idle connection was closed by the other side: it has something to read."""
+    """Return whether the other side has closed an idle connection: then there is something to read."""
     import select
 
     try:

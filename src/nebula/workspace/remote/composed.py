@@ -1,9 +1,9 @@
-"""What a gateway with the seed's three endpoints alone does not offer, put together from those.
+"""Operations that a gateway with only the seed's three endpoints lacks, composed of those.
 
-Costs and limits: a recursive list asks once a folder and knows nothing of `.gitignore` or of binary files; a search
-also reads every file below the directory. Both stop at MAX_FOLDERS and MAX_READ and say so. A state is found by
-reading. A write bound to what the caller saw is compared just before it is sent: another writer can still come
-between, which our own gateway rules out.
+Costs and limits: a recursive listing makes one request a folder and ignores `.gitignore`, and binary files are in it; a
+search also reads every file below the directory. Both stop at MAX_FOLDERS and MAX_READ and report that. A state is
+found by reading. A write that is bound to what the caller saw is compared just before it is sent: another writer can
+still come between, which our own gateway rules out.
 """
 
 from __future__ import annotations
@@ -137,13 +137,13 @@ def write_file(gateway: RemoteWorkspace, path: str, content: str, mode: WriteMod
 
 
 class _Walk:
-    """Goes through the folders breadth first, so that a cap leaves out what lies deepest."""
+    """Walks the folders breadth first, so that a limit leaves out the deepest ones."""
 
     def __init__(self, gateway: RemoteWorkspace, path: str) -> None:
         self._gateway = gateway
         self._waiting = deque([path])
         self.was_cut = False
-        """There were more folders than are looked into."""
+        """There were more folders than the walk looks into."""
 
     def __iter__(self) -> Iterator[FileEntry]:
         for _ in range(MAX_FOLDERS):
@@ -170,7 +170,7 @@ def _folder_or_missing(gateway: RemoteWorkspace, path: str) -> PathState:
 
 
 def _as_listed(gateway: RemoteWorkspace, path: str, refused: WorkspaceError) -> PathState:
-    """Return a file that may not be read as its folder names it."""
+    """Return the state of a file that may not be read, as its folder lists it."""
     place = normal_path(path)
     if not isinstance(refused, ExtensionRefused | Forbidden):
         raise refused

@@ -52,7 +52,7 @@ class RemoteWorkspace:
         return self._read_only
 
     def close(self) -> None:
-        """Closes the connections that lie idle; the workspace opens new ones when used again."""
+        """Close the idle connections; using the workspace again opens new ones."""
         self._client.close()
 
     def list_files(
@@ -79,7 +79,7 @@ class RemoteWorkspace:
         return FileText(place.text, content, sha256, len(data), place.standing.secret)
 
     def read_lines(self, path: str, first: int, last: int | None = None) -> FileLines:
-        """Return lines of a file that the gateway reads whole: it has no way to read a part of one."""
+        """Return lines of a file, which the gateway reads whole: it cannot read a part of one."""
         return FileLines.of(self.read_file(path), first, last)
 
     def write_file(
@@ -95,13 +95,13 @@ class RemoteWorkspace:
         return WriteResult(_field(answer.body, "path", str), answer.headers.get("x-replaced"), after, int(size))
 
     def send_write(self, path: str, content: str, mode: WriteMode, expected: str | None = None) -> GatewayAnswer:
-        """Send the bare request. What the caller saw travels as HTTP has it, beside the seed's body."""
+        """Send the request. What the caller saw is sent in HTTP headers, beside the seed's body."""
         self._require_writable()
         headers = {}
         if expected is not None:
             headers = {"if-none-match": "*"} if expected == ABSENT else {"if-match": f'"{expected}"'}
         asked = {"path": path, "content": content, "mode": mode}
-        # Overwriting twice with the same text is overwriting once, as long as it is not bound to what was there.
+        # Overwriting twice with the same text has the same result as once, unless it is bound to what was there.
         repeatable = mode == "overwrite" and expected is None
         return self._client.call("write_file", asked, self._trace_id, headers=headers, repeatable=repeatable)
 
@@ -155,7 +155,7 @@ class RemoteWorkspace:
 
 
 def _texts(extensions: Kinds) -> Any:
-    """Return a list for the wire; what is none is left for the gateway to refuse."""
+    """Return a list to send; any other value is passed on for the gateway to refuse."""
     return list(extensions) if isinstance(extensions, (list, tuple)) else extensions
 
 

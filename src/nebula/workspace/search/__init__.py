@@ -1,1 +1,1 @@
-"""List and search below a folder, by the rules of git."""
+"""List and search the files below a folder, by the rules of git."""

@@ -1,4 +1,4 @@
-"""List and search, through the jail: names come from a walk, what is said of them from the opened file."""
+"""List and search through the jail: names come from a walk, everything else from the opened files."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Explorer:
     engine: Engine | None = None
 
     def list_folder(self, path: NormalPath, fd: int, extensions: tuple[str, ...] | None, cap: int) -> Listing:
-        """Return the first names in order, however many there are: only those are judged and looked at."""
+        """Return the first entries in order: however many there are, only those are judged and opened."""
         names = [name for name in os.listdir(fd) if extensions is None or name.lower().endswith(extensions)]
         heapify(names)
         files: list[FileEntry] = []
@@ -84,7 +84,7 @@ class Explorer:
         return SearchHits(files, remark=found.remark or None)
 
     def _walked(self, path: NormalPath, fd: int, keyword: str = "") -> Walked:
-        """Ignore rules above the root count only where they belong to the same repository."""
+        """Walk the tree; ignore rules above the root count only if they belong to the same repository."""
         from nebula.workspace.search.walk import best_engine
 
         root = self.jail.root
@@ -96,10 +96,10 @@ class Explorer:
         try:
             return normal_path("/".join((*path.parts, name)))
         except WorkspaceError:
-            return None  # a name no caller could give back to us
+            return None  # a name that no caller could pass back to us
 
     def _judged(self, path: NormalPath, names: Iterable[bytes]) -> Iterator[NormalPath | None]:
-        """Yield the paths in order, judged one by one as they are asked for; None for a name that cannot be used."""
+        """Yield the paths in order, each judged when it is asked for; None for a name that cannot be used."""
         for name in sorted(names, key=lambda name: name.replace(b"/", b"\0")):  # folder by folder
             place = self._named(path, os.fsdecode(name))
             if place is None or not place.standing.untouchable:
@@ -116,16 +116,16 @@ class Explorer:
             status = os.stat(name, dir_fd=folder, follow_symlinks=False)
             return self.jail.status(self.jail.resolve(place)) if stat.S_ISLNK(status.st_mode) else status
         except (OSError, WorkspaceError):
-            return None  # gone meanwhile, or a link that leads out: the name is all there is to tell
+            return None  # gone in the meantime, or a link that leads out: only its name is known
 
     def _opened(self, place: NormalPath) -> int | None:
         try:
             return self.jail.open_plain(place, FILE_FLAGS)
         except OSError:
-            return None  # a link, unreadable, or gone meanwhile
+            return None  # a link, unreadable, or gone in the meantime
 
     def _text_size(self, place: NormalPath) -> int | None:
-        """Return the size of a text file; None for everything else."""
+        """Return the size of a text file; None for anything else."""
         fd = self._opened(place)
         if fd is None:
             return None

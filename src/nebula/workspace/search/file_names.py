@@ -1,4 +1,4 @@
-"""Files of the project by a part of their names: for completion in the terminal and for the palette of the page."""
+"""Find files of the project by part of their names: for completion in the terminal and the palette of the page."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ FRESH_S: Final = 10.0
 
 
 class FileNames:
-    """A listing, made anew when it is some seconds old. It reads the disk: not for an event loop."""
+    """A list of file names, made again when it is some seconds old. It reads the disk, so keep it out of the event
+    loop."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
@@ -29,20 +30,22 @@ class FileNames:
             try:
                 listing = self._workspace.list_files(".", recursive=True, max_items=MAX_FILES)
             except WorkspaceError:
-                return self._names  # completion is a convenience; the tools will say what is wrong
+                return self._names  # completion is a convenience; the tools report what is wrong
             self._names = tuple(entry.path for entry in listing.files if not entry.is_dir)
             self._listed = time.monotonic()
         return self._names
 
 
 def best_matches(pattern: str, names: Sequence[str], limit: int) -> list[str]:
-    """Return names that hold the pattern's characters in order, closest first; ties by length, then by name."""
+    """Return the names that contain the pattern's characters in order, best match first; ties by length, then by
+    name."""
     scored = [(score, len(name), name) for name in names if (score := _distance(pattern.lower(), name)) is not None]
     return [name for _, _, name in sorted(scored)[:limit]]
 
 
 def _distance(pattern: str, name: str) -> int | None:
-    """0 and up, smaller is closer: the file's own name first, then any part of the path, then scattered characters."""
+    """Return 0 or more, smaller is better: a match in the file's own name first, then in any part of the path, then
+    scattered characters."""
     lowered = name.lower()
     base = lowered.rfind("/") + 1
     if lowered.startswith(pattern, base):

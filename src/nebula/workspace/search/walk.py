@@ -1,11 +1,11 @@
-"""Which files below a directory count: not ignored by git, not in `.git` or `.nebula`, no links followed.
+"""Find the files below a directory that count: not ignored by git, not in `.git` or `.nebula`, no links followed.
 
-Two engines with the same rules: ripgrep where it is installed (it searches in parallel, too), else the library of
-its file walk. Both go by name, so what they say is a proposal only: whoever uses a name opens it through the jail.
+There are two engines with the same rules: ripgrep where it is installed (it also searches in parallel), else the
+library of its file walk. Both return names, which are only proposals: whoever uses a name opens it through the jail.
 
-Ignore rules come with the project, and reading them costs a thousand times their size in memory. Ripgrep works with
-a limit on its memory; in this process they are added up before any is read. Where they are too large, or no plain file
-(a pipe would be waited for without end), the walk goes on without them, and says so.
+Ignore rules come with the project, and reading them takes a thousand times their size in memory. Ripgrep runs with a
+memory limit; in this process the sizes of the rules are added up before any is read. Where they are too large, or not a
+regular file (reading a pipe would never end), the walk goes on without them and reports that.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from nebula.value import value
 
 ENGINE_TIMEOUT: Final = 60.0
 FIRST_LOOK_S: Final = 1.0
-"""After that it is time to see whether it waits for rules that are a pipe, deep in the tree."""
+"""After so long we check whether it is waiting for ignore rules that are a pipe, deep in the tree."""
 ENGINE_MEMORY: Final = 512 * 1024 * 1024
 SKIPPED_FOLDERS: Final = (".git", ".nebula")
 RULES: Final = (".gitignore", ".git/info/exclude")
 SMALL_TREE: Final = 100
-"""Names in a tree that is not worth another process."""
+"""A tree with at most so many names is not worth another process."""
 SMALL_RULES: Final = 32 * 1024
-"""Bytes of ignore rules that are read in this process without a thought: 40 MB and 50 ms at the very worst."""
+"""Bytes of ignore rules that are always read in this process: 40 MB and 50 ms at the very worst."""
 MAX_RULES: Final = 256 * 1024
-"""The same where there is no ripgrep to leave larger ones to."""
+"""The same limit where there is no ripgrep to read larger ones."""
 ODD_RULES: Final = sys.maxsize
-"""Stands for rules that are no plain file, or so large that nothing reads them: more than anybody takes."""
+"""Stands for rules that are not a regular file, or so large that nothing reads them: larger than any limit."""
 WITHOUT_RULES: Final = (
     "The ignore rules of this project cannot be used (too large, or no plain file); "
     "files that git ignores are included."
@@ -49,7 +49,7 @@ class Walked:
 
 class Engine(Protocol):
     def files(self, folder_fd: int, folder: str, *, use_parents: bool, keyword: str = "") -> Walked:
-        """Return all files that count, and perhaps some directories; those without the keyword may be left out."""
+        """Return all files that count, and perhaps some directories; files without the keyword may be left out."""
 
 
 def best_engine(root: str) -> Engine:
@@ -58,7 +58,7 @@ def best_engine(root: str) -> Engine:
 
 
 _odd_rules: dict[str, str] = {}
-"""Folders in which ripgrep has waited, each with what is no plain file there."""
+"""Folders in which ripgrep has waited, each with the rules there that are not a regular file."""
 
 
 class Ripgrep:
@@ -79,7 +79,7 @@ class Ripgrep:
         start = path_of(folder_fd, folder)
 
         def names(timeout: float, *more: str) -> list[bytes] | None:
-            """Return the names; None when it was ended by a signal, as it is when its memory is used up."""
+            """Return the names; None if a signal ended ripgrep, as happens at its memory limit."""
             line = [*command, *more, *options, "--", "./"]
             result = run(line, cwd=start, env=env, timeout=timeout, max_memory=ENGINE_MEMORY)
             ended = result.returncode < 0
@@ -101,7 +101,7 @@ class Ripgrep:
 
 
 class SmallTreesHere:
-    """Ripgrep, but for a tree so small that it is walked in this process before another one has started."""
+    """Ripgrep; but a small tree is walked in this process, before another process would have started."""
 
     def __init__(self, ripgrep: Ripgrep) -> None:
         self._ripgrep = ripgrep
@@ -119,7 +119,7 @@ class SmallTreesHere:
 
 class LibraryWalk:
     def files(self, folder_fd: int, folder: str, *, use_parents: bool, keyword: str = "") -> Walked:
-        del keyword  # no help here: every file is read through the jail
+        del keyword  # does not help here: every file is read through the jail
         start = _start(folder_fd, folder)
         with_rules = (_rules_size(start, use_parents) or 0) <= MAX_RULES
         return Walked(self.names(start, use_parents, with_rules), "" if with_rules else WITHOUT_RULES)
@@ -145,12 +145,12 @@ class LibraryWalk:
             except StopIteration:
                 return names[1:]  # the first is the folder itself
             except (ignore.Error, ignore.IOError):
-                continue  # unreadable, too deep, or gone: the walk goes on without it
+                continue  # unreadable, too deep, or gone: the walk continues without it
 
 
 def _rules_size(start: str, use_parents: bool, at_most: int = sys.maxsize) -> int | None:
-    """Return bytes of all ignore rules in a tree and, where they count, above it; None if it has more names than
-    `at_most`."""
+    """Return the bytes of all ignore rules in a tree and, where they count, above it; None if it has more than
+    `at_most` names."""
     size = sum(_sizes(os.path.join(start, ".git/info"), ["exclude"]))
     waiting = [start]
     seen = 0
@@ -167,7 +167,7 @@ def _rules_size(start: str, use_parents: bool, at_most: int = sys.maxsize) -> in
                     elif entry.name not in SKIPPED_FOLDERS and entry.is_dir(follow_symlinks=False):
                         waiting.append(entry.path)
         except OSError:
-            continue  # unreadable, or gone: the walk will not see it either
+            continue  # unreadable or gone: the walk will not see it either
     above = os.path.dirname(start)
     while use_parents and above != os.path.dirname(above):
         size += sum(_sizes(above, RULES))
@@ -185,8 +185,8 @@ def _sizes(folder: str, names: Iterable[str]) -> Iterable[int]:
 
 
 def _start(folder_fd: int, folder: str) -> str:
-    """Return the path that the opened directory has now; one in bytes that are no text, which the library does not
-    take, by its descriptor."""
+    """Return the present path of the opened directory; if its bytes are not text, which the library does not take,
+    return a path to its descriptor."""
     path = path_of(folder_fd, folder)
     if path == folder or not os.path.islink(path):
         return path

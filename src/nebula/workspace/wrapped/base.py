@@ -1,4 +1,4 @@
-"""A workspace around another one: every call is passed on, and a wrapper overrides what it is about."""
+"""A workspace around another one: it passes every call on, and a subclass overrides what it changes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class WrappedWorkspace:
         return type(self)(inner)
 
     def _require(self, path: str) -> None:
-        """Raise where a path is out of bounds; asked before each call that names one is passed on."""
+        """Raise where a path is out of bounds; called before each call that has a path is passed on."""
 
     @property
     def read_only(self) -> bool:

@@ -1,8 +1,8 @@
-"""Files with the unsaved buffers of an editor: what the user sees there is what is read, and where writes go.
+"""Files with the unsaved buffers of an editor: reading and writing use what the user sees there.
 
-Everything is judged and opened as ever before an editor is asked for its text. A write is recorded and put on the disk
-as any other; an editor that does not show it then is handed it, so that its buffer is not left behind. A buffer with
-unsaved changes is saved first, by the editor: they stay the user's own, and taking back the turn leads back to them.
+Everything is judged and opened as usual before an editor is asked for its text. A write is recorded and put on the disk
+like any other; an editor that does not show it then gets the text, so that its buffer is not outdated. A buffer with
+unsaved changes is first saved by the editor: they remain the user's own, and undoing the turn leads back to them.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ BOM = "\ufeff"
 
 
 class Buffers(Protocol):
-    """The texts that an editor has open. Called from any thread but that of the event loop."""
+    """The texts that an editor has open. Its methods are called from any thread but that of the event loop."""
 
     @property
     def writes(self) -> bool:
-        """Return whether the editor takes a new text for a file."""
+        """Return whether the editor accepts a new text for a file."""
 
     def read(self, path: str) -> str | None:
-        """Return the text that the editor has for a path of the project; None where it has none to give."""
+        """Return the editor's text of a path of the project; None where it has none."""
 
     def write(self, path: str, content: str) -> None:
-        """Hand the editor the text of a file for its buffer, which it saves."""
+        """Send the editor the text of a file for its buffer, which it saves."""
 
 
 class _ReadsBuffers(ReadingWorkspace):
     buffers: Buffers
-    """Set by `with_buffers`, and by whoever makes another view of the same files."""
+    """Set by `with_buffers`, and in every other view of the same files."""
 
     def read_file(self, path: str) -> FileText:
         return self._unsaved(super().read_file(path))
@@ -46,12 +46,12 @@ class _ReadsBuffers(ReadingWorkspace):
         try:
             file = super().read_file(path)
         except TooLarge:
-            return on_disk  # no editor keeps such a file as text that we could take whole
+            return on_disk  # no editor has such a file as text that we could take whole
         shown = self._unsaved(file)
         return on_disk if shown is file else FileLines.of(shown, first, last)
 
     def _unsaved(self, file: FileText) -> FileText:
-        """Return the file as the editor has it; the same object where that is what the disk has."""
+        """Return the file with the editor's text; the same object where the disk has that text."""
         text = self.buffers.read(file.path)
         if text is None:
             return file
@@ -104,28 +104,29 @@ class BufferedWorkspace(_ReadsBuffers, LocalWorkspace):
         return self._hand_over(result) if self.buffers.writes else result
 
     def _hand_over(self, result: WriteResult) -> WriteResult:
-        """Hand the editor what was written, unless it shows that by itself, and return what it left on the disk."""
+        """Send the editor what was written, unless it shows that by itself, and return what it left on the disk."""
         try:
             written = self._on_disk(result.path)
             if self._is_shown(written):
                 return result
             self.buffers.write(result.path, written.content)
             after = self._on_disk(result.path)
-        except WorkspaceError:  # too large for an editor, or removed meanwhile: it was written as it should be
+        except WorkspaceError:  # too large for an editor, or removed in the meantime: it was written as it should be
             return result
         if after.sha256 == result.after:
             return result
-        # The editor formats what it saves: the turn ends with that, and can be taken back from there.
+        # The editor formats what it saves: the turn ends with that, and undo starts from there.
         left = super().write_file(result.path, after.content, "overwrite", expected=after.sha256)
         return replace(left, before=result.before)
 
     def _is_shown(self, file: FileText) -> bool:
-        """Return whether the editor has that text. Some read files from the disk, and would put it over a buffer."""
+        """Return whether the editor has that text. Some read the file from the disk, and would overwrite a buffer with
+        it."""
         text = self.buffers.read(file.path)
         return text is not None and _as_on_disk(text, file.content) == file.content
 
     def _have_saved(self, unsaved: FileText, expected: str | None) -> None:
-        """Have the editor save its buffer, if that is what the caller saw."""
+        """Have the editor save its buffer, if the caller saw that text."""
         if expected is not None and expected != unsaved.sha256:
             raise Stale("{path}: is not what it was when you read it; read it again first.", path=unsaved.path)
         before = self._on_disk(unsaved.path).sha256
@@ -141,17 +142,17 @@ class BufferedWorkspace(_ReadsBuffers, LocalWorkspace):
         return ReadingWorkspace.read_file(self, path)
 
     def _find_unsaved(self, path: str) -> FileText | None:
-        """Return the text of the editor where it is not that of the disk."""
+        """Return the editor's text where it differs from that on the disk."""
         try:
             file = self._on_disk(normal_path(path).text)
-        except WorkspaceError:  # what cannot be read has no text in an editor either
+        except WorkspaceError:  # a file that cannot be read has no text in an editor either
             return None
         shown = self._unsaved(file)
         return None if shown is file else shown
 
 
 def with_buffers(workspace: Workspace, buffers: Buffers) -> Workspace:
-    """Return the same files with the buffers of an editor; those of another machine stay as they are."""
+    """Return the same files with the buffers of an editor; files of another machine stay as they are."""
     made: _ReadsBuffers
     if isinstance(workspace, LocalWorkspace):
         made = BufferedWorkspace(workspace._jail, workspace._judge, writing=workspace._writing, turn=workspace._turn)
@@ -164,7 +165,8 @@ def with_buffers(workspace: Workspace, buffers: Buffers) -> Workspace:
 
 
 def _as_on_disk(text: str, on_disk: str) -> str:
-    """Return the text of a buffer with line ends and byte order mark as the file has them; editors keep these apart."""
+    """Return the text of a buffer with the line breaks and byte order mark of the file, which editors keep
+    separately."""
     if "\r\n" in on_disk and "\r" not in text:
         text = text.replace("\n", "\r\n")
     if on_disk.startswith(BOM) and not text.startswith(BOM):

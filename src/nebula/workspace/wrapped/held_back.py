@@ -1,6 +1,6 @@
-"""A workspace whose writes are held back: for a look at what somebody would do.
+"""A workspace that holds its writes back, to show what somebody would do.
 
-Whoever works in it finds their own writes when they read, list or search, and everything is judged as if it were
+Whoever works in it sees their own writes when they read, list or search, and everything is judged as if it were
 written; the files themselves stay as they are.
 """
 
@@ -36,14 +36,14 @@ class HeldBackWorkspace(WrappedWorkspace):
     def __init__(self, inner: Workspace, held: dict[str, str] | None = None) -> None:
         super().__init__(inner)
         self._held: dict[str, str] = {} if held is None else held
-        """Path → the content that it would have."""
+        """Path → its new content."""
 
     @property
     def read_only(self) -> bool:
         return False
 
     def forecast(self) -> list[TextDiff]:
-        """Return what would change, file by file; of a secret file only that it would."""
+        """Return what would change, file by file; for a secret file only that it would."""
         return [diff for diff in map(self._forecast_file, sorted(self._held)) if diff.text]
 
     def _forecast_file(self, path: str) -> TextDiff:
@@ -69,7 +69,7 @@ class HeldBackWorkspace(WrappedWorkspace):
         self, path: str, content: str, mode: WriteMode = "create", *, expected: str | None = None
     ) -> WriteResult:
         if mode == "append":
-            self.check_write(path, mode, content)  # what cannot be read whole is no empty file
+            self.check_write(path, mode, content)  # a file that cannot be read whole is not an empty one
             content, mode = (self._present_or_held(path) or "") + content, "overwrite"
         state = self.check_write(path, mode, content)
         if expected is not None and expected != state.expected:

@@ -1,4 +1,4 @@
-"""A workspace whose writes somebody judges first: what is judged is what is written, or nothing is."""
+"""A workspace in which somebody judges each write first: exactly what was judged is written, or nothing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ class JudgedWorkspace(WrappedWorkspace):
     def write_file(
         self, path: str, content: str, mode: WriteMode = "create", *, expected: str | None = None
     ) -> WriteResult:
-        """Raises what the judge does; Stale where the file changes while it is being judged."""
+        """Write as the inner workspace does. Raises what the judge raises, and Stale where the file changes while it is
+        judged."""
         state = self._inner.check_write(path, mode, content)
         if expected is not None and expected != state.expected:
             raise Stale("{path}: is not what it was when it was read; read it again.", path=state.path)

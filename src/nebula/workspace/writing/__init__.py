@@ -1,1 +1,1 @@
-"""How a file of the user is replaced: the request, what it finds, and the only code that changes files."""
+"""Replacing a file of the user: the request, the file that is there, and the only code that changes files."""

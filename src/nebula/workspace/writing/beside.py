@@ -36,7 +36,7 @@ _IMPLIED_FOLDER: Final = 0o777
 
 @value
 class BesideStep:
-    """One path on its way. Files are known again by their inodes: a plan that came with a project says nothing."""
+    """One step for one path. Files are recognised by their inodes: a plan that came with a project matches none."""
 
     number: int
     path: str
@@ -44,9 +44,9 @@ class BesideStep:
     """"remove" or "rmdir"; "mkdir" or "put"."""
     mode: int = 0
     old: int | None = None
-    """The inode of what stands there; None: nothing does."""
+    """The inode of what is there; None: nothing is."""
     new: int | None = None
-    """The inode of what was staged."""
+    """The inode of the staged file."""
 
     @property
     def staged(self) -> str:
@@ -58,14 +58,14 @@ class BesideStep:
 
 
 class BesideWriter:
-    """The caller holds the set's marker: one process at a time."""
+    """Its caller holds the set's marker, so only one process works here."""
 
     def __init__(self, jail: Jail, writer: FileWriter) -> None:
         self._jail = jail
         self._calls = writer.calls
 
     def apply(self, changes: Sequence[PathChange]) -> None:
-        """Apply all of them, or raise; `take_back` is the caller's answer to that."""
+        """Apply all changes, or raise; then the caller calls `take_back`."""
         if not changes:
             return
         with self._slots() as slots:
@@ -79,7 +79,7 @@ class BesideWriter:
                     raise translate(error, step.path) from None
 
     def take_back(self) -> tuple[list[str], list[str]]:
-        """Return the paths that were put back, and those that somebody else has changed since."""
+        """Return the paths that were restored, and those that somebody else has changed since."""
         taken, left = [], []
         with self._slots() as slots:
             for step in reversed(self._read_plan(slots)):
@@ -91,7 +91,7 @@ class BesideWriter:
         return taken, left
 
     def clear(self) -> None:
-        """Remove what was staged and kept: the set stands, or was taken back."""
+        """Remove the staged and kept files: the set is complete, or was undone."""
         with self._slots() as slots:
             self._clear(slots)
 
@@ -104,7 +104,7 @@ class BesideWriter:
                 raise translate(error, ".nebula/journal/beside") from None
 
     def _clear(self, slots: int) -> None:
-        for name in sorted(os.listdir(slots), reverse=True):  # the plan first: half of the rest is no plan's
+        for name in sorted(os.listdir(slots), reverse=True):  # the plan first: without it the rest is not used
             with suppress(OSError):  # a folder that somebody put there
                 self._calls.unlink(name, slots)
 
@@ -157,7 +157,7 @@ class BesideWriter:
         self._write(slots, _PLAN, "".join(json.dumps(row) + "\n" for row in rows).encode(), 0o600)
 
     def _read_plan(self, slots: int) -> list[BesideStep]:
-        """Return the steps of a plan that was written in this folder; a stranger's has none."""
+        """Return the steps of a plan that was written in this folder; none for a stranger's plan."""
         try:
             handle = os.open(_PLAN, FILE_FLAGS, dir_fd=slots)
         except OSError:
@@ -169,12 +169,12 @@ class BesideWriter:
                 lines = iter(lambda: file.readline(_LONGEST_LINE), b"")
                 return [BesideStep(*parse_json(line)) for line in lines if line.endswith(b"\n")]
             except (ValueError, TypeError):
-                return []  # killed while it was written: nothing was done yet
+                return []  # killed while the plan was written: nothing was done yet
 
     def _carry_out(self, slots: int, step: BesideStep) -> None:
         with self._parent(step) as (folder, name):
             if step.do == "rmdir":
-                _tolerating(errno.ENOTEMPTY, self._calls.rmdir, name, folder)  # somebody else's things are in it
+                _tolerating(errno.ENOTEMPTY, self._calls.rmdir, name, folder)  # somebody else's files are in it
             elif step.do == "remove":
                 self._calls.rename(name, folder, step.kept, slots)
             elif step.do == "mkdir":
@@ -189,7 +189,7 @@ class BesideWriter:
                 self._calls.rename(step.staged, slots, name, folder)
 
     def _undo(self, slots: int, step: BesideStep) -> bool:
-        """Return whether there was anything to take back."""
+        """Return whether there was anything to undo."""
         kept = _inode_at(slots, step.kept)
         try:
             with self._parent(step) as (folder, name):
@@ -216,7 +216,7 @@ class BesideWriter:
             yield folder, path.name
 
     def _link(self, name: str, folder: int, new_name: str, new_folder: int) -> None:
-        """Give a file a second name; where there are no links, another name."""
+        """Give a file a second name; where the file system has no hard links, rename it."""
         try:
             self._calls.link(name, folder, new_name, new_folder)
         except OSError as error:
@@ -236,7 +236,7 @@ def _is_folder(folder: int, name: str) -> bool:
 
 
 def _tolerating(number: int | None, call: Any, *args: Any) -> bool:
-    """Return whether a call did its work; False where it failed in that one way."""
+    """Return whether a call succeeded; False where it failed with this error number."""
     try:
         call(*args)
     except OSError as error:

@@ -1,8 +1,8 @@
-"""Many paths changed as one: what a command left in its layer, once somebody said yes to it; an undo, a redo.
+"""Change many paths as one: the changes of a command after a yes, an undo, a redo.
 
-While a set is applied a marker lies in the journal, locked by the process that applies. Whoever finds one that nobody
-holds any more takes back, from the end, what that process had done: a set is there as a whole or not at all, with what
-belongs to it and is kept in no journal (`beside`).
+While a set is applied there is a marker in the journal, locked by the process that applies it. Whoever finds a marker
+that nobody has locked undoes, from the end, what that process had done: a set is there as a whole or not at all,
+together with the paths that are kept in no journal (`beside`).
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ from nebula.workspace.writing.writer import FileWriter
 _MARKER_FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _MARKER_BYTES: Final = 1000
 _MOST_NAMED: Final = 20
-"""Paths that one remark names."""
+"""Paths that one remark lists."""
 
 
 @value
 class TakenBack:
-    """Of a set that was half applied when its process was killed."""
+    """The result of undoing a set that was half applied when its process was killed."""
 
     paths: tuple[str, ...]
     left: tuple[str, ...] = ()
-    """Changed since by somebody else, so they stay as they are."""
+    """Changed by somebody else since, so they stay as they are."""
 
     def remarks(self) -> list[Sentence]:
         said = []
@@ -63,13 +63,13 @@ class ChangeSetWriter:
         self._group = group
         self._kind: ChangeKind = kind
         self._back: ChangeKind = "redo" if kind == "undo" else "undo"
-        """Under which the steps of taking back are recorded, to be told from those of the set."""
+        """The kind under which the steps of undoing are recorded, to tell them from those of the set."""
 
     def apply(
         self, changes: Sequence[PathChange], beside: Sequence[PathChange] = ()
     ) -> tuple[list[PathChange], list[NotApplied]]:
-        """Return what was done, and what could not be; the others are applied all the same. `beside` belongs to the
-        set, and the journal does not keep it. Where the disk fails nothing of the set stays."""
+        """Return the changes that were made, and those that could not be; the others are applied nevertheless. `beside`
+        belongs to the set, but the journal does not keep it. If the disk fails, nothing of the set stays."""
         failed: list[NotApplied] = []
         with self._writer.locked([normal_path(change.path) for change in changes]), self.as_one():
             found = self._compare(changes, failed)
@@ -78,7 +78,7 @@ class ChangeSetWriter:
         return done, failed
 
     def take_back_half_applied(self) -> TakenBack | None:
-        """Take back a set that was left half applied; None where none was, or whoever applies it lives."""
+        """Undo a set that was left half applied; None where there is none, or the process that applies it is alive."""
         try:
             fd = os.open(MARKER, _MARKER_FLAGS & ~os.O_CREAT, dir_fd=self._writer.journal_fd)
         except OSError:
@@ -97,7 +97,7 @@ class ChangeSetWriter:
         return taken
 
     def _compare(self, changes: Sequence[PathChange], failed: list[NotApplied]) -> list[PathChange]:
-        """Return the changes that still have to be made, with the state that each path has now."""
+        """Return the changes that still have to be made, with the present state of each path."""
         found = []
         for change in changes:
             try:
@@ -112,8 +112,8 @@ class ChangeSetWriter:
         return found
 
     def _take_back(self, start: int) -> TakenBack:
-        """Take the set back from its end; what never happened is only struck out. Its contents leave the journal with
-        it."""
+        """Undo the set from its end; a change that was never made is only cancelled in the journal. Contents that only
+        the set needed are removed."""
         taken, left = map(set, self._beside.take_back())
         self._beside.clear()  # there may be no room left to record anything
         ours = self._changes_since(start, self._kind)
@@ -146,12 +146,12 @@ class ChangeSetWriter:
         objects.written.clear()
 
     def _take_back_one(self, change: RecordedChange) -> bool:
-        """False where it had not happened yet."""
+        """Undo one change; return False where it had not been made yet."""
         path = normal_path(change.path)
         current = self._writer.state(path)
         if same_state(current, change.before):
             return False
-        both_folders = _is_folder(current) and _is_folder(change.after)  # it gets its mode after it is made
+        both_folders = _is_folder(current) and _is_folder(change.after)  # it gets its mode after it is created
         if not both_folders and not same_state(current, change.after):
             raise Stale("{path}: changed since; nothing was touched.", path=path.text)
         content = self._writer.objects.get(content_name(change.before) or "") or b""
@@ -161,8 +161,8 @@ class ChangeSetWriter:
 
     @contextmanager
     def as_one(self) -> Iterator[None]:
-        """The marker lies there for the length of the block, held by us. A block that fails is taken back; where even
-        that fails the marker stays, and the next start tries again."""
+        """Hold the marker for the length of the block. If the block fails, the set is undone; if even that fails, the
+        marker stays, and the next start tries again."""
         try:
             with closed_after(self._held_marker(self._writer.journal_fd)) as fd:
                 start = self._write_marker(fd)
@@ -178,11 +178,11 @@ class ChangeSetWriter:
             raise translate(error, ".nebula/journal") from None
 
     def _write_marker(self, fd: int) -> int:
-        """Return where in the journal the set begins."""
+        """Return the position in the journal at which the set begins."""
         start, calls = self._writer.log.end(), self._writer.calls
         os.ftruncate(fd, 0)
         try:
-            self._beside.clear()  # makes its folder: once the disk is full there is no room for that
+            self._beside.clear()  # creates its folder: once the disk is full there is no room for that
             calls.write(fd, json.dumps({"group": self._group, "start": start, "kind": self._kind}).encode())
             calls.fsync(fd)
             calls.fsync_dir(self._writer.journal_fd)
@@ -192,7 +192,7 @@ class ChangeSetWriter:
         return start
 
     def _settle(self, fd: int) -> None:
-        os.ftruncate(fd, 0)  # from here on the set stands, or is no more
+        os.ftruncate(fd, 0)  # from here on the set is complete, or undone
         self._beside.clear()
         with suppress(FileNotFoundError):
             self._writer.calls.unlink(MARKER, self._writer.journal_fd)
@@ -202,7 +202,7 @@ class ChangeSetWriter:
             fd = os.open(MARKER, _MARKER_FLAGS, 0o600, dir_fd=folder)
             fcntl.flock(fd, fcntl.LOCK_EX)
             if os.fstat(fd).st_nlink:
-                self._take_back_of(fd)  # of another process that was killed: first things first
+                self._take_back_of(fd)  # of another process that was killed: its set is undone first
                 return fd
             os.close(fd)
 
@@ -224,7 +224,7 @@ def _is_folder(state: str | None) -> bool:
 
 
 def _drop_kept_mode(before: str | None, after: str | None) -> str | None:
-    """Return `after`; of a file that keeps its mode only the content is recorded, as for any write."""
+    """Return `after`; of a file that keeps its mode only the content, as for any write."""
     if before is None or after is None:
         return after
     now, then = parse_state(before), parse_state(after)
@@ -233,7 +233,7 @@ def _drop_kept_mode(before: str | None, after: str | None) -> str | None:
 
 
 def _read_marker(fd: int) -> tuple[int, str, ChangeKind] | None:
-    """Return where a set begins, whose it is and what it does; None where nothing was applied, or it never was ours."""
+    """Return the beginning, the group and the kind of a set; None where none was applied, or the marker is not ours."""
     try:
         found = parse_json(read_all(fd, _MARKER_BYTES))
         said = found.get("kind")
@@ -244,5 +244,5 @@ def _read_marker(fd: int) -> tuple[int, str, ChangeKind] | None:
 
 
 def _short(paths: Iterable[str]) -> tuple[str, ...]:
-    """Return the paths in order; what lies in a repository is one of them, however much of it was touched."""
+    """Return the paths in order; all paths in one repository become one, however many they are."""
     return tuple(sorted({re.sub(r"(^|.*/)\.git/.*", r"\1.git", path, flags=re.DOTALL) for path in paths}))

@@ -1,7 +1,7 @@
-"""Files, links and folders brought from one exact state to another: content, mode, target.
+"""Bring files, links and folders from one exact state to another: content, mode, target.
 
-What a command left behind is applied with it, and undo, redo and restore go the same way back. Each step is recorded
-before it is done, like any write. The caller holds the locks of the paths.
+This applies what a command left behind; undo, redo and restore use it in the other direction. Each step is recorded
+before it is made, like any write. The caller holds the locks of the paths.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _OPEN_TO_US = 0o700
 
 
 class EntryMover:
-    """Carries changes out under one group and kind."""
+    """Makes changes under one group and kind."""
 
     def __init__(self, writer: FileWriter, group: str, kind: ChangeKind) -> None:
         self._writer = writer
@@ -34,11 +34,9 @@ class EntryMover:
         self._kind: ChangeKind = kind
 
     def carry_out(self, changes: Iterable[PathChange], *, failed: list[NotApplied] | None = None) -> list[PathChange]:
-        """Make the changes and return those that were made: what goes, deepest first; then what comes, folders before
-        what is in them.
-
-        With `failed` a change that cannot be made is put there, and the others go on; a failing disk still ends it.
-        """
+        """Make the changes and return those that were made: first removals, deepest first; then additions, folders
+        before their files. With `failed`, a change that cannot be made is added to it and the others continue; a
+        failing disk still ends it."""
         changes = list(changes)
         done: dict[str, PathChange] = {}
         left_out: set[str] = set()
@@ -84,7 +82,7 @@ class EntryMover:
         if state.kind == "link":
             self._writer.objects.put(os.fsencode(os.readlink(name, dir_fd=folder)), durable=True)
         elif not _is_empty(name, folder):
-            return False  # somebody else's things are in it: it stays
+            return False  # somebody else's files are in it: it stays
         with self._recorded(change, change.before, None):
             calls.unlink(name, folder) if state.kind == "link" else calls.rmdir(name, folder)
             calls.fsync_dir(folder)
@@ -159,7 +157,7 @@ class EntryMover:
         return True
 
     def _close_folder(self, change: PathChange) -> bool:
-        """Set the mode of a folder that even we may not use last, when everything is in it."""
+        """Set the mode of a folder that even we may not use last, when all its files are there."""
         state, path = parse_state(change.after or ""), normal_path(change.path)
         if state.kind != "folder" or state.mode is None or state.mode & _OPEN_TO_US == _OPEN_TO_US:
             return False
@@ -174,7 +172,7 @@ class EntryMover:
     def _recorded(
         self, change: PathChange, before: str | None, after: str | None, made: Sequence[str] = ()
     ) -> AbstractContextManager[None]:
-        """Record a change that is about to happen in the block."""
+        """Record the change that the block is about to make."""
         recorded = RecordedChange(
             self._group, self._kind, change.path, before, after, tuple(made), author=change.author
         )
@@ -182,7 +180,7 @@ class EntryMover:
 
 
 def _goes_first(change: PathChange) -> bool:
-    """Return whether what is there has to go first: also a link that gets another target."""
+    """Return whether what is there has to be removed first, as for a link that gets another target."""
     if change.before is None:
         return False
     now = parse_state(change.before).kind

@@ -1,4 +1,4 @@
-"""One write as it was asked for, the file it finds, and whether the one may be done to the other."""
+"""A request to write a file, the file that is there, and whether the request may be carried out."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from nebula.workspace.journal.objects import KEPT_BYTES
 
 @value
 class WriteRequest:
-    """One write as it was asked for."""
+    """A request to write one file."""
 
     path: NormalPath
     content: bytes
@@ -30,15 +30,15 @@ class WriteRequest:
     group: str
     kind: ChangeKind = "write"
     perm: int | None = None
-    """The mode that the file gets; None: it keeps its own, and a new one has it from the umask."""
+    """The mode for the file; None: it keeps its own, and a new file gets one from the umask."""
     exact: bool = False
-    """What a command left: its mode is recorded as well, and a file marked read-only is replaced like any other."""
+    """For a command's result: its mode is recorded as well, and a file marked read-only is replaced like any other."""
     author: str = ""
 
 
 @value
 class ExistingFile:
-    """What lies where a file is to be written."""
+    """The file that a request would replace."""
 
     status: os.stat_result | None
     content: bytes | None
@@ -70,7 +70,7 @@ def look_at(folder: int, path: NormalPath) -> ExistingFile:
 
 
 def judge_write(request: WriteRequest, found: ExistingFile) -> bytes:
-    """Return the whole new content, if the write may be done on what was found."""
+    """Return the whole new content, if the request may be carried out on the file that was found."""
     path = request.path.text
     if found.status is not None and request.mode == "create":
         raise already_there(request.path)
@@ -82,7 +82,9 @@ def judge_write(request: WriteRequest, found: ExistingFile) -> bytes:
     if request.mode == "append" and found.content is not None:
         content = found.content + content
     limit = request.max_bytes
-    if request.expected and found.content is not None:  # an edit of what was seen: the limit is on what is new
+    if (
+        request.expected and found.content is not None
+    ):  # an edit of what was seen: only the new text counts against the limit
         limit = min(KEPT_BYTES, limit + len(found.content))
     if len(content) > limit:
         raise TooLarge(

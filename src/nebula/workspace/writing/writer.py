@@ -1,4 +1,5 @@
-"""The only code that changes the user's files: lock, look, keep the old content, record, then put the new in place."""
+"""The only code that changes the user's files: lock, look, keep the old content, record, put the new content in
+place."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ from nebula.workspace.writing.request import NOTHING, ExistingFile, WriteRequest
 
 _ATTEMPTS = 5
 _PAUSE_S = 0.01
-"""Before a file is looked at again that another program was writing; a save is over by then."""
+"""How long to wait before looking again at a file that another program was writing; by then a save is over."""
 
 
 class FileWriter:
@@ -56,15 +57,15 @@ class FileWriter:
 
     @property
     def usable(self) -> bool:
-        """False once somebody removed the directories it works with."""
+        """Return False once somebody has removed the directories it works with."""
         return all(os.fstat(fd).st_nlink for fd in self._folders)
 
     def locked(self, paths: Iterable[NormalPath]) -> AbstractContextManager[None]:
-        """Keep other writers away from these paths; `write_locked` and `remove_locked` ask for it."""
+        """Keep other writers away from these paths; `write_locked` and `remove_locked` need that."""
         return self._locks.hold([path.lock_key for path in paths])
 
     def write_locked(self, request: WriteRequest) -> WriteResult:
-        """Write a file whose lock is held. Where another program makes or saves it just now, look at it again."""
+        """Write a file whose lock is held. If another program is creating or saving it at the moment, look again."""
         path = request.path
         for _ in range(_ATTEMPTS):
             found = self.find(path)
@@ -101,7 +102,7 @@ class FileWriter:
     def remove_locked(
         self, path: NormalPath, expected: str, group: str, kind: ChangeKind, *, exact: bool = False, author: str = ""
     ) -> None:
-        """Remove a file whose content is the expected one; its content is kept."""
+        """Remove a file if it has the expected content; the content is kept."""
         with self.folder_of(path, make=False) as (folder, _):
             found = look_at(folder, path)
             if found.status is None or found.content is None or found.sha256 != expected:
@@ -121,7 +122,7 @@ class FileWriter:
                 raise translate(error, path.text) from None
 
     def find(self, path: NormalPath) -> ExistingFile:
-        """Return what lies at a path that a write could go to; refuse it if a link is in the way."""
+        """Return the file at a path to be written; raise if a link is in the way."""
         try:
             folder = self._jail.open_parent(path)
         except FileNotFoundError:
@@ -130,8 +131,8 @@ class FileWriter:
             return look_at(folder, path)
 
     def state(self, path: NormalPath) -> str | None:
-        """Return the name of what stands at the path, its mode included; None: nothing, also where a link or a file
-        stands in the place of a folder above it."""
+        """Return the name of the path's state, with its mode; None where nothing is there, or a link or a file is in
+        the place of a folder above it."""
         try:
             folder = self._jail.open_parent(path)
         except (FileNotFoundError, AlreadyExists, PathEscape):
@@ -143,15 +144,15 @@ class FileWriter:
                 raise translate(error, path.text) from None
 
     def remove_folders(self, folders: Iterable[str]) -> None:
-        """Remove these directories as far as they are empty, innermost first."""
+        """Remove these directories if they are empty, innermost first."""
         for folder in sorted(folders, key=len, reverse=True):
-            with suppress(OSError, WorkspaceError):  # not empty, or gone: it stays as it is
+            with suppress(OSError, WorkspaceError):  # not empty, or gone: it stays
                 path = normal_path(folder)
                 with closed_after(self._jail.open_parent(path)) as parent:
                     self.calls.rmdir(path.name, parent)
 
     def _is(self, found: ExistingFile) -> Inspect:
-        """Return what tells whether a file taken from its path is the one we looked at, and keeps any other."""
+        """Return a check that a file taken from its path is the one we looked at; it keeps the content of any other."""
 
         def inspect(fd: int) -> None:
             being_written = open_for_writing_elsewhere(fd)
@@ -163,13 +164,13 @@ class FileWriter:
         return inspect
 
     def keep(self, content: bytes) -> None:
-        """Keep a content that no change names, unless it is too large or kept already."""
+        """Keep a content that no change refers to, unless it is too large or kept already."""
         if len(content) <= KEPT_BYTES and self.objects.get(digest(content)) is None:
             self.log.append(KeptContent(self.objects.put(content, durable=True)))
 
     @contextmanager
     def taken_back_on_failure(self, seq: int, change: RecordedChange) -> Iterator[None]:
-        """Take a recorded change back if the block fails without having done it."""
+        """Cancel a recorded change if the block fails without having made it."""
         try:
             yield
         except BaseException:
@@ -195,13 +196,13 @@ class FileWriter:
             raise
 
     def _keep_litter(self, fd: int) -> None:
-        """Keep what a writer that died left: its own half-written file, or the one that it was replacing."""
+        """Keep what a writer that died left behind: its half-written file, or the one that it was replacing."""
         if os.fstat(fd).st_size > KEPT_BYTES:
-            raise BlockingIOError  # left where it is: too large to keep, and not ours to throw away
+            raise BlockingIOError  # it stays: too large to keep, and not ours to delete
         self.keep(read_all(fd, KEPT_BYTES))
 
     def _unlink_litter(self, path: str) -> None:
-        with suppress(FileNotFoundError, WorkspaceError):  # gone, or a path we would never have noted
+        with suppress(FileNotFoundError, WorkspaceError):  # gone, or a path that we would never have noted
             place = normal_path(path)
             with closed_after(self._jail.open_parent(place)) as folder:
                 self.calls.unlink(place.name, folder)
