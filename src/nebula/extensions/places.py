@@ -1,18 +1,22 @@
 """Where skills and commands lie: the user's own folders, and those of a project that is trusted.
 
 Everything is opened from the descriptor of a folder, limited and without blocking. In a project no link is followed
-that leaves it; a link in the user's own folders is the user's.
+that leaves it, and a file is read only as it was when the project's were trusted; a link in the user's own folders is
+the user's.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Final, Literal
 
 from nebula.config import Settings
 from nebula.files.descriptors import closed_after
+from nebula.files.digest import digest
 from nebula.files.reading import UnreadableFile, open_below, read_below
+from nebula.language import Sentence
 from nebula.value import value
 
 Owner = Literal["user", "project"]
@@ -30,6 +34,14 @@ class ExtensionPlace:
     base: str
     path: str
     owner: Owner
+    trusted: Mapping[str, str] = MappingProxyType({})
+    """Of a project: its files that the user trusted, by path, each with a digest of what it held."""
+
+    def is_trusted(self, path: str, data: bytes) -> bool:
+        """Return whether these bytes are what the user trusted at this path, or where a link at it leads."""
+        whole = os.path.normpath(os.path.join(self.folder, path))
+        real = os.path.relpath(os.path.realpath(whole), os.path.realpath(self.base))
+        return digest(data) in (self.trusted.get(os.path.relpath(whole, self.base)), self.trusted.get(real))
 
     @property
     def folder(self) -> str:
@@ -54,7 +66,7 @@ def command_places(settings: Settings) -> list[ExtensionPlace]:
 def _of_project(settings: Settings, paths: tuple[str, ...]) -> list[ExtensionPlace]:
     if not settings.trust_extensions:
         return []
-    return [ExtensionPlace(settings.root, path, "project") for path in paths]
+    return [ExtensionPlace(settings.root, path, "project", settings.brought_along) for path in paths]
 
 
 def _existing(places: list[ExtensionPlace]) -> list[ExtensionPlace]:
@@ -84,6 +96,8 @@ def read_text(place: ExtensionPlace, path: str) -> str | None:
         data = read_below(os.path.dirname(whole) or "/", os.path.basename(whole), LARGEST_FILE)
     else:
         data = read_below(place.base, os.path.join(place.path, path), LARGEST_FILE)
+        if data is not None and not place.is_trusted(path, data):
+            raise UnreadableFile(path, Sentence("it is not what you trusted; the next start asks about it"))
     if data is None:
         return None
     if b"\0" in data:
