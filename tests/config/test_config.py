@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from nebula.config import ConfigError, Settings, load_settings, remember_trust, save_choice
+from nebula.agent.checks.find import with_found_checks
+from nebula.config import ConfigError, Settings, is_declined, load_settings, remember_trust, save_choice
 from nebula.config.settings import TABLE
 from nebula.language import explain, use_language
 
@@ -225,6 +226,24 @@ def test_changed_commands_are_asked_about_again(places):
     assert load(places).checks_need_trust
     write(project / ".nebula", checks=["pytest -q"])
     assert not load(places).checks_need_trust
+
+
+def test_a_yes_to_checks_is_none_to_servers_and_the_other_way_round(places):
+    _, project = places
+    write(project / ".nebula", checks=["pytest -q"], mcp_servers={"theirs": {"command": "x"}})
+    remember_trust(load(places), "checks")
+    settings = load(places)
+    assert settings.trusted == {"checks"} and settings.needs_trust and not settings.trust
+    assert settings.allowed_checks == ("pytest -q",)
+    remember_trust(settings, "mcp_servers")
+    assert load(places).trusted == {"checks", "mcp_servers"} and load(places).trust
+    remember_trust(load(places), "checks", trusted=False)
+    assert load(places).trusted == {"mcp_servers"} and is_declined(load(places))
+    write(project / ".nebula", mcp_servers={"theirs": {"command": "x"}})
+    (project / "conftest.py").touch()
+    found = with_found_checks(load(places))
+    assert found.checks and found.checks_need_trust and found.trusted == {"mcp_servers"}
+    assert load(places, {"NEBULA_TRUST": "1"}).trusted == {"checks", "mcp_servers"}
 
 
 def test_a_link_that_points_elsewhere_now_is_another_project(places, tmp_path):

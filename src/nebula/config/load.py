@@ -15,7 +15,7 @@ from nebula.config.checks import ConfigError
 from nebula.config.hooks import hook_problems
 from nebula.config.parsing import MAX_CONFIG_BYTES, parse_object, printable
 from nebula.config.settings import NOBODY, PROJECT, TABLE, Settings
-from nebula.config.user_file import is_trusted, read_user_file
+from nebula.config.user_file import read_user_file, trusted_commands
 from nebula.errors import NebulaError
 from nebula.files.home import nebula_home
 from nebula.files.reading import read_below
@@ -56,7 +56,10 @@ def load_settings(
     is_said = settings.trust or env.get("NEBULA_TRUST") == "1"
     settings = replace(settings, brought_along=brought_along(settings.root))
     extensions = is_said or are_extensions_trusted(settings)
-    return replace(settings, trust=is_said or is_trusted(settings), trust_extensions=extensions)
+    everything = frozenset(each.name for each in TABLE.values() if each.runs)
+    settings = replace(settings, trusted=everything if is_said else trusted_commands(settings))
+    trust = is_said or (bool(settings.commands) and not settings.needs_trust)
+    return replace(settings, trust=trust, trust_extensions=extensions)
 
 
 def _user_layer(path: str, remarks: list[Sentence]) -> dict[str, Any]:

@@ -31,7 +31,7 @@ from nebula.providers import DEFAULT_MODEL, PROVIDERS
 from nebula.value import replace, value
 
 DECLINED = "declined "
-"""Before the fingerprint of a folder that its user does not trust."""
+"""Before the fingerprint of commands that the user does not trust."""
 NOBODY, USER, PROJECT = range(3)
 """Whose config.json may hold a setting: nobody's (environment and command line only), the user's alone, a project's
 too. A project may say nothing about where requests go, who approves, or which root and hooks."""
@@ -177,7 +177,9 @@ class Settings:
     """Folders whose skills and commands the user trusts, as `brought_along` found them."""
 
     trust: bool = False
-    """The project's own commands may run: remembered for what they say, or said for this start."""
+    """All of the project's own commands may run: remembered for what they say, or said for this start."""
+    trusted: frozenset[str] = frozenset()
+    """The settings, by name, whose commands may run: a yes to its checks is none to its servers."""
     trust_extensions: bool = False
     """The project's own skills and commands count."""
     brought_along: Mapping[str, str] = MappingProxyType({})
@@ -228,7 +230,7 @@ class Settings:
         if isinstance(found, bool):
             return str(found).lower()  # as it is written in the file
         if name in ("trusted_folders", "trusted_extensions"):
-            found = [folder for folder, word in found.items() if not word.startswith(DECLINED)]
+            found = [folder for folder, said in found.items() if not all(DECLINED in each for each in said.split("; "))]
         # Of an object the names alone: what stands under them may hold a key.
         said = ", ".join(found) if isinstance(found, tuple | list | Mapping) else str(found)
         return without_credentials(said) if declared is not None and declared.check is address else said
@@ -239,12 +241,12 @@ class Settings:
     @property
     def checks_need_trust(self) -> bool:
         """The checks are the project's own, and nobody has trusted them yet. What the user set is the user's."""
-        return bool(self.checks) and self.is_from_project("checks") and not self.trust
+        return bool(self.checks) and self.is_from_project("checks") and "checks" not in self.trusted
 
     @property
     def needs_trust(self) -> bool:
         """The project wants to run something, and nobody has trusted it yet."""
-        return bool(self.commands) and not self.trust
+        return any(name not in self.trusted for name, _ in self.commands)
 
     @property
     def extensions_need_trust(self) -> bool:

@@ -73,23 +73,36 @@ def _change(path: str, edit: Callable[[dict[str, Any]], dict[str, Any]]) -> None
         _write(path, json.dumps(kept, ensure_ascii=False, indent=2) + "\n")
 
 
-def is_trusted(settings: Settings) -> bool:
-    """Return whether the user trusted this very folder, wherever a link to it stands, with these very commands."""
-    known = settings.trusted_folders.get(os.path.realpath(settings.root)) if settings.trusted_folders else None
-    return known is not None and known == _fingerprint(settings)
+def trusted_commands(settings: Settings) -> frozenset[str]:
+    """Return the names of the settings whose very commands the user trusted in this very folder, wherever a link to it
+    stands."""
+    known = _known(settings)
+    return frozenset(name for name, said in settings.commands if known.get(name) == _fingerprint(said))
 
 
 def is_declined(settings: Settings) -> bool:
-    """Return whether the user was asked about these very commands before, and said no."""
-    known = settings.trusted_folders.get(os.path.realpath(settings.root))
-    return known == DECLINED + _fingerprint(settings)
+    """Return whether the user was asked about these very checks before, and said no."""
+    return _known(settings).get("checks") == DECLINED + _fingerprint(settings.checks)
 
 
-def remember_trust(settings: Settings, *, trusted: bool = True) -> Settings:
-    """Remember that what was shown is trusted from now on, or is not; changed commands are asked about again."""
-    word = _fingerprint(settings) if trusted else DECLINED + _fingerprint(settings)
-    this = _remember(settings, "trusted_folders", word)
-    return replace(settings, trusted_folders={**settings.trusted_folders, **this}, trust=trusted)
+def remember_trust(settings: Settings, *names: str, trusted: bool = True) -> Settings:
+    """Remember that what was shown is trusted from now on, or is not: the commands of the settings of these `names`, by
+    default all. Changed commands are asked about again."""
+    shown = {name: said for name, said in settings.commands if not names or name in names}
+    mark = "" if trusted else DECLINED
+    known = _known(settings) | {name: mark + _fingerprint(said) for name, said in shown.items()}
+    this = _remember(settings, "trusted_folders", "; ".join(f"{name}: {said}" for name, said in known.items()))
+    runs = settings.trusted | shown.keys() if trusted else settings.trusted - shown.keys()
+    settings = replace(settings, trusted_folders={**settings.trusted_folders, **this}, trusted=runs)
+    return replace(settings, trust=not settings.needs_trust)
+
+
+def _known(settings: Settings) -> dict[str, str]:
+    """Return the fingerprints that were remembered of the folder's commands, by setting. One that older versions wrote
+    has no name: it says nothing of what was shown."""
+    said = settings.trusted_folders.get(os.path.realpath(settings.root), "") if settings.trusted_folders else ""
+    parts = (each.partition(": ") for each in said.split("; "))
+    return {name: fingerprint for name, _, fingerprint in parts if fingerprint}
 
 
 def remember_extensions(settings: Settings) -> Settings:
@@ -109,8 +122,8 @@ def _remember(settings: Settings, key: str, word: str) -> dict[str, str]:
     return this
 
 
-def _fingerprint(settings: Settings) -> str:
-    return "sha256:" + digest(json.dumps(settings.commands, sort_keys=True).encode())
+def _fingerprint(commands: object) -> str:
+    return "sha256:" + digest(json.dumps(commands, sort_keys=True).encode())
 
 
 def _unreadable(path: str, reason: str) -> ConfigError:

@@ -28,7 +28,7 @@ def test_a_trusted_projects_server_gets_nothing_of_the_environment(tmp_path: Any
             mcp_servers=project,
             overruled={"mcp_servers": own},
             origin="project",
-            trust=True,
+            trusted=frozenset({"mcp_servers"}),
         ),
         EDITOR,
     )

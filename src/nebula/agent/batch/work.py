@@ -90,7 +90,7 @@ def settings_for(task: BatchTask, root: str, said: Said) -> Settings:
     own = {name: getattr(task, name) or said.get(name) for name in ("planner", "executor")}
     settings = load_settings(root, overrides={**said, **own})
     # Checks of the task stand in the user's own file of tasks.
-    return replace(settings, checks=task.checks, trust=True) if task.checks else settings
+    return replace(settings, checks=task.checks, trusted=settings.trusted | {"checks"}) if task.checks else settings
 
 
 def work_in_place(order: TaskOrder, place: TryPlace, line: socket.socket) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from nebula.config import Settings
-from nebula.config.user_file import is_trusted
+from nebula.config.user_file import trusted_commands
 from nebula.files.reading import UnreadableFile, read_below
 from nebula.files.untrusted_json import parse_json
 from nebula.value import replace
@@ -52,7 +52,7 @@ def with_found_checks(settings: Settings) -> Settings:
         return settings
     origins = {**settings.origins, "checks": settings.project_config_path}
     proposed = replace(settings, checks=tuple(found), origins=origins)
-    return replace(proposed, trust=settings.trust or is_trusted(proposed))
+    return replace(proposed, trusted=settings.trusted | trusted_commands(proposed))
 
 
 def _python(root: str) -> Iterator[str]:

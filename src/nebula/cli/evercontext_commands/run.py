@@ -77,7 +77,7 @@ def _confirmed_checks(settings: Settings, said: list[Sentence]) -> Settings:
         print_remark(f"evercontext: {explain(remark)}")
         return settings
     tell_remark("This project seems to be checked by: {checks}", checks=listed)
-    return remember_trust(settings, trusted=agrees(ask(translate("Run them after each task? (y/N): "))))
+    return remember_trust(settings, "checks", trusted=agrees(ask(translate("Run them after each task? (y/N): "))))
 
 
 def given_task(task: str | None) -> str | None:

@@ -43,7 +43,7 @@ def configured_servers(settings: Settings, environ: Mapping[str, str]) -> tuple[
     found: dict[str, ExternalServer] = {}
     if settings.is_from_project("mcp_servers"):
         own = settings.overruled.get("mcp_servers", {})
-        if settings.trust:
+        if "mcp_servers" in settings.trusted:
             theirs = {name: dict(entry) | {"read_only": []} for name, entry in settings.mcp_servers.items()}
             found |= {name: _server(name, entry, settings, None) for name, entry in theirs.items()}
     else:
