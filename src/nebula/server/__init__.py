@@ -1,1 +1,1 @@
-"""Thin apps behind one gate: each handler parses, calls the room it serves, and answers."""
+"""Thin apps behind one gate: each handler reads the request, calls the room it serves, and answers."""

@@ -1,4 +1,4 @@
-"""The few words of ASGI that the servers speak."""
+"""The names of ASGI that the servers use."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 ADMITTED: Final = "nebula.admitted"
-"""Under this key a WebSocket's scope has the function to call once the client showed the token; until then its messages
-are held short."""
+"""The key in a WebSocket's scope of a function to call once the client has shown the token; until then its messages
+have a small limit."""
 
 
 def tell_admitted(scope: Scope) -> None:

@@ -1,7 +1,7 @@
-"""What a request holds, checked, and the replies that every REST server has.
+"""Read and check the body of a request; also the replies that every REST server has.
 
-A request is read strictly from its JSON bytes in one go, so NaN, lone surrogates, deep nesting and huge numbers are
-answered like any other malformed request, and nothing of the input is ever echoed but the names of its fields.
+A body is read strictly from its JSON bytes in one pass, so NaN, lone surrogates, deep nesting and huge numbers are
+answered like any other malformed request, and nothing of the input is echoed except the names of its fields.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ MAX_FIELD_SHOWN = 60
 
 
 def _whole(value: Any) -> Any:
-    """JSON has one kind of number: 5.0 is as whole as 5."""
+    """Return 5 for 5.0, since JSON has one kind of number; any other value unchanged."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -45,14 +45,14 @@ Body = TypeVar("Body", bound=RequestBody)
 
 
 class Malformed(Refusal):
-    """A request that is not what its endpoint takes."""
+    """A request that its endpoint does not accept."""
 
     def __init__(self, sentence: str, /, **values: Any) -> None:
         super().__init__(sentence, status=422, code="malformed_request", **values)
 
 
 def read_body(kind: type[Body], body: bytes, content_type: str) -> Body:
-    """Return the request, or a refusal that says which field is wrong and why."""
+    """Return the request. Raises Malformed, which names the wrong field and why."""
     media_type = content_type.partition(";")[0].strip().lower()
     if media_type != "application/json":
         raise Malformed("Send the request as JSON, with 'Content-Type: application/json'.")

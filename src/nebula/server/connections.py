@@ -29,11 +29,11 @@ from nebula.server.refusals import error_body
 from nebula.value import value
 
 ACCEPTED_AT_ONCE: Final = 64
-"""How many clients are let in before the connections made so far are counted again."""
+"""How many clients are accepted before the connections are counted again."""
 MOST_CONNECTIONS: Final = 512
 FEWEST_CONNECTIONS: Final = 32
 GRACE_S: Final = 10
-"""How long requests under way may take to finish when the server is asked to stop."""
+"""How long running requests may take to finish after the server was asked to stop."""
 PONG_WITHIN_S: Final = 120.0
 """A client that sends a large message over a slow line answers a ping late."""
 _REASONS: Final = {400: "Bad Request", 408: "Request Timeout", 503: "Service Unavailable"}
@@ -42,7 +42,7 @@ _CLOSE_TOO_BIG: Final = b"\x88\x02\x03\xf1"
 
 
 def most_connections() -> int:
-    """Return as many as leave half of the files this process may open to everything else."""
+    """Return how many connections leave half of the process's file descriptors for everything else."""
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return min(MOST_CONNECTIONS, max(FEWEST_CONNECTIONS, files // 2 - 2 * ACCEPTED_AT_ONCE))
 
@@ -51,15 +51,15 @@ def most_connections() -> int:
 class ConnectionLimits:
     connections: int = MOST_CONNECTIONS
     head_s: float = 10.0
-    """For a request up to its blank line. The gate times the body, and says why."""
+    """For a request up to its blank line. The gate limits the body, and reports the reason."""
     unread_s: float = 75.0
-    """For taking the answer."""
+    """For reading the answer."""
     first_message_bytes: int = 64 * 1024
-    """Of a WebSocket that has not shown the token."""
+    """For a WebSocket that has not shown the token."""
 
 
 class LimitedConfig(uvicorn.Config):
-    """How uvicorn runs our apps; `websocket_bytes` above 0 allows WebSockets with messages of that size."""
+    """Uvicorn's configuration for our apps; `websocket_bytes` above 0 allows WebSockets with messages of that size."""
 
     def __init__(self, app: App, *, websocket_bytes: int = 0, limits: ConnectionLimits | None = None) -> None:
         connections = Connections(limits or ConnectionLimits(most_connections()))
@@ -89,7 +89,7 @@ class LimitedConfig(uvicorn.Config):
 
 
 class ClientConnection:
-    """One connection, and since when its client owes us something."""
+    """One connection, and since when we have been waiting for its client."""
 
     def __init__(
         self, transport: asyncio.Transport, limits: ConnectionLimits, owing: dict[ClientConnection, None]
@@ -97,9 +97,9 @@ class ClientConnection:
         self.transport = transport
         self.limits = limits
         self.shows_token = False
-        """Says of a WebSocket that it may send large messages."""
+        """Notes that a WebSocket may send large messages."""
         self.requests = 0
-        """How many came to the app since the beginning."""
+        """How many requests the app has got on it."""
         self._under_way = 0
         self._owing = owing
         self._clock: asyncio.TimerHandle | None = None
@@ -114,13 +114,13 @@ class ClientConnection:
             self._start_clock(self.limits.head_s, self._end_head)
 
     def begin_request(self) -> None:
-        """Note that a request has come to the app, perhaps without its body."""
+        """Note that a request has reached the app, perhaps without its body."""
         self.requests += 1
         self._under_way += 1
         self._stop_clock()
 
     def settle(self) -> None:
-        """Note that the client owes nothing any more: all of its request is here, or its token."""
+        """Note that we no longer wait for the client: its whole request is here, or its token."""
         self._owing.pop(self, None)
 
     def end_request(self) -> None:
@@ -130,7 +130,7 @@ class ClientConnection:
             self._owing.setdefault(self)
 
     def pause_answer(self) -> None:
-        """Note that the client does not take what we send."""
+        """Note that the client does not read what we send."""
         self._owing.setdefault(self)
         self._start_clock(self.limits.unread_s, self.transport.abort)
 
@@ -160,19 +160,19 @@ class ClientConnection:
 
 
 class Connections:
-    """Those that are open, by the address of the client: by it the app knows its connection."""
+    """The open connections by the client's address, by which the app finds its connection."""
 
     def __init__(self, limits: ConnectionLimits) -> None:
         self._limits = limits
         self._open: dict[object, ClientConnection] = {}
         self._owing: dict[ClientConnection, None] = {}
-        """The one that has owed for the longest first."""
+        """The connections whose clients keep us waiting, the longest wait first."""
 
     def find(self, client: object) -> ClientConnection | None:
         return self._open.get(client)
 
     def open(self, transport: asyncio.Transport) -> ClientConnection | None:
-        """Return the new connection, or None where there are too many and all of them have something to do."""
+        """Return the new connection; None if there are too many and none of them can be closed."""
         if len(self._open) >= self._limits.connections:
             longest = next(iter(self._owing), None)
             if longest is None:
@@ -190,13 +190,13 @@ class Connections:
 
 
 def address_of(transport: asyncio.BaseTransport) -> object:
-    """Return the client's address as `scope["client"]` has it."""
+    """Return the client's address in the form of `scope["client"]`."""
     found = transport.get_extra_info("peername")
     return tuple(found[:2]) if isinstance(found, tuple) else found
 
 
 class GuardedConnection(asyncio.Protocol):
-    """Passes everything on to `inner`, and lets `connections` know."""
+    """Passes everything on to `inner`, and reports it to `connections`."""
 
     def __init__(self, connections: Connections, inner: asyncio.Protocol) -> None:
         self.inner = inner
@@ -253,23 +253,23 @@ class GuardedWebSocket(GuardedConnection):
             connection.transport.close()
             return
         self.inner.data_received(data)
-        if is_first:  # the app is called in the loop's next round
+        if is_first:  # the app is called in the next round of the loop
             asyncio.get_running_loop().call_soon(self._refuse_malformed, connection, connection.requests)
 
     def _refuse_malformed(self, connection: ClientConnection, before: int) -> None:
-        """Answer a handshake that `inner` did not understand, and passed over without a word."""
+        """Answer a handshake that `inner` did not understand and did not answer."""
         if connection.requests == before and not connection.transport.is_closing():
             _answer(connection.transport, 400, "malformed_request", "The handshake is malformed.")
 
     def pause_writing(self) -> None:
-        self.inner.pause_writing()  # the hub times those who do not listen
+        self.inner.pause_writing()  # the hub limits the time of clients that do not read
 
     def resume_writing(self) -> None:
         self.inner.resume_writing()
 
 
 def tell_requests(app: App, connections: Connections) -> App:
-    """Return `app` with its connection told when a request comes to it, is complete, and is answered."""
+    """Return `app` wrapped so that its connection learns when a request comes in, is complete, and is answered."""
 
     async def told(scope: Scope, receive: Receive, send: Send) -> None:
         connection = None if scope["type"] == "lifespan" else connections.find(scope.get("client"))
@@ -301,12 +301,12 @@ def tell_requests(app: App, connections: Connections) -> App:
 
 
 def hide_bad_text(record: logging.LogRecord) -> bool:
-    """Return False for what uvicorn says of a text that is not UTF-8, with a traceback: strangers may send that."""
+    """Return False for uvicorn's traceback of a text that is not UTF-8: strangers may send that."""
     return not str(record.msg).startswith("Invalid UTF-8")
 
 
 def _answer(transport: asyncio.BaseTransport, status: int, code: str, message: str) -> None:
-    """Send one error to a client that no app has heard of, and close."""
+    """Send one error to a client whose request reached no app, and close the connection."""
     trace_id = new_trace_id()
     body = error_body(code, message, trace_id)
     head = (

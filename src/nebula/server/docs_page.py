@@ -1,4 +1,4 @@
-"""The page at /docs: the OpenAPI as plain HTML, drawn here, so that no script and no other host is needed."""
+"""The page at /docs: the OpenAPI as plain HTML, made here, so that it needs no script and no other host."""
 
 from __future__ import annotations
 

@@ -31,34 +31,36 @@ if TYPE_CHECKING:
 LOOPBACK_NAMES: Final = ("127.0.0.1", "localhost", "[::1]")
 BODY_ALLOWANCE: Final = 64 * 1024
 MAX_DRAINED: Final = 256 * 1024 * 1024
-"""How much of an oversized body is read and thrown away, so that its sender is there to read the answer."""
+"""How much of a body that is too large is read and dropped, so that its sender still reads the answer."""
 STATUS_CLIENT_GONE: Final = 499
 PASSAGE: Final = "nebula.passage"
 OPEN_PATH: Final = "/healthz"
-"""Needs no token; Host and Origin hold there, too."""
+"""This path needs no token; Host and Origin are checked for it, too."""
 
 _UUID = re.compile(rb"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", re.ASCII)
 _ONCE = frozenset({b"authorization", b"content-length", b"content-type", b"host", b"origin", b"x-trace-id"})
 
 
 def body_limit(max_bytes: int) -> int:
-    """Return the largest body for a text of `max_bytes`: JSON may spell one byte with six."""
+    """Return the largest body for a text of `max_bytes`: JSON may need six bytes for one."""
     return 6 * max_bytes + BODY_ALLOWANCE
 
 
 @value
 class Rules:
-    """What a gate lets through."""
+    """The rules by which a gate lets requests pass."""
 
     hosts: frozenset[str]
-    """Values of `Host` that are ours, lower case, with the port; see `own_hosts`. Ours too as `Origin`, after http://."""
+    """Our own values of `Host`, in lower case, with the port; see `own_hosts`. With http:// before them they are ours
+    as `Origin`, too."""
     port_of_any_address: int = 0
-    """When listening on all addresses: this port at any numeric address is ours, too. A number cannot be rebound."""
+    """When listening on all addresses: any numeric address with this port is ours, too, since a number cannot be
+    rebound."""
     token: str = ""
-    """Asked for as `Authorization: Bearer`; empty: nobody is asked."""
+    """It has to be sent as `Authorization: Bearer`; empty: none is needed."""
     for_browsers: bool = False
-    """They cannot set headers on a WebSocket: `?token=` counts as well, and one without a token passes; the app must
-    ask for it while `Passage.authorized` is false."""
+    """Browsers cannot set headers on a WebSocket: `?token=` counts as well, and a WebSocket without a token passes; the
+    app must ask for the token while `Passage.authorized` is false."""
     max_body: int = body_limit(524_288)
     body_timeout_s: float = 60.0
 
@@ -85,7 +87,7 @@ class Rules:
 
 
 def own_hosts(host: str, port: int, *also: str) -> frozenset[str]:
-    """Return the `Host` values of a server bound to host and port; browsers leave out port 80."""
+    """Return the `Host` values of a server bound to this host and port; browsers leave out port 80."""
     written = f"[{host}]" if ":" in host else host
     names = {name.lower() for name in (*LOOPBACK_NAMES, written, *also)}
     return frozenset(f"{name}:{port}" for name in names) | (names if port == 80 else frozenset())
@@ -93,28 +95,28 @@ def own_hosts(host: str, port: int, *also: str) -> frozenset[str]:
 
 @record
 class Passage:
-    """One request on its way through, and what the audit will say of it."""
+    """One request on its way through the gate, and what the audit log will record of it."""
 
     trace_id: str
     method: str
     path: str
     size: int = 0
-    """Bytes of the text read or written where the app knows it, else of the request's body."""
+    """Bytes of the text that was read or written, if the app knows them, else of the request's body."""
     authorized: bool = True
     body: bytes = b""
     content_type: str = ""
     recorded: bool = False
     renames: tuple[int, int] | None = None
-    """Of a request that says which files were moved: how many, and how many the index now has so."""
+    """For a request that lists moved files: how many, and how many of them the index has now."""
 
 
 Record = Callable[[Passage, int], None]
-"""Receives the passage and the status of its response, once each."""
+"""Called once for each request, with the passage and the status of its response."""
 
 
 def recorder(audit: AuditLog | None, from_status: int = 0) -> Record | None:
-    """Return what writes requests to the audit log: every one, or those alone whose response has
-    this status or a higher one."""
+    """Return a function that writes requests to the audit log: all, or only those whose response has at least this
+    status."""
     if audit is None:
         return None
 
@@ -144,7 +146,7 @@ class Gate:
         try:
             await door(scope, receive, send, passage, headers, repeated)
         finally:
-            # Of consequence only if nothing was recorded: cancelled, or nobody left to answer.
+            # Used only if nothing was recorded: cancelled, or nobody left to answer.
             self._record(passage, STATUS_CLIENT_GONE)
 
     async def _http(
@@ -155,7 +157,7 @@ class Gate:
         async def stamped(message: Message) -> None:
             nonlocal started
             if message["type"] == "http.response.start":
-                self._record(passage, message["status"])  # no answer leaves that the audit does not know of
+                self._record(passage, message["status"])  # no answer is sent that is not in the audit log
                 started = True
                 message["headers"] = _stamped(list(message.get("headers", ())), passage)
             await send(message)
@@ -179,7 +181,7 @@ class Gate:
         except Exception:
             if not started:
                 await _answer(stamped, internal_error(), passage)
-            raise  # the server prints it; the client learns nothing of it
+            raise  # the server logs it; the client is told nothing of it
 
     async def _websocket(
         self, scope: Scope, receive: Receive, send: Send, passage: Passage, headers: dict[bytes, bytes], repeated: bytes
@@ -191,7 +193,7 @@ class Gate:
             elif message["type"] == "websocket.http.response.start":
                 self._record(passage, message["status"])
             elif message["type"] == "websocket.close":
-                self._record(passage, 403)  # of consequence only before it was accepted
+                self._record(passage, 403)  # used only before it was accepted
             await send(message)
 
         try:
@@ -245,7 +247,7 @@ class Gate:
     async def _read(self, receive: Receive, headers: dict[bytes, bytes]) -> bytes:
         declared = _text(headers, b"content-length")
         if declared.isdigit() and int(declared[:20]) > self.rules.max_body and b"expect" in headers:
-            raise self._too_large()  # its sender waits for a word before sending the rest
+            raise self._too_large()  # its sender waits for an answer before sending the rest
         try:
             async with asyncio.timeout(self.rules.body_timeout_s):
                 return await self._collect(receive)
@@ -296,11 +298,11 @@ _CAREFUL: Headers = [(b"x-content-type-options", b"nosniff"), (b"cache-control",
 
 
 class _ClientGone(Exception):
-    """The client hung up before its request was complete."""
+    """Raised when the client disconnected before its request was complete."""
 
 
 def _pick(headers: list[tuple[bytes, bytes]]) -> tuple[dict[bytes, bytes], bytes]:
-    """Return the headers by name, and the first one that came twice though it may not."""
+    """Return the headers by name, and the first one that came twice but may not."""
     picked: dict[bytes, bytes] = {}
     repeated = b""
     for name, content in headers:
@@ -323,12 +325,14 @@ def _query_token(scope: Scope) -> bytes:
 
 
 def _tried(scope: Scope, headers: dict[bytes, bytes]) -> bool:
-    """A wrong token is refused at once; only its absence leaves time for a first message."""
+    """Return whether a token was sent. A wrong one is refused at once; without one there is time for a first
+    message."""
     return b"authorization" in headers or bool(_query_token(scope))
 
 
 def _stamped(headers: list[tuple[bytes, bytes]], passage: Passage) -> list[tuple[bytes, bytes]]:
-    """Return the headers with the trace id; and nobody keeps or guesses at an answer unless the app says otherwise."""
+    """Return the headers with the trace id, and with those that forbid caching and guessing the type unless the app
+    sets them."""
     names = {name for name, _ in headers}
     headers.append((b"x-trace-id", passage.trace_id.encode()))
     headers += [header for header in _CAREFUL if header[0] not in names]
@@ -336,7 +340,7 @@ def _stamped(headers: list[tuple[bytes, bytes]], passage: Passage) -> list[tuple
 
 
 def _again(body: bytes, receive: Receive) -> Receive:
-    """Hands out the body that was read already, then whatever the server says next."""
+    """Return a `receive` that yields the body that was read already, then whatever the server sends next."""
     waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def replay() -> Message:
@@ -353,7 +357,7 @@ async def _answer(send: Send, refusal: Refusal, passage: Passage, kind: str = "h
 
 
 async def _deny(scope: Scope, send: Send, refusal: Refusal, passage: Passage) -> None:
-    """Refuse a WebSocket before it opens: with a proper answer where the server can give one."""
+    """Refuse a WebSocket before it opens: with a proper answer if the server can send one."""
     if "websocket.http.response" not in scope.get("extensions", {}):
         await send({"type": "websocket.close", "code": 1008, "reason": str(refusal)})
     else:

@@ -12,7 +12,7 @@ Headers = Sequence[tuple[bytes, bytes]]
 
 
 class Refusal(NebulaError):
-    """A request that goes no further. The sentence is for the client and holds nothing of the server's own."""
+    """Raised for a request that is refused. The sentence is for the client and reveals nothing of the server."""
 
     def __init__(self, sentence: str, /, *, status: int, code: str, headers: Headers = (), **values: Any) -> None:
         super().__init__(sentence, **values)

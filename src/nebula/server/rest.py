@@ -1,4 +1,4 @@
-"""What the REST servers share: endpoints routed by Starlette, and the OpenAPI that is drawn from their models."""
+"""What the REST servers share: endpoints routed by Starlette, and an OpenAPI made from their models."""
 
 from __future__ import annotations
 
@@ -34,10 +34,8 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 class RestApi:
-    """An app of endpoints, with /healthz, /docs and /openapi.json. It raises its errors: the gate answers them.
-
-    `health` are the headers of /healthz.
-    """
+    """An app of endpoints, with /healthz, /docs and /openapi.json. It raises its errors, and the gate answers them.
+    `health` are the headers of /healthz."""
 
     def __init__(self, title: str, description: str, lifespan: Any, health: Mapping[str, str]) -> None:
         self._info = {"title": title, "version": __version__, "description": description}
@@ -59,7 +57,7 @@ class RestApi:
         self._route("openapi.json", openapi, "GET")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        scope["app"] = self  # with an app, routing raises what it cannot find
+        scope["app"] = self  # with an app, routing raises for what it cannot find
         try:
             await self._router(scope, receive, send)
         except WorkspaceError as error:
@@ -79,8 +77,8 @@ class RestApi:
         errors: Mapping[int, str] | None = None,
         described: Mapping[str, Any] | None = None,
     ) -> None:
-        """Add one endpoint: POST where it takes a `request`, else GET. `errors` are its own, by status; `described` is
-        what else the OpenAPI says of it."""
+        """Add one endpoint: POST if it has a `request`, else GET. `errors` are its own, by status; `described` is added
+        to its OpenAPI."""
         method = "GET" if request is None else "POST"
         self._route(name, endpoint, method)
         answers = {"200": self._content("It is done.", reply, example)}
@@ -112,7 +110,7 @@ class RestApi:
         return {"description": description, "content": {JSON: content | ({"example": example} if example else {})}}
 
     def _schema(self, model: type[BaseModel], mode: Any) -> dict[str, Any]:
-        """Return a model's schema; the models it refers to are put beside the others."""
+        """Return a model's schema; the schemas of models that it refers to are added to the shared ones."""
         schema = model.model_json_schema(ref_template=_REF, mode=mode)
         self._models |= schema.pop("$defs", {})
         return schema
@@ -123,7 +121,7 @@ def json_response(body: bytes, headers: Mapping[str, str]) -> Response:
 
 
 def _with_common(errors: Mapping[int, str]) -> dict[int, str]:
-    """Return the reasons by status, those that every endpoint has among them."""
+    """Return the reasons by status, including those that every endpoint has."""
     listed = dict(_EVERYWHERE)
     for status, reason in errors.items():
         listed[status] = f"{reason} {listed[status]}" if status in listed else reason
@@ -131,7 +129,7 @@ def _with_common(errors: Mapping[int, str]) -> dict[int, str]:
 
 
 def _unrouted(problem: HTTPException) -> Refusal:
-    """Return what routing itself says: no such endpoint, or not by this method."""
+    """Return the error of the routing itself: no such endpoint, or not with this method."""
     if problem.status_code == 405:
         headers = [(name.lower().encode(), value.encode()) for name, value in (problem.headers or {}).items()]
         return Refusal("This endpoint takes another method.", status=405, code="method_not_allowed", headers=headers)

@@ -30,10 +30,10 @@ from nebula.value import value
 
 BACKLOG: Final = 1024
 SWITCH_S: Final = 0.0005
-"""Seconds after which a thread that works in the background makes way for one that answers. Of the usual 5 ms an answer
-that reads a hundred files would wait for at each of them."""
+"""Seconds after which a thread that works in the background gives way to one that answers. With the usual 5 ms, an
+answer that reads a hundred files would wait that long for each of them."""
 GROWTH: Final = 10_000
-"""New objects after which unused ones are looked for: a flow of 50,000 turns is 140 of the usual portions."""
+"""The number of new objects after which the collector runs: a flow of 50,000 turns is 140 of the usual portions."""
 
 
 @value
@@ -48,8 +48,7 @@ class Listener:
 
 
 def listen(host: str, port: int) -> Listener:
-    """Return a listener on the address. Raises OSError, its `filename` the address, where that address cannot be
-    had."""
+    """Return a listener on the address. Raises OSError, with the address as its `filename`, if that cannot be bound."""
     place = f"{host}:{port}"
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
@@ -68,7 +67,7 @@ def listen(host: str, port: int) -> Listener:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a server bound there can be reached from this machine alone."""
+    """Return whether a server bound there can be reached only from this machine."""
     if host.lower() == "localhost":
         return True
     try:
@@ -78,7 +77,7 @@ def is_loopback(host: str) -> bool:
 
 
 def rules_for(listener: Listener, *names: str, **rules: Any) -> Rules:
-    """Return the gate's rules for a listener: its own names, those of the loopback, and any further `names`."""
+    """Return the gate's rules for a listener: its own names, those of the loopback, and further `names`."""
     everywhere = listener.host in {"0.0.0.0", "::", ""}  # noqa: S104 - asked about, not bound here
     own = (socket.gethostname(), *names) if everywhere else names
     return Rules(
@@ -105,7 +104,7 @@ def serve(
     sys.setswitchinterval(SWITCH_S)
     gc.set_threshold(GROWTH, *gc.get_threshold()[1:])
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
-    # What strangers send is no news: uvicorn would print a line for each malformed request.
+    # Malformed requests of strangers are no news: uvicorn would print a line for each.
     logger = logging.getLogger("uvicorn.error")
     logger.setLevel(logging.ERROR)
     logger.addFilter(hide_bad_text)
@@ -119,7 +118,7 @@ def serve(
 
 
 class _Server(uvicorn.Server):
-    """Says where it listens once it does, and takes a signal as a wish to stop, not as an end by signal."""
+    """Announces the address once it listens, and treats a signal as a request to stop instead of dying by it."""
 
     def __init__(self, config: uvicorn.Config, announce: str, stop: threading.Event) -> None:
         super().__init__(config)
@@ -130,7 +129,7 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         for listening in sockets or ():
-            listening.listen(BACKLOG)  # asyncio set it to the number it accepts at once
+            listening.listen(BACKLOG)  # asyncio set it to the number that it accepts at once
         print(self._announce, flush=True)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -140,7 +139,7 @@ class _Server(uvicorn.Server):
     @contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
         if threading.current_thread() is not threading.main_thread():
-            yield  # signals are the main thread's
+            yield  # only the main thread gets signals
             return
         before = {number: signal.signal(number, self._stop) for number in ending_signals()}
         try:

@@ -1,1 +1,1 @@
-"""The agent over the Agent Client Protocol: an editor starts it and talks with it on standard input and output."""
+"""The agent over the Agent Client Protocol: an editor starts it and talks to it on standard input and output."""

@@ -1,4 +1,4 @@
-"""The methods of the protocol: sessions of ours, opened, asked and cancelled by an editor."""
+"""The methods of the protocol: an editor opens our sessions, sends prompts to them and cancels turns."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ PROTOCOL_VERSION = 1
 
 class AcpAgent:
     def __init__(self, load: Callable[[str], Settings], send: Callable[[bytes], None], commands_of: CommandsOf) -> None:
-        """`load` returns the settings of a project by its directory, the command line considered; `commands_of` makes
-        the commands of a session."""
+        """`load` returns the settings of a project, with the options of the command line, given its directory;
+        `commands_of` makes the commands of a session."""
         self._load_settings = load
         self._commands_of = commands_of
         self._peer = Peer(send, self._handlers())
@@ -37,7 +37,8 @@ class AcpAgent:
         self._files = FileAccess()
 
     async def serve(self, lines: asyncio.StreamReader) -> None:
-        """Serve until the editor goes; what is under way then is interrupted, and recorded so."""
+        """Serve until the editor closes the connection; a turn that is under way then is interrupted, and recorded as
+        such."""
         try:
             await self._peer.read(lines)
         finally:
@@ -82,7 +83,7 @@ class AcpAgent:
         return {"sessionId": opened.session.id, **self._introduce(opened)}
 
     async def _load(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Open an earlier session and show its past, before the answer comes."""
+        """Open an earlier session, and show its past before answering."""
         async with self._loading:
             opened = await self._reopened(params)
             for update in await asyncio.to_thread(lambda: list(replay(opened.session, opened.calls))):
@@ -90,12 +91,12 @@ class AcpAgent:
         return self._introduce(opened)
 
     async def _resume(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Open an earlier session whose past the editor has already."""
+        """Open an earlier session whose past the editor already has."""
         async with self._loading:
             return self._introduce(await self._reopened(params))
 
     def _introduce(self, opened: EditorSession) -> dict[str, Any]:
-        """Return what is set in a session; once that was sent, the editor hears of its commands."""
+        """Return the options of a session; once that was sent, send the editor the session's commands."""
         asyncio.get_running_loop().call_soon(opened.advertise)
         return opened.options.state()
 
@@ -116,8 +117,8 @@ class AcpAgent:
         }
 
     async def _reopened(self, params: Mapping[str, Any]) -> EditorSession:
-        """Open an earlier session. Call with `_loading` held, and read from the session before it is let go: of two
-        loads of one session the second closes what the first opened."""
+        """Open an earlier session. Call it with `_loading` held, and read from the session before releasing that: when
+        one session is loaded twice, the second load closes what the first opened."""
         opened = await self._opened(params, _text(params, "sessionId"))
         opened.options.recall_mode()
         return opened
@@ -135,7 +136,7 @@ class AcpAgent:
         return opened
 
     async def _leave(self, session_id: str) -> None:
-        """Close a session that is loaded again, as nobody else would."""
+        """Close a session that is being loaded again, since nobody else would."""
         earlier = self._open.get(session_id)
         if earlier is None:
             return
@@ -193,7 +194,8 @@ def _folder(params: Mapping[str, Any]) -> str:
 
 
 def _editors_root(folder: str, root: str) -> str:
-    """Return the root by the name that the editor has for it: a link to it is opened there under the link's name."""
+    """Return the root under the editor's name for it: a link to the root is opened in the editor under the link's
+    name."""
     return folder if os.path.realpath(folder) == os.path.realpath(root) else root
 
 

@@ -1,4 +1,4 @@
-"""The files of an editor, asked for by the threads that read and write ours."""
+"""Ask an editor for its texts of files, from the threads that read and write ours."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ ANSWER_S = 10.0
 
 @value
 class FileAccess:
-    """What an editor says it can do with files."""
+    """What an editor declares that it can do with files."""
 
     reads: bool = False
     writes: bool = False
 
     @classmethod
     def read(cls, params: Mapping[str, Any]) -> FileAccess:
-        """Return what `initialize` says; what is not understood is not there."""
+        """Return what `initialize` declares; anything that is not understood counts as missing."""
         capabilities = params.get("clientCapabilities")
         files = capabilities.get("fs") if isinstance(capabilities, Mapping) else None
         if not isinstance(files, Mapping):
@@ -34,7 +34,7 @@ class FileAccess:
 
 
 class EditorBuffers:
-    """Made on the event loop; used from any other thread. On the loop's own there is nothing to wait with."""
+    """It is made on the event loop and used in any other thread, since a call waits for the editor."""
 
     def __init__(self, peer: Peer, session_id: str, folder: str, access: FileAccess) -> None:
         self._peer = peer

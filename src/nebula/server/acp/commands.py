@@ -1,4 +1,4 @@
-"""The contract of commands such as `/undo` in an editor; a door brings them along."""
+"""The contract of commands such as `/undo` in an editor; the front door provides them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class ListedCommand:
 
 
 class EditorDoor(Protocol):
-    """What commands may do in the editor."""
+    """What a command can do in the editor."""
 
     @property
     def session(self) -> Session: ...
@@ -33,7 +33,7 @@ class EditorDoor(Protocol):
         """Return the reader that shows the steps of a plan."""
 
     def show_output(self, text: str) -> None:
-        """Show what a command printed, line by line as it is."""
+        """Show the output of a command unchanged, line by line."""
 
     def show_words(self, text: str) -> None:
         """Show Markdown."""
@@ -49,10 +49,10 @@ class EditorCommands(Protocol):
     def listed(self) -> Sequence[ListedCommand]: ...
 
     async def prompt(self, text: str, attachments: Sequence[Attachment]) -> None:
-        """Run what the user sent: a command, or a turn of the agent. Raises RpcError for a command that is none."""
+        """Run what the user sent: a command, or a turn of the agent. Raises RpcError for an unknown command."""
 
     def mode_changed(self) -> None:
-        """Hear that the editor switched the mode."""
+        """Note that the editor switched the mode."""
 
 
 CommandsOf = Callable[[EditorDoor], EditorCommands]

@@ -1,4 +1,4 @@
-"""One session as an editor holds it: what is under way in it, its questions, and what is shown."""
+"""One session of an editor: its running turn or command, its questions, and what the editor shows."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ STOP_REASONS = {"ok": "end_turn", "refused": "end_turn", "interrupted": "cancell
 
 
 class TurnFailed(RpcError):
-    """A turn that ended with an error; its sentence is the turn's remark."""
+    """Raised for a turn that ended with an error; its sentence is the turn's remark."""
 
     code = -32603
 
@@ -46,20 +46,21 @@ class EditorSession:
         self._cancelled = False
         self._final: Final | None = None
         self._in_turn = False
-        """Somebody will tell what came of a call; what a command asks about ends with the answer."""
+        """A turn is running, which will report the result of a call; what a command asks about ends with the answer."""
         self._view: EditorView | None = None
         self._progress = Progress(self.update)
         self.calls = ToolCalls(self.update)
         self.plan_reader = PlanView(self.update).read
 
     def use(self, session: Session, commands_of: CommandsOf) -> None:
-        """Hold this session from now on."""
+        """Use this session from now on."""
         self.session = session
         self.commands = commands_of(self)
         self.options = SessionOptions(session, self.update)
 
     def use_files(self, access: FileAccess, folder: str) -> None:
-        """Read the editor's unsaved texts from now on, and hand it what is written; it knows the root as `folder`."""
+        """From now on read the editor's unsaved texts, and send it what is written; `folder` is its name of the
+        root."""
         project = self.session.project
         buffers = EditorBuffers(self._peer, self.session.id, folder, access)
         project.workspace = with_buffers(project.workspace, buffers)
@@ -76,7 +77,7 @@ class EditorSession:
     # What the editor asks for
 
     async def prompt(self, text: str, attachments: Sequence[Attachment]) -> str:
-        """Run a command or a turn and return why it stopped, in the protocol's words. Raises TurnFailed."""
+        """Run a command or a turn, and return why it stopped, as the protocol names it. Raises TurnFailed."""
         self.refuse_during_turn()
         self._cancelled, self._final = False, None
         work = self._work = asyncio.create_task(self.commands.prompt(text, attachments))
@@ -86,7 +87,7 @@ class EditorSession:
                 await work
         except asyncio.CancelledError:
             if not work.cancelled():
-                raise  # the connection ends, not this turn alone
+                raise  # the connection ends, not only this turn
         finally:
             self._work = None
             self._progress.end()
@@ -104,13 +105,13 @@ class EditorSession:
         return STOP_REASONS[final.status]
 
     def cancel(self) -> None:
-        """Interrupt what is under way; it counts as cancelled even where a command goes on from there."""
+        """Interrupt what is running; it counts as cancelled even if a command continues after that."""
         if self._work is not None:
             self._cancelled = True
             self._work.cancel()
 
     async def interrupted(self) -> None:
-        """Interrupt what is under way and wait until it has ended."""
+        """Interrupt what is running and wait until it has ended."""
         self.cancel()
         if self._work is not None:
             await asyncio.wait([self._work])
@@ -120,7 +121,7 @@ class EditorSession:
             raise RpcError("a turn is under way in this session; wait for its end, or cancel it")
 
     def advertise(self) -> None:
-        """Tell the editor which commands there are, and ask the providers which models."""
+        """Send the editor the list of commands, and ask the providers for their models."""
         listed = [each.to_json() for each in self.commands.listed()]
         self.update({"sessionUpdate": "available_commands_update", "availableCommands": listed})
         self.options.look_for_models()
@@ -148,7 +149,7 @@ class EditorSession:
         self.update(message("agent_message_chunk", f"\n\n{text}\n\n"))
 
     async def confirm(self, question: str) -> bool:
-        """Ask a question of a command that a yes or a no answers; no answer is a no."""
+        """Ask a yes-or-no question of a command; without an answer it is a no."""
         call = self.calls.announce(self.calls.new_id(), {"title": question, "kind": "other"}, "pending")
         answer = await self._choose(call, agreement())
         self.calls.end(call["toolCallId"], answer == "yes")
@@ -157,7 +158,8 @@ class EditorSession:
     # Questions of a turn
 
     async def ask(self, asked: Approval) -> Decision:
-        """Ask the user a question of the agent, in parts if they want that; an answer not understood is a no."""
+        """Ask the user a question of the agent, part by part if they choose that; an answer that is not understood is a
+        no."""
         if asked.decision is not None:
             return await allow_all(asked)
         settings = self.session.settings
@@ -176,7 +178,7 @@ class EditorSession:
         return answer
 
     async def _choose(self, call: Mapping[str, Any], options: Sequence[Mapping[str, str]]) -> str:
-        """Return the id of the chosen option; empty where the question was closed, or the answer is none."""
+        """Return the id of the chosen option; empty if the question was closed, or the answer is none of them."""
         self._progress.end()
         params = {"sessionId": self.session.id, "toolCall": call, "options": list(options)}
         try:

@@ -24,7 +24,7 @@ EFFORTS = {
     "high": Sentence("high"),
 }
 DEFAULT_EFFORT = "default"
-"""An empty effort as the editor names it."""
+"""The editor's name for an empty effort."""
 
 
 class SessionOptions:
@@ -34,13 +34,13 @@ class SessionOptions:
         unasked = [(row.name, list["ModelInfo"]()) for row in configured_providers(session.settings)]
         self._models = _names(offered_models(unasked))
         self._retired: list[Model] = []
-        """Connectors of models that were left while a turn used them."""
+        """Connectors of models that were replaced while a turn was using them."""
         self._looking: asyncio.Task[None] | None = None
         self._cost: float | None = 0.0
         self._told = self._current()
 
     def state(self) -> dict[str, Any]:
-        """Return what a session is opened with; `models` is what editors knew before there were options."""
+        """Return the options of a session when it is opened; `models` is for editors from before there were options."""
         model = self._model()
         models = [{"modelId": each, "name": _label(each)} for each in self._listed()]
         return {
@@ -68,7 +68,7 @@ class SessionOptions:
         self._session.switch_mode(mode)
 
     def recall_mode(self) -> None:
-        """Work in the mode that an earlier run of the session was left in."""
+        """Restore the mode of the session's last run."""
         kept = self._session.kept.read().mode if self._session.kept is not None else ""
         if kept in MODES:
             self._session.mode = kept
@@ -95,7 +95,7 @@ class SessionOptions:
         self._session.use_model(chosen)
 
     async def turn_over(self) -> None:
-        """Close what no turn uses any more, and tell what the turn changed."""
+        """Close what no turn uses any more, and send the editor what the turn changed."""
         self.tell_changes()
         while self._retired:
             await self._retired.pop().aclose()
@@ -108,7 +108,7 @@ class SessionOptions:
             await self._retired.pop().aclose()
 
     def tell_changes(self) -> None:
-        """Tell the editor what is set now, where a command or another of its requests changed it."""
+        """Send the editor the present options, after a command or another request changed one."""
         now, before = self._current(), self._told
         self._told = now
         if now == before:
@@ -118,14 +118,14 @@ class SessionOptions:
         self._update({"sessionUpdate": "config_option_update", "configOptions": self._options()})
 
     def tell_usage(self, final: Final) -> None:
-        """Tell the editor how much of the context is used and what the session has cost."""
+        """Send the editor how much of the context is used and what the session has cost."""
         self._cost = None if self._cost is None or final.cost is None else self._cost + final.cost
         used = {"used": self._session.tokens_at_hand(), "size": self._session.chosen.context}
         cost = {} if self._cost is None else {"cost": {"amount": self._cost, "currency": "USD"}}
         self._update({"sessionUpdate": "usage_update", **used, **cost})
 
     def look_for_models(self) -> None:
-        """Ask the providers which models they have, beside everything else: some answer late or never."""
+        """Ask the providers for their models in the background: some answer late or never."""
         self._looking = asyncio.get_running_loop().create_task(self._look_for_models())
 
     async def _look_for_models(self) -> None:

@@ -1,6 +1,6 @@
 """JSON-RPC 2.0 in both directions, one message a line.
 
-Each request is answered in a task of its own, so that a turn under way does not keep its cancellation from being read.
+Each request is handled in a task of its own, so that a cancellation is read while the turn is running.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ Handler = Callable[[Mapping[str, Any]], Awaitable[Any]]
 
 
 class RpcError(NebulaError):
-    """What the other side is answered instead of a result."""
+    """The error that the other side gets instead of a result."""
 
     code = INVALID_PARAMS
 
 
 class RequestRefused(NebulaError):
-    """The other side answered one of our requests with an error."""
+    """Raised where the other side answered one of our requests with an error."""
 
 
 class Peer:
@@ -45,7 +45,7 @@ class Peer:
         self._by_id: dict[Any, asyncio.Task[None]] = {}
 
     async def read(self, lines: asyncio.StreamReader) -> None:
-        """Until the other side has nothing more to say."""
+        """Read messages until the other side closes its output."""
         while (line := await _read_line(lines)) != b"":
             if line is None:
                 self._fail(None, PARSE_ERROR, "the line is too long")
@@ -53,7 +53,7 @@ class Peer:
                 self._receive(line)
 
     async def finish(self) -> None:
-        """Answers what was asked before the other side left; what it was asked itself has no answer any more."""
+        """Finish the requests that came in before the other side closed; our own requests get no answer any more."""
         for waiting in self._waiting.values():
             if not waiting.done():
                 waiting.set_exception(RequestRefused("the editor has gone"))
@@ -63,7 +63,7 @@ class Peer:
         self._send({"method": method, "params": params})
 
     async def request(self, method: str, params: Mapping[str, Any]) -> Any:
-        """Ask the editor, and return its answer. Raises RequestRefused."""
+        """Send the editor a request and return its answer. Raises RequestRefused."""
         number = next(self._ids)
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._waiting[number] = answer
@@ -105,7 +105,7 @@ class Peer:
         task.add_done_callback(end)
 
     def _cancel(self, params: Any) -> None:
-        """Give up a request of the other side; one that is over is passed over."""
+        """Cancel a request of the other side; one that is over is ignored."""
         number = params.get("requestId") if isinstance(params, dict) else None
         task = self._by_id.get(number) if isinstance(number, str | int) else None
         if task is not None:
@@ -148,12 +148,12 @@ class Peer:
             self._send({"id": number, "error": {"code": code, "message": reason}})
 
     def _send(self, message: Mapping[str, Any]) -> None:
-        # In ASCII: a lone surrogate that the other side wrote goes back as it came.
+        # In ASCII: a lone surrogate from the other side is sent back as it came.
         self._send_line(json.dumps({"jsonrpc": "2.0", **message}, allow_nan=False).encode() + b"\n")
 
 
 async def _read_line(lines: asyncio.StreamReader) -> bytes | None:
-    """Return the next line of `lines`, b"" at the end, or None for one over its limit, which is passed over."""
+    """Return the next line of `lines`, b"" at the end, or None for a line over the limit, which is skipped."""
     too_long = False
     while True:
         try:

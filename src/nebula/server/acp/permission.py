@@ -19,7 +19,7 @@ from nebula.stage import fit_to_decide, one_line
 from nebula.stage.questions import NETWORK_WARNING, head_question
 
 MOST_TEXT = 4 * 1024 * 1024
-"""Characters of whole texts in one question; the differences beyond them go as text."""
+"""Characters of whole texts in one question; differences beyond that are sent as text."""
 
 _TOOL_KINDS = {
     "network": "fetch",
@@ -29,11 +29,11 @@ _TOOL_KINDS = {
     "read": "read",
     "call": "other",
 }
-"""Kind of a question about one call → what the protocol calls such a call."""
+"""The kind of a question about one call → the protocol's kind of that call."""
 
 
 def show_question(asked: Approval, root: str, lang: str) -> dict[str, Any]:
-    """Return the tool call that is asked about, with all that is known of what it would do."""
+    """Return the tool call of a question, with everything that is known of its effects."""
     question = fit_to_decide(asked, lang)
     remarks = [_fenced(str(each)) for each in question.remarks]
     if question.kind == "write":
@@ -72,7 +72,7 @@ def _show_write(asked: Approval, fit: Approval, remarks: list[dict[str, Any]], r
 
 
 def show_change(change: ProposedChange, fit: ProposedChange, root: str, *, whole: bool = True) -> list[dict[str, Any]]:
-    """Return one change of a set as content: both texts where they are known, and what they do not show as text."""
+    """Return one change of a set as content: both texts if they are known, and as text what they do not show."""
     is_text = whole and (change.old is not None or change.new is not None)
     if not is_text:
         return [_fenced(f"{_head_change(fit)}\n{fit.diff}", "diff")]
@@ -101,7 +101,7 @@ def in_fence(text: str, language: str = "") -> str:
 
 
 def options(question: Approval) -> list[dict[str, str]]:
-    """Return the answers to choose from; `hunks` and `files` are asked about one by one."""
+    """Return the possible answers; `hunks` and `files` ask about each part in turn."""
     parts = []
     if question.hunks > 1:
         parts = [{"optionId": "hunks", "name": translate("Choose hunk by hunk"), "kind": "allow_once"}]
@@ -121,7 +121,7 @@ def agreement() -> list[dict[str, str]]:
 
 
 def chosen_option(answer: Any, offered: Sequence[Mapping[str, str]]) -> str:
-    """Return the id of the option that the editor answered with; empty where it is none of those offered."""
+    """Return the id of the option that the editor chose; empty if it is none of those offered."""
     outcome = answer.get("outcome") if isinstance(answer, Mapping) else None
     if not isinstance(outcome, Mapping) or outcome.get("outcome") != "selected":
         return ""

@@ -1,6 +1,6 @@
-"""What is waited for, as an editor shows it: one entry, like a tool call, whose title changes until the message comes.
+"""Show an editor what is being waited for: one entry, like a tool call, whose title changes until the message comes.
 
-It appears only where the wait is long enough to be noticed, and its clock runs on while nothing else is heard.
+The entry appears only if the wait is long enough to be noticed, and its clock keeps running while no event comes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Progress:
         self._cue: Curtain | None = None
 
     def show(self, cue: Curtain) -> None:
-        """Show what goes on, at most twice a second."""
+        """Show the present activity, at most twice a second."""
         moment = time.monotonic()
         if self._cue is None:
             self._began = moment
@@ -40,7 +40,7 @@ class Progress:
         self.tick()
 
     def tick(self) -> None:
-        """Show how long it has taken by now, where something is waited for."""
+        """Show how long the wait has taken so far."""
         moment, cue = time.monotonic(), self._cue
         if cue is None or moment - self._began < NOTICED_S or moment - self._shown < EVERY_S:
             return
@@ -54,7 +54,7 @@ class Progress:
         self._title, self._shown = title, moment
 
     def end(self) -> None:
-        """Close the entry: what was waited for is there, or will not come."""
+        """Close the entry: the wait is over, or given up."""
         if self._title:
             self._update({"sessionUpdate": "tool_call_update", **self._entry(self._title, "completed")})
         self._title, self._cue = "", None
@@ -62,7 +62,7 @@ class Progress:
 
     @asynccontextmanager
     async def ticking(self) -> AsyncIterator[None]:
-        """Keep the clock of the entry going inside this block."""
+        """Keep the clock of the entry running inside this block."""
 
         async def tick() -> None:
             while True:

@@ -1,4 +1,4 @@
-"""What an editor sends as a prompt: words, files it points to, text and images that it brings along."""
+"""Read a prompt from an editor: words, files that it names, text and images that it sends."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from nebula.server.acp.peer import RpcError
 
 
 def read_prompt(blocks: Any, root: str) -> tuple[str, tuple[Attachment, ...]]:
-    """Return the prompt in what an editor sent, and what comes with it. Raises RpcError for what is none. A file of
-    the project is named as `@path`, and attached by that."""
+    """Return the prompt and its attachments. Raises RpcError for content that cannot be one. A file of the project
+    becomes `@path` in the prompt, which attaches it."""
     if not isinstance(blocks, Sequence) or not all(isinstance(each, Mapping) for each in blocks):
         raise RpcError("'prompt' must be a list of content blocks")
     words: list[tuple[str, bool]] = []
@@ -38,7 +38,7 @@ def read_prompt(blocks: Any, root: str) -> tuple[str, tuple[Attachment, ...]]:
 
 
 def _join(parts: Sequence[tuple[str, bool]]) -> str:
-    """Return the words in their order; a name (True) is kept apart from letters before and behind it."""
+    """Return the words in order; a name (True) is separated from letters before and after it."""
     text, after_name = "", False
     for words, is_name in parts:
         if (is_name and text and not text[-1].isspace() and text[-1] not in "([{'\"`") or (
@@ -56,7 +56,7 @@ def _mention(uri: str, root: str) -> str:
 
 
 def _inside(uri: str, root: str) -> str:
-    """Return the path within the project, where it is one."""
+    """Return the path within the project; empty for one outside."""
     parts = urlsplit(uri)
     if parts.scheme != "file":
         return ""
@@ -65,7 +65,7 @@ def _inside(uri: str, root: str) -> str:
 
 
 def _taken_along(resource: Any, root: str, attached: list[Attachment]) -> str:
-    """Text as the editor has it, perhaps not yet saved."""
+    """Attach a text as the editor has it, perhaps unsaved, and return its mention."""
     if not isinstance(resource, Mapping) or not isinstance(resource.get("text"), str):
         raise RpcError("a resource must bring its text along")
     uri = str(resource.get("uri", ""))

@@ -1,4 +1,4 @@
-"""A question about a change, put as a whole, hunk by hunk, or file by file."""
+"""Ask about a change as a whole, hunk by hunk, or file by file."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Question:
         self.shown = show_question(asked, root, lang)
 
     async def decide(self, choose: Choose) -> Decision:
-        """Ask, and return what was decided; a closed question is a no."""
+        """Ask, and return the decision; a closed question is a no."""
         chosen = await choose(self.shown, options(self._asked))
         if chosen not in ("hunks", "files"):
             return Decision.read(chosen or "no")
@@ -62,7 +62,8 @@ class Question:
         return parts
 
     def _show_hunks(self, change: ProposedChange) -> list[dict[str, Any]]:
-        """Return each hunk as a difference of the file with this hunk alone; as text where a character would hide."""
+        """Return each hunk as a difference of the file with this hunk alone; as text if the difference would hide a
+        character."""
         fit = _split_hunks(self._fit.diff)
         if self._fit.diff != self._asked.diff or change.new is None:
             return [text_content(in_fence(each, "diff")) for each in fit]

@@ -1,4 +1,4 @@
-"""The past of a session as an editor shows it when it is loaded: words, and the calls that changed files."""
+"""Show the past of a session in an editor that loads it: the words, and the calls that changed files."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ from nebula.stage import neutralise
 from nebula.tools.registry import WRITERS
 
 MOST_TURNS = 100
-"""Turns, the newest ones, whose files are shown with their differences."""
+"""So many of the newest turns are shown with the differences of their files."""
 MOST_TEXT = 16 * 1024 * 1024
-"""Characters of all texts that are shown, of the newest turns first."""
+"""Characters of all texts shown, counted from the newest turn back."""
 
 
 def replay(session: Session, calls: ToolCalls) -> Iterator[dict[str, Any]]:
-    """Yield the updates that show the past of a session. Reads the journal: not for the event loop."""
+    """Yield the updates that show the past of a session. This reads the journal, so do not call it in the event
+    loop."""
     turns = session.conversation.turns
     files = _find_texts(session, turns)
     for turn in turns:
@@ -46,7 +47,8 @@ def _find_texts(session: Session, turns: Sequence[PastTurn]) -> dict[str, list[F
 
 
 class _ReplayedTurn:
-    """A change is shown with the first call that wrote its file; what no call names was done by the last command."""
+    """A turn of the past. A change is shown with the first call that wrote its file; a change that no call names
+    belongs to the last command."""
 
     def __init__(self, turn: PastTurn, files: Sequence[FileTexts], root: str, calls: ToolCalls) -> None:
         self._messages = turn.messages

@@ -1,4 +1,4 @@
-"""The MCP servers that an editor hands over with a session: its user configured them there."""
+"""The MCP servers that an editor sends with a session: its user configured them there."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from nebula.value import replace
 
 
 def with_editors_servers(settings: Settings, given: Any) -> Settings:
-    """They join the configured ones; one of the same name in the user's own file counts more."""
+    """Return the settings with these servers added to the configured ones; of two with the same name the one in the
+    user's own file counts."""
     if not given:
         return settings
     if not isinstance(given, Sequence) or not all(isinstance(each, Mapping) for each in given):
@@ -23,7 +24,7 @@ def with_editors_servers(settings: Settings, given: Any) -> Settings:
     except ConfigError as problem:
         raise RpcError("'mcpServers': {problem}", problem=problem) from None
     if settings.is_from_project("mcp_servers"):
-        # The project's stay the project's: nothing of the environment is filled into its entries.
+        # A project's servers keep their rules: no environment variable is filled into their entries.
         own = settings.overruled.get("mcp_servers", {})
         return replace(settings, overruled={**settings.overruled, "mcp_servers": {**theirs, **own}})
     origins = {**settings.origins, "mcp_servers": "editor"}

@@ -1,4 +1,4 @@
-"""Tool calls as an editor shows them: ids that come once, kinds, files, and which of them are shown."""
+"""Tool calls for an editor: ids that are unique, kinds, files, and which calls are shown."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ def cut_title(text: str) -> str:
 
 
 class ToolCalls:
-    """The calls of one session. A model may send an id twice, and ours are counted anew; an editor needs each once."""
+    """The calls of one session. A model may use an id twice, and our own ids start anew; an editor needs unique
+    ones."""
 
     def __init__(self, update: Callable[[Mapping[str, Any]], None]) -> None:
         self._update = update
@@ -54,7 +55,7 @@ class ToolCalls:
         return f"call-{self._run}-{next(self._count)}"
 
     def begin(self, use_id: str) -> str:
-        """Return the id of a call that begins; `use_id` is the model's."""
+        """Return an id for a call that begins; `use_id` is the model's."""
         self._ids[use_id] = self.new_id()
         return self._ids[use_id]
 
@@ -64,7 +65,7 @@ class ToolCalls:
     def announce(
         self, call_id: str, shown: Mapping[str, Any], status: str, *, is_question: bool = False
     ) -> dict[str, Any]:
-        """Show a call, or what is known of it by now, and return it."""
+        """Show a call, or update what is known of it, and return it."""
         call = {"toolCallId": call_id, **shown}
         kind = "tool_call_update" if call_id in self._shown else "tool_call"
         self._shown.add(call_id)
@@ -77,7 +78,8 @@ class ToolCalls:
         self._update({"sessionUpdate": "tool_call_update", "toolCallId": call_id, **shown, "status": status})
 
     def end(self, call_id: str, succeeded: bool, result: str = "") -> None:
-        """Show how a call ended, if it is shown; what was asked about keeps its difference instead of the result."""
+        """Show how a call ended, if it is shown; a call that was asked about keeps its difference instead of the
+        result."""
         if call_id not in self._shown:
             return
         self._shown.discard(call_id)
@@ -88,7 +90,7 @@ class ToolCalls:
         self._update({"sessionUpdate": "tool_call_update", "toolCallId": call_id, **body})
 
     def end_all(self) -> None:
-        """Show that nothing goes on any more."""
+        """Show that all calls have ended."""
         for call_id in sorted(self._shown):
             self.end(call_id, False)
         self._ids.clear()

@@ -1,4 +1,4 @@
-"""A turn as the editor shows it: the stage's cues as updates of the session, and its plan or list of steps."""
+"""Show a turn in an editor: the stage's cues as updates of the session, and its plan or list of steps."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ Update = Callable[[Mapping[str, Any]], None]
 
 
 class EditorView:
-    """What the model says, and what the program remarks, which editors show apart. Tools only for those who ask."""
+    """Shows what the model says and the program's remarks, which editors show apart; tools only if the user asked for
+    backstage."""
 
     def __init__(self, options: StageOptions, update: Update, calls: ToolCalls, root: str, progress: Progress) -> None:
         self._stage = Stage(options)
@@ -49,7 +50,7 @@ class EditorView:
         self._spoken = True
 
     def _close(self, cue: Close) -> None:
-        """Show what failed and what changed as a message: editors fold a thought away."""
+        """Show failures and changes as a message: editors fold a thought away."""
         if cue.failed:
             self._say("\n".join(cue.failed))
         if cue.line and cue.final.files_changed:
@@ -76,11 +77,12 @@ def message(kind: str, text: str) -> dict[str, Any]:
 
 
 STATUS = {"started": "in_progress", "done": "completed"}
-"""By the state of a step. The protocol has no word for one that failed or was skipped: it is still to be done."""
+"""By the state of a step. The protocol has no state for one that failed or was skipped: it counts as still to be
+done."""
 
 
 class PlanView:
-    """A plan, or the list of steps that a model keeps: each waiting, under way or done."""
+    """A plan, or the model's list of steps: each waiting, running or done."""
 
     def __init__(self, update: Update) -> None:
         self._update = update

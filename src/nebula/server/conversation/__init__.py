@@ -1,1 +1,1 @@
-"""The conversation graph and its turns over a WebSocket, and the page that speaks it."""
+"""The conversation graph and its turns over a WebSocket, and the page that uses it."""

@@ -38,7 +38,7 @@ from nebula.value import replace
 
 AGENT_MODES: Final = ("agent", "plan")
 CHAT_MODES: Final = ("chat", "plan", "agent")
-"""Plain chat takes the others' words for its own: there is nothing it could do differently."""
+"""Plain chat treats the other modes as itself: there is nothing that it could do differently."""
 
 GOODBYE_S: Final = 5.0
 
@@ -51,7 +51,7 @@ def create_conversation(
     modes: tuple[str, ...],
     words: Callable[[], Collection[str]] = frozenset,
 ) -> App:
-    """`words` are the commands of the terminal, which no file replaces."""
+    """Return the app. `words` are the commands of the terminal, which no file replaces."""
     hub = Hub()
     watch = GraphWatch(graph, hub)
     turns = Turns(runner, hub, watch, settings.curtain)
@@ -62,7 +62,7 @@ def create_conversation(
 
     async def index(request: Request) -> Response:
         page = await pages.index(request)
-        if not rules.token:  # with one, a browser could not show it
+        if not rules.token:  # if it needed one, a browser could not send it
             first_looks.announce(page, request)
         return page
 
@@ -101,7 +101,7 @@ async def _healthz(_: Request) -> Response:
 
 
 def _gated(app: App, rules: Rules) -> App:
-    """The token guards everything but the files of the page; a browser cannot show one while it loads them."""
+    """Guard everything but the files of the page with the token; a browser cannot send one while it loads those."""
     page = Gate(app, replace(rules, token=""))
     data = Gate(app, rules)
     socket = Gate(app, replace(rules, for_browsers=True))
@@ -130,7 +130,8 @@ def _is_page(path: str) -> bool:
 
 
 async def _gone(receive: Receive) -> None:
-    """Waits until a refused client is off the line: uvicorn calls a refusal an unfinished handshake before that."""
+    """Wait until a refused client has disconnected: before that, uvicorn treats a refusal as an unfinished
+    handshake."""
     with suppress(TimeoutError):
         async with asyncio.timeout(GOODBYE_S):
             await receive()  # the end of the handshake

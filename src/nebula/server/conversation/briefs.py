@@ -1,4 +1,4 @@
-"""Nodes and flows in the short form that lists and events carry; full texts are fetched one by one."""
+"""Nodes and flows in the short form for lists and events; full texts are fetched one by one."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ TITLE_LENGTH = 120
 OPENING_LENGTH = 240
 SEEN_FIRST = 40
 _SIGNS = re.compile(r"^[\s|:-]+$|[*`#|]+", re.MULTILINE)
-"""Marks of Markdown, and lines that are nothing else: the rule below the head of a table."""
+"""Marks of Markdown, and lines of nothing else, such as the rule below the head of a table."""
 
 
 def title_of(prompt: str) -> str:
-    """Return the first line that says something, cut to a length that fits a list."""
+    """Return the first line that is not empty, cut to a length that fits a list."""
     line = next((line for line in map(str.strip, prompt.splitlines()) if line), "")
     return line if len(line) <= TITLE_LENGTH else line[: TITLE_LENGTH - 1] + "…"
 
 
 def opening_of(response: str) -> str:
-    """Return how an answer begins, for a few lines; without the signs of Markdown."""
+    """Return the beginning of an answer, for a few lines, without the marks of Markdown."""
     words = " ".join(_SIGNS.sub("", response[: 2 * OPENING_LENGTH]).split())
     return words if len(words) <= OPENING_LENGTH else words[: OPENING_LENGTH - 1] + "…"
 
@@ -80,7 +80,7 @@ def compact_flow(flow: Flow, begun: Mapping[str, Beginning]) -> dict[str, Any]:
 
 
 class CompactFlows:
-    """Flows in compact form, as text: worked out once for as long as a flow stays as it is."""
+    """Flows in compact form, as text: computed once for each state of a flow."""
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[Flow, str]] = {}
@@ -96,7 +96,8 @@ class CompactFlows:
 
 
 class SeenFirst:
-    """What a reader probably sees first, worked out once while the flow and their place in it stay the same."""
+    """The nodes that a reader will probably see first, computed once for a state of the flow and the reader's place in
+    it."""
 
     def __init__(self) -> None:
         self._last: tuple[Flow, str | None, list[str]] | None = None
@@ -109,8 +110,9 @@ class SeenFirst:
 
 
 def seen_first(flow: Flow, near: str | None = None) -> list[str]:
-    """Return ids of nodes that a reader who comes to a flow probably sees: its beginning, and where they were or its
-    end, with what leads there. A guess by the order of the file: what is missing is asked for."""
+    """Return the ids of nodes that a reader who opens a flow will probably see: its beginning, and the reader's
+    place or its end, with the nodes leading there. This is a guess by the order of the file: the page asks for
+    missing ones."""
     ids = flow.nodes
     if not ids:
         return []
@@ -131,8 +133,8 @@ def _leading_to(flow: Flow, place: int) -> list[str]:
 
 
 def parents_of(flow: Flow, node_ids: Iterable[str]) -> dict[str, list[dict[str, Any]]]:
-    """Return the connections that lead to each of these nodes, in the order of the file: in one pass, for many may
-    come at once."""
+    """Return the connections that lead to each of these nodes, in the order of the file; in one pass, since there may
+    be many."""
     found: dict[str, list[dict[str, Any]]] = {node_id: [] for node_id in node_ids}
     targets = {entry.index: entry.id for entry in flow.entries if entry.id in found} if found else {}
     edges = [edge for edge in flow.edges if edge.target in targets] if targets else []
@@ -145,8 +147,8 @@ def parents_of(flow: Flow, node_ids: Iterable[str]) -> dict[str, list[dict[str, 
 
 
 def difference(old: Flow | None, new: Flow) -> tuple[list[str], list[str]]:
-    """Return ids that came into a flow, and ids that left it. Mostly something was added at the end: then that is
-    all."""
+    """Return the ids that were added to a flow, and those that were removed. Mostly nodes were added at the end: then
+    only those are compared."""
     before = old.entries if old else ()
     if new.entries[: len(before)] == before:
         return [entry.id for entry in new.entries[len(before) :]], []
@@ -156,7 +158,7 @@ def difference(old: Flow | None, new: Flow) -> tuple[list[str], list[str]]:
 
 
 def only_grew(old: Flow | None, new: Flow) -> bool:
-    """Return whether all that happened is new nodes at the end, each with the connections that lead to it."""
+    """Return whether the only change is new nodes at the end, each with the connections that lead to it."""
     entries, edges = (old.entries, old.edges) if old else ((), ())
     if new.entries[: len(entries)] != entries or new.edges[: len(edges)] != edges:
         return False

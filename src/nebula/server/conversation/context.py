@@ -1,4 +1,4 @@
-"""What the actions of the conversation server work with."""
+"""What every action of the conversation server gets: the server and the client."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 in_thread = asyncio.to_thread
-"""The graph reads and writes files: never on the event loop."""
+"""The graph reads and writes files, so it is never called on the event loop."""
 
 
 @value
@@ -37,12 +37,12 @@ class ServerContext:
     settings: Settings
     commands: TypedCommands
     modes: tuple[str, ...]
-    """What `send_prompt` may ask for; the first is the default."""
+    """The modes for `send_prompt`; the first is the default."""
     compact_flows: CompactFlows = field(default_factory=CompactFlows)
     seen_first: SeenFirst = field(default_factory=SeenFirst)
 
     def files(self) -> LocalWorkspace:
-        """Return the project's files; a server of a graph alone refuses."""
+        """Return the project's files. Raises ActionError on a server of a graph alone."""
         found = self.runner.files
         if not isinstance(found, LocalWorkspace):
             raise NoJournalHere("This server has no files: `nebula serve` has those of the project.")
@@ -55,11 +55,11 @@ class Client:
 
     subscriber: Subscriber
     edits: EditHistory
-    """What its page did, or connections that named no page."""
+    """The edits of its page, or of all connections that named no page."""
     lang: str = "en"
-    """Its mistakes are reported in this language."""
+    """The language of its error messages."""
     turns: list[str] = field(default_factory=list)
-    """Its prompts so far; the next one continues the last unless it says otherwise."""
+    """Its turns so far; the next prompt continues the last of them unless it says otherwise."""
     background: set[asyncio.Task[None]] = field(default_factory=set)
 
     async def edit(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

@@ -28,27 +28,29 @@ PATH: Final = "/first"
 _PLAIN_QUERY: Final = re.compile(r"[\w.%&=+~-]*", re.ASCII)
 _NEAR: Final = frozenset({"127.0.0.1", "::1"})
 SOON_S: Final = 2.0
-"""A first look that nobody asked for so long after the page was given is read anew."""
+"""A first look that was not fetched so soon after the page is read again."""
 _Begun = tuple[str, asyncio.Task[bytes]]
-"""A first look that is being read before it is asked for, by the query of its page."""
+"""First looks that are being read before the page asks for them, by the query of the page."""
 
 
 class FirstLooks:
-    """What pages show first: read while their browser still takes the page in, for it asks some 10 ms later."""
+    """Reads what a page will show first while the browser is still loading the page: its request comes some 10 ms
+    later."""
 
     def __init__(self, server: ServerContext) -> None:
         self._server = server
         self._begun: _Begun | None = None
 
     def announce(self, page: Response, request: Request) -> None:
-        """Have the browser ask for the first look of the page that it is being given, and read it meanwhile."""
+        """Have the browser request the first look of the page that it is getting, and begin to read it."""
         query = request.url.query
         if _PLAIN_QUERY.fullmatch(query):
             page.headers["link"] = f"<{PATH}{'?' if query else ''}{query}>; rel=preload; as=fetch; crossorigin"
-            page.background = BackgroundTask(self._begin, request)  # once the page has left: both want the processor
+            page.background = BackgroundTask(self._begin, request)  # once the page was sent: both need the processor
 
     async def answer(self, request: Request) -> Response:
-        """Answer what the page asks. What cannot be had is left out: it asks for that again, and is told why then."""
+        """Answer the page's request. What cannot be read is left out: the page asks for that again, and then gets the
+        error."""
         content = await self._taken(request)
         headers = HEADERS | {"content-type": "application/json"}
         near = request.client is not None and request.client.host in _NEAR
@@ -71,7 +73,7 @@ class FirstLooks:
 
     async def _read(self, request: Request) -> bytes:
         asked = request.query_params
-        hello = greeting(self._server)  # before the rest: what happens meanwhile is among the events after it
+        hello = greeting(self._server)  # before the rest: what happens in the meantime is among the later events
         try:
             rest = await in_thread(_read, self._server, asked.get("flow", DEFAULT_FLOW), asked.get("node"))
         except (NebulaError, OSError):

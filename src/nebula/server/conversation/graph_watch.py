@@ -1,8 +1,8 @@
-"""What happens to the graph, as events for the hub: changes made here, and those that others make to the files.
+"""Turn changes of the graph into events for the hub: our own changes, and those that others make to the files.
 
 Changes of this process are reported by the graph itself, at once. Those of another process, an editor or git are found
-by looking at the files every now and then. Both are compared in the same way with what was reported before, so nothing
-is reported twice and nothing in a flow is missed, whoever was faster.
+by looking at the files regularly. Both are compared in the same way with what was reported before, so nothing is
+reported twice and no change of a flow is missed, whoever was faster.
 """
 
 from __future__ import annotations
@@ -28,32 +28,32 @@ _Event = tuple[str, dict[str, Any], tuple[str, ...]]
 
 
 class GraphWatch:
-    """Reads from any thread, publishes on the loop that `run` was started on."""
+    """Reads in any thread, and publishes on the loop on which `run` was started."""
 
     def __init__(self, graph: Graph, hub: Hub) -> None:
         self._graph = graph
         self._hub = hub
         self._lock = threading.RLock()
         self._told: dict[str, Flow] = {}
-        """Each flow as it was when its last event went out."""
+        """Each flow as of its last event."""
         self._members: dict[str, set[str]] = {}
-        """The nodes of each of them."""
+        """The nodes of each of these flows."""
         self._heard: deque[tuple[str, dict[str, Any]]] = deque()
-        """What the graph reported, until somebody has the time to tell of it."""
+        """Changes that the graph reported and that are not published yet."""
         self._broken: dict[str, str] = {}
-        """Flows that were reported and cannot be read now, with the reason."""
+        """Flows that were reported as unreadable, with the reason."""
         self._missed: deque[frozenset[str]] = deque()
-        """The flows that a client was shown while others could not be read, until the next look."""
+        """Flows that a client was shown while others could not be read, until the next look."""
         self._gone: set[str] = set()
         self._fresh: dict[str, Node] = {}
-        """Nodes just made here, until their flow is looked at: they need not be read again."""
+        """Nodes that were just made here, until their flow is compared: they need not be read again."""
         self._content: dict[str, int] = {}
-        """A hash of what each node said when it was reported."""
+        """A hash of each node's content when it was reported."""
         self._changed_nodes = graph.watch_nodes()
         self._waiting: deque[_Event] = deque()
         self._loop: asyncio.AbstractEventLoop | None = None
         self.started = asyncio.Event()
-        """From then on every change is heard."""
+        """Set once every further change will be noticed."""
 
     async def run(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -67,7 +67,7 @@ class GraphWatch:
                 try:
                     await asyncio.to_thread(self.look)
                 except (OSError, BadFile) as error:
-                    # A folder on its way out or in: the next look may be luckier. Said once, not twice a second.
+                    # A folder that is being moved: the next look may succeed. Logged once, not twice a second.
                     if str(error) != problem:
                         _log.warning("the files cannot be looked at now: %s", error)
                     problem = str(error)
@@ -75,7 +75,7 @@ class GraphWatch:
             unsubscribe()
 
     def drain(self) -> None:
-        """Publishes what waits; called on the loop before anything else is published, to keep the order."""
+        """Publish what is waiting; called on the loop before anything else is published, to keep the order."""
         while self._waiting:
             name, data, flows = self._waiting.popleft()
             self._hub.publish(name, data, flows=flows)
@@ -89,8 +89,8 @@ class GraphWatch:
     # Reported by the graph
 
     def _hear(self, name: str, data: dict[str, Any]) -> None:
-        """Called by whoever changed the graph, an agent at its turn for instance, who does not wait for a look that is
-        under way: that tells of it when it is done."""
+        """Take a change from whoever made it, such as an agent at the end of its turn. That caller does not wait for a
+        look under way, which publishes the change when it has finished."""
         self._heard.append((name, data))
         self._tell_heard()
 
@@ -109,14 +109,14 @@ class GraphWatch:
         elif name == events.FLOW_UPDATED:
             self._compare_by_id(data["flow_id"])
         elif name == events.NODE_CREATED:
-            # Reported together with whatever else is new in its flow, whose own event comes next.
+            # Published with whatever else is new in its flow, whose own event comes next.
             self._fresh[node_id] = data["node"]
         else:
             self._tell_updated(name, data["node"])
 
     def _compare_by_id(self, flow_id: str) -> None:
         known = self._told.get(flow_id)
-        # A broken file may still say which flow it is by one of the two.
+        # A broken file may still name its flow in one of the two.
         for name in (flow_id, known.name) if known else (flow_id,):
             try:
                 flow = self._graph.get_flow(name)
@@ -133,12 +133,13 @@ class GraphWatch:
     # Found by looking
 
     def note_shown(self, flows: Iterable[Flow]) -> None:
-        """Hear that a client was shown these flows, and that others could not be read: those may be mended before the
-        next look, which would see nothing new."""
+        """Note that a client was shown these flows while others could not be read: those may be repaired before the
+        next look, which would find no change."""
         self._missed.append(frozenset(flow.id for flow in flows))
 
     def look(self) -> None:
-        """Compares files with what was reported. Cheap where nothing changed: the graph keeps unchanged flows."""
+        """Compare the files with what was reported. This is cheap where nothing changed: the graph keeps unchanged
+        flows."""
         with self._lock:
             changed = self._changed_nodes()  # before the flows: a node that is new in one was made, not changed
             while self._missed:
@@ -186,7 +187,7 @@ class GraphWatch:
             self._put(events.FLOW_UPDATED, data, (flow_id, flow.name))
 
     def _tell_broken(self, flow_id: str, problem: str) -> None:
-        """A flow that cannot be read is not a flow that is gone."""
+        """Report a flow that cannot be read; it is not a flow that was deleted."""
         flow = self._told.get(flow_id)
         if flow is not None and self._broken.get(flow_id) != problem:
             self._broken[flow_id] = problem
@@ -213,7 +214,7 @@ class GraphWatch:
     def _tell_created(self, flow: Flow, node_id: str, parents: list[dict[str, Any]]) -> None:
         node = self._fresh.pop(node_id, None) or self._read(node_id)
         if node is None:
-            return  # a place in a flow without a node: `check` reports it
+            return  # an entry of a flow without a node: `check` reports it
         self._gone.discard(node_id)
         self._content[node_id] = _content(node)
         data = {"node_id": node_id, "flow_id": flow.id, "parents": parents, "node": brief_node(node)}
@@ -241,7 +242,7 @@ class GraphWatch:
         self._put(events.NODE_DELETED, {"node_id": node_id}, self._flows_with(node_id))
 
     def _flows_with(self, node_id: str) -> list[str]:
-        """Return ids and names of the flows that have this node."""
+        """Return ids and names of the flows that contain this node."""
         flows = [flow for flow in self._told.values() if node_id in self._members[flow.id]]
         return [alias for flow in flows for alias in (flow.id, flow.name)]
 

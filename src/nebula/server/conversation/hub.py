@@ -1,8 +1,9 @@
-"""Events for everybody who listens: one numbered ring, and one writer a client.
+"""Events for every subscriber: one numbered ring, and one writer a client.
 
-A client does not have a queue of events but a place in the ring, so a slow one costs nothing and nobody waits for it.
-Whoever falls behind the ring's end receives `resync_required` and goes on from the present. Everything here runs on
-the event loop.
+A client has no queue of events but a position in the ring, so a slow client costs nothing and nobody waits for it. A
+client that falls behind the end of the ring gets `resync_required` and continues with new events.
+
+Everything here runs on the event loop.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from nebula.server.conversation.protocol import event_text
 RING_EVENTS: Final = 10_000
 RING_CHARACTERS: Final = 32 << 20
 MAX_REPLIES: Final = 64
-"""Answers waiting for a client that does not read them; then its requests are not read either."""
+"""How many answers may wait for a client that does not read them; then its requests are not read either."""
 RESYNC: Final = "resync_required"
 
 
@@ -26,7 +27,7 @@ class Published(NamedTuple):
     seq: int
     name: str
     flows: frozenset[str]
-    """Ids and names of the flows it is about; empty: of interest to every flow."""
+    """Ids and names of the flows that it concerns; empty: every flow."""
     trace_id: str
     text: str
 
@@ -34,7 +35,7 @@ class Published(NamedTuple):
 class Hub:
     def __init__(self, ring_events: int = RING_EVENTS, ring_characters: int = RING_CHARACTERS) -> None:
         self.epoch = new_trace_id()
-        """Names this run of the server: sequence numbers of another one mean nothing here."""
+        """Identifies this run of the server: sequence numbers of another run mean nothing here."""
         self.seq = 0
         self._ring: dict[int, Published] = {}
         self._size = 0
@@ -59,11 +60,11 @@ class Hub:
             self._size -= len(self._ring.pop(next(iter(self._ring))).text)
 
     def get(self, seq: int) -> Published | None:
-        """None once it has left the ring."""
+        """Return an event; None once it has left the ring."""
         return self._ring.get(seq)
 
     def can_resume(self, since: int, epoch: str | None) -> bool:
-        """Return whether every event after `since` is still here."""
+        """Return whether every event after `since` is still in the ring."""
         if since > self.seq or (epoch is not None and epoch != self.epoch):
             return False
         return since == self.seq or since + 1 in self._ring
@@ -94,7 +95,7 @@ class Subscription(NamedTuple):
 
 
 class Subscriber:
-    """What one client is to hear, and the writer that tells it."""
+    """The subscriptions of one client, and the writer that sends it events."""
 
     def __init__(self, hub: Hub) -> None:
         self.wake = asyncio.Event()
@@ -109,10 +110,10 @@ class Subscriber:
     def subscribe(
         self, event: str | None = None, flow: str | None = None, trace_id: str | None = None, since: int | None = None
     ) -> None:
-        """From now on, or from `since` on, which must still be in the ring."""
+        """Subscribe from now on, or from `since` on, which must still be in the ring."""
         start = self._hub.seq if since is None else since
         if start < self._place:
-            # Going back must not repeat what the other subscriptions have already received.
+            # Going back must not repeat what the other subscriptions have received already.
             self._subscriptions = [each._replace(after=max(each.after, self._place)) for each in self._subscriptions]
             self._place = start
         self.unsubscribe(event, flow, trace_id)
@@ -127,7 +128,7 @@ class Subscriber:
         self._subscriptions = [each for each in self._subscriptions if each.trace_id]
 
     def require_resync(self) -> None:
-        """Tells the client, after the answers that wait, that it missed something."""
+        """Tell the client, after the answers that are waiting, that it missed events."""
         self._lost_track = True
         self.wake.set()
 
@@ -138,11 +139,11 @@ class Subscriber:
         self.wake.set()
 
     async def until_read(self) -> None:
-        """Waits until the client has taken its earlier answers."""
+        """Wait until the client has read its earlier answers."""
         await self._has_room.wait()
 
     async def write(self, send: Callable[[str], Awaitable[None]]) -> None:
-        """Sends answers first, then events in order, for as long as the client is there."""
+        """Send answers first, then events in order, for as long as the client is connected."""
         while True:
             self.wake.clear()
             while (text := self._next()) is not None:

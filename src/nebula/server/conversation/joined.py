@@ -19,22 +19,23 @@ _DECLARED: Final = re.compile(
 )
 _LEFT: Final = re.compile(r"port\b(?<=(?:im|ex)port)(?<![^\n;}](?:im|ex)port)(?:(?<=export)|(?!\()).{0,60}")
 _TYPES: Final = re.compile(r"^[ \t]*/\*\*[^*@]*(?:(?!\*/|@license)[*@][^*@]*)*\*/\n", re.MULTILINE)
-"""For the type checker alone: a third of what is written."""
+"""Types for the type checker alone: a third of the source."""
 _REMARK: Final = re.compile(r"^[ \t]*//(?!.*@license).*\n", re.MULTILINE)
-"""For who reads the source; no line of a template begins so."""
+"""Remarks for readers of the source; no line of a template begins so."""
 _STYLE_REMARK: Final = re.compile(r"(^)?[ \t]*/\*[^*@]*(?:(?!\*/|@license)[*@][^*@]*)*\*/(?(1)\n|)", re.MULTILINE)
-"""A line of its own, or behind what it is about."""
+"""A line of its own, or after the rule that it explains."""
 _INDENT: Final = re.compile(r"^[ \t]+", re.MULTILINE)
-"""Likewise; between elements of a template the end of the line is space enough."""
+"""The same for indentation; between elements of a template a line break is space enough."""
 _LATER: Final = re.compile(r'import(?<!\wimport)\("(\.[^"]+)"\)')
 
 
 class NotJoinable(Exception):
-    """A module says something that is not understood here."""
+    """Raised where a module uses something that is not understood here."""
 
 
 def joined_script(modules: Mapping[str, str], entry: str, apart: frozenset[str] = frozenset()) -> str:
-    """`entry` and all that it imports, by path; `apart` are imported still, as files of their own."""
+    """Return `entry` with all modules that it imports, by path; modules in `apart` are still imported, as files of
+    their own."""
     pieces: list[str] = []
     names: dict[str, str] = {}
 
@@ -60,14 +61,14 @@ def joined_script(modules: Mapping[str, str], entry: str, apart: frozenset[str] 
 
 
 def joined_sheet(sheets: Mapping[str, str], first: str) -> str:
-    """Return every style sheet there is, without remarks: `first` holds what the others build on, and they do not
-    depend on each other."""
+    """Return all style sheets as one, without remarks: `first` holds what the others need, and they do not depend on
+    each other."""
     whole = "\n".join([sheets[first], *(sheets[path] for path in sorted(sheets) if path != first)])
     return _INDENT.sub("", _STYLE_REMARK.sub("", whole))
 
 
 def _body(text: str, path: str, module_of: Callable[[str], str]) -> str:
-    """Return a module as the inside of a function that returns what it exports."""
+    """Return a module as the body of a function that returns its exports."""
     given: list[str] = []
 
     def imported(found: re.Match[str]) -> str:
@@ -96,5 +97,5 @@ def _body(text: str, path: str, module_of: Callable[[str], str]) -> str:
 
 
 def _resolved(found: str, path: str) -> str:
-    """Return the path that an import names: one of those below the page's folder, where the joined files are, too."""
+    """Return the path that an import names: below the page's folder, where the joined files are, too."""
     return posixpath.normpath(posixpath.join(posixpath.dirname(path), found))

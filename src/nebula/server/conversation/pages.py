@@ -1,4 +1,4 @@
-"""The web page and its modules, out of memory: what was not there at the start cannot be asked for."""
+"""Serve the web page and its modules from memory: a file that was not there at the start cannot be requested."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ HEADERS: Final = {
 }
 INDEX: Final = "index.html"
 SCRIPT, LINE, STYLE = "index.js", "line.js", "index.css"
-"""What the page names: everything, what runs before everything is there, and how it looks."""
+"""The files that the page links: all scripts, the script that runs before the rest is there, and the style."""
 LASTING: Final = {"cache-control": "public, max-age=31536000, immutable"}
-"""For a file under an address that changes with its content: a second look loads nothing but the page itself."""
+"""The caching header of a file whose address changes with its content: a second visit loads only the page itself."""
 _VERSIONED: Final = re.compile(r"v-([0-9a-f]{16})/(.+)")
 
 
@@ -53,7 +53,7 @@ class Pages:
         self._files[INDEX] = content.replace(b'"/web/', f'"/web/v-{self._version}/'.encode()), media_type
 
     def files(self) -> list[tuple[str, bytes]]:
-        """Return what is served, by path."""
+        """Return the served files, by path."""
         return [(path, content) for path, (content, _) in self._files.items()]
 
     async def index(self, request: Request) -> Response:
@@ -81,7 +81,7 @@ class Pages:
 
 
 def _joined(files: dict[str, tuple[bytes, str]]) -> dict[str, tuple[bytes, str]]:
-    """With the files that the page names made whole: each holds all that it imports."""
+    """Return the files with those that the page links replaced by ones that contain all their imports."""
 
     def texts(ending: str) -> dict[str, str]:
         return {path: content.decode() for path, (content, _) in files.items() if path.endswith(ending)}

@@ -17,9 +17,10 @@ from nebula.errors import NebulaError
 from nebula.value import field, value
 
 MAX_MESSAGE: Final = 1 << 20
-"""Bytes of one request beside the data of its images; a larger one is answered with an error."""
+"""Bytes of one request without the data of its images; a larger one is answered with an error."""
 MAX_RECEIVED: Final = 32 << 20
-"""Bytes that are read at all: images, and requests too large, which are answered instead of cutting the line."""
+"""Bytes that are read at all: images, and requests that are too large, which get an answer instead of a closed
+connection."""
 
 _SCALAR = r"(-?\d{1,18}|\"[^\"\\]{0,200}\")"
 _ID_IN_FRONT = re.compile(rf'\s*\{{\s*(?:"action"\s*:\s*"[^"\\]*"\s*,\s*)?"id"\s*:\s*{_SCALAR}\s*,')
@@ -29,7 +30,7 @@ _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 class ActionError(NebulaError):
-    """Why an action was not carried out: a sentence for people, and `code`, a word for programs."""
+    """Why an action was not carried out: a sentence for people, and `code` for programs."""
 
     def __init__(self, sentence: str, /, *, code: str = "bad_request", request_id: Any = None, **values: Any) -> None:
         super().__init__(sentence, **values)
@@ -46,17 +47,16 @@ class ActionRequest:
 
 @value
 class ActionResult:
-    """What an action has to say; `beside` stands next to `data`, where the seed's example looks for it."""
+    """The answer of an action; `beside` is put next to `data`, where the seed's example has it."""
 
     data: Mapping[str, Any] = field(default_factory=dict)
     beside: Mapping[str, Any] = field(default_factory=dict)
     written: str = ""
-    """The data as JSON, where that is at hand."""
+    """The data as JSON, if that exists already."""
 
 
 def read_request(text: str) -> ActionRequest:
-    """Return the request in a message. Raises ActionError; its `request_id` is set where the message was readable
-    enough to have one."""
+    """Return the request in a message. Raises ActionError, with `request_id` if that could be read."""
     size = len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
     if size > MAX_MESSAGE and '"images"' not in text:
         raise _too_large(_id_unread(text))
@@ -86,7 +86,7 @@ def _too_large(request_id: Any) -> ActionError:
 
 
 def _image_characters(found: Any) -> int:
-    """Count the characters of images in a request, which have limits of their own."""
+    """Return the number of characters of images in a request, which have a limit of their own."""
     data = found.get("data") if isinstance(found, dict) else None
     images = data.get("images") if isinstance(data, dict) else None
     if not isinstance(images, list):
@@ -96,8 +96,8 @@ def _image_characters(found: Any) -> int:
 
 
 def _id_unread(text: str) -> Any:
-    """Return the id of a message too large to be read as a whole, where clients put it: in front of the data or behind
-    it."""
+    """Return the id of a message that is too large to be parsed, if it is where clients put it: before the data or
+    after it."""
     found = _ID_IN_FRONT.match(text) or _ID_AT_THE_END.search(text[-_END:])
     return json.loads(found[1]) if found else None
 
@@ -131,7 +131,7 @@ def event_text(name: str, seq: int, data: Mapping[str, Any]) -> str:
 
 
 def encode(value: Any) -> str:
-    """JSON that fits into a text frame, whatever a model or a file put into it."""
+    """Return JSON that fits into a text frame, whatever a model or a file put into it."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     try:
         text.encode("utf-8")

@@ -1,7 +1,7 @@
-"""One WebSocket: requests carried out in order, answers and events written by one writer.
+"""One WebSocket: requests are carried out in order, and one writer sends answers and events.
 
-Reading, working and writing are three tasks. Reading never waits for work for long, so the connection notices a client
-that has gone; writing waits for the client alone.
+Reading, working and writing are three tasks. Reading never waits long for work, so the connection notices a client that
+has gone; writing waits for the client alone.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ REQUESTS_AHEAD: Final = 64
 CLOSE_POLICY: Final = 1008
 PING: Final = '{"action":"ping"}'
 PONG: Final = success(ActionResult(), None)
-"""Asks whether the server is alive, not whether it is idle: the reader answers, whatever is being worked on."""
+"""The answer to a sign of life. It says that the server is alive, not that it is idle: the reader sends it, whatever is
+running."""
 
 _log = logging.getLogger(__name__)
 
@@ -57,7 +58,7 @@ async def serve_socket(websocket: WebSocket, server: ServerContext, token: str) 
 
 
 async def _greeted(websocket: WebSocket, server: ServerContext, client: Client, token: str) -> bool:
-    """Return whether the first message is a hello with the token."""
+    """Return whether the first message is a `hello` with the token."""
     try:
         async with asyncio.timeout(HELLO_WITHIN_S):
             text = await websocket.receive_text()
@@ -105,7 +106,9 @@ async def _read(websocket: WebSocket, client: Client, requests: asyncio.Queue[st
         else:
             await requests.put(message.get("text"))
             if len(message.get("text") or "") > MAX_MESSAGE:
-                await requests.join()  # nothing is read ahead of a large one: it goes before the next one comes
+                await (
+                    requests.join()
+                )  # after a large request nothing is read ahead: it is released before the next one comes
 
 
 async def _work(server: ServerContext, client: Client, requests: asyncio.Queue[str | None]) -> None:
@@ -113,7 +116,7 @@ async def _work(server: ServerContext, client: Client, requests: asyncio.Queue[s
         text = await requests.get()
         await client.subscriber.until_read()
         await _carry_out(server, client, text)
-        text = None  # nothing large is kept while the next one is awaited
+        text = None  # a large request is not kept while the next one is awaited
         requests.task_done()
 
 

@@ -1,8 +1,8 @@
-"""What `/name ARGUMENTS` stands for on the page: commands from Markdown files, and prompts of MCP servers.
+"""Expand `/name ARGUMENTS` on the page: commands from Markdown files, and prompts of MCP servers.
 
-Nothing runs because of a name: it becomes a prompt, which is sent and shown like one that was typed. A word of ours in
-the terminal is none of them, whatever a project has a file for. The servers are those of the configuration, started
-once for all who ask, and only when somebody wants their prompts.
+A name runs nothing: it becomes a prompt, which is sent and shown like one that was typed. The terminal's own commands
+are not among them, whatever files a project has. The MCP servers are the configured ones, started once for all clients,
+and only when somebody wants their prompts.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 
 @value
 class OfferedCommand:
-    """One that can be typed."""
+    """A command that can be typed."""
 
     name: str
     about: str
     usage: str
-    """What comes behind its name; empty where that is not known."""
+    """What follows its name; empty if that is not known."""
     owner: str
     """`user`, `project` or `server`."""
 
 
 class TypedCommands:
     def __init__(self, settings: Settings, words: Callable[[], Collection[str]], *, has_servers: bool) -> None:
-        """`words` are those of the terminal, asked for when the first slash is typed."""
+        """`words` returns the terminal's commands; it is called when the first slash is typed."""
         self._settings = settings
         self._words = words
         self._has_servers = has_servers
@@ -44,13 +44,13 @@ class TypedCommands:
         self._starting = asyncio.Lock()
 
     async def offered(self, *, start_servers: bool) -> tuple[list[OfferedCommand], list[Sentence]]:
-        """Return what can be typed now, and what there is to say of servers that could not be started."""
+        """Return what can be typed now, and remarks on servers that could not be started."""
         problems = await self._start() if start_servers else []
         return [*await asyncio.to_thread(self._of_files), *self._of_servers()], problems
 
     async def expand(self, text: str) -> str:
-        """Return the prompt that a typed line stands for, any other text as it is. Raises ActionError for a name that
-        nothing has, and UnreadableFile."""
+        """Return the prompt that a typed line stands for, any other text unchanged. Raises ActionError for an unknown
+        name, and UnreadableFile."""
         if not text.startswith("/"):
             return text
         first, *rest = text.split(None, 1)

@@ -1,8 +1,7 @@
 """The gateway: the guarded workspace over REST, for programs on this machine (the seed's "MCP Server").
 
-Everything that judges a file is in the workspace; everything that judges a caller is in the gate; what is left here
-is to read the request, call, and answer. Reads are so short that they run at once on the event loop; all that may
-wait for the disk goes to a thread.
+The workspace judges files, and the gate judges callers; what is left here is to read the request, call, and answer.
+Reads are so short that they run directly on the event loop; everything that may wait for the disk runs in a thread.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from nebula.workspace.errors import Stale
 
 THREADS: Final = 16
 QUICK_LIMIT: Final = 1 << 20
-"""Where files may be larger than this, reads go to a thread, too."""
+"""If files may be larger than this, reads run in a thread, too."""
 _ETAG = re.compile(r'"([0-9a-f]{64})"', re.ASCII)
 _DESCRIPTION = """\
 Files below one root, guarded. Send `x-trace-id` (a UUID) to tie requests to a task; it is returned in every response.
@@ -73,7 +72,7 @@ def _endpoint(
         passage: Passage = request.scope[PASSAGE]
         passage.method = operation.name
         asked: Any = read_body(operation.request, passage.body, passage.content_type)
-        passage.path = getattr(asked, "path", passage.path)  # a route about no file is audited by its own name
+        passage.path = getattr(asked, "path", passage.path)  # a route about no file is recorded under its own name
         expected = _expected(request) if operation.conditional else None
         files = workspace.for_turn(passage.trace_id) if operation.writes else workspace
         if at_once:
@@ -89,7 +88,8 @@ def _endpoint(
 
 
 def _expected(request: Request) -> str | None:
-    """Return what the caller saw of the file, by HTTP: If-Match with its ETag, or If-None-Match: * for nothing."""
+    """Return what the caller saw of the file, as HTTP sends it: If-Match with its ETag, or If-None-Match: * for no
+    file."""
     seen, absent = request.headers.get("if-match"), request.headers.get("if-none-match")
     if seen is None and absent is None:
         return None

@@ -1,7 +1,7 @@
-"""What the gateway can do: one entry an endpoint, each a plain function from a checked request to a reply.
+"""The operations of the gateway: one entry an endpoint, each a plain function from a checked request to a reply.
 
-The first three are the seed's. The others are what a remote caller needs to be as well off as one in process; a
-client learns that they are there from the `x-gateway-extras` header of /healthz and does without where it is missing.
+The first three are the seed's. With the others a remote caller can do everything that is possible in process; the
+`x-gateway-extras` header of /healthz lists them, and a client does without those that are missing.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ class Operation:
     reply: type[BaseModel]
     example: Mapping[str, Any]
     run: Callable[[Workspace, Any, str | None], OperationReply]
-    """Given the workspace, the request, and what the caller saw of the file (None: did not say)."""
+    """Called with the workspace, the request, and what the caller saw of the file (None: unknown)."""
     errors: Mapping[int, str]
     quick: bool = False
-    """So short that handing it to a thread would cost more than doing it at once."""
+    """It is so short that a thread would cost more than running it directly."""
     writes: bool = False
-    """It belongs to a task: what it changes stands in the journal under the task's trace id."""
+    """It belongs to a task: the journal has its changes under the task's trace id."""
     conditional: bool = False
     """The caller may bind it to what it saw."""
 

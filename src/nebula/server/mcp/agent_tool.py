@@ -1,4 +1,4 @@
-"""The agent as a tool of the MCP server: a client hands over a whole task, and gets what came of it."""
+"""The agent as a tool of the MCP server: a client sends a whole task, and gets the result."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from nebula.value import field, value
 
 RUN_AGENT: Final = "runAgent"
 Report = Callable[[float, str], Coroutine[Any, Any, None]]
-"""Is told how many tools have run, and which one does."""
+"""Called with how many tools have run, and with the one that is running."""
 
 
 @value
 class AgentTool:
-    """Runs tasks in one project, as `nebula -p --yes` does; on a server that does not write, in plan mode alone."""
+    """Runs tasks in one project like `nebula -p --yes`; on a read-only server only in plan mode."""
 
     settings: Settings
     read_only: bool = False
@@ -33,7 +33,7 @@ class AgentTool:
 
     @property
     def spec(self) -> types.Tool:
-        """Describe it to clients."""
+        """Return its description for clients."""
         about = (
             "Hand a whole task over to nebula, a coding agent in this project: it reads, "
             + ("plans and answers." if self.read_only else "writes files, runs commands and checks, and answers.")
@@ -56,7 +56,7 @@ class AgentTool:
         )
 
     async def run(self, args: Mapping[str, Any], report: Report) -> tuple[dict[str, Any], bool]:
-        """Return what came of the task, and whether it failed. `report` is told which tools run."""
+        """Return the result of the task, and whether it failed. `report` is called for each tool that runs."""
         call = asyncio.current_task()
         assert call is not None  # noqa: S101 - whoever awaits is one
         self.under_way.add(call)
@@ -81,7 +81,7 @@ class AgentTool:
         return _describe(final, session.id), final.status != "ok"
 
     async def stop(self) -> None:
-        """Interrupt the turns under way, and wait until they are recorded and their sessions closed."""
+        """Interrupt the running turns, and wait until they are recorded and their sessions closed."""
         for call in self.under_way:
             call.cancel()
         if self.under_way:
@@ -93,7 +93,7 @@ class AgentTool:
 
 
 class _Reporter:
-    """Reads a turn and reports each tool that is about to run."""
+    """Reads the events of a turn and reports each tool that is about to run."""
 
     def __init__(self, report: Report) -> None:
         self._report = report
@@ -108,7 +108,7 @@ class _Reporter:
             telling.add_done_callback(self._telling.discard)
 
     async def finish(self) -> None:
-        """Wait until all that was to be reported was sent."""
+        """Wait until all reports have been sent."""
         await asyncio.gather(*self._telling)
 
 

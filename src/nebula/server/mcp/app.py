@@ -50,12 +50,12 @@ INSTRUCTIONS: Final = (
 _ASKED_FIRST = " The user is asked first."
 
 Context = Any
-"""The SDK's request context; its type parameters say nothing that is used here."""
+"""The SDK's request context; its type parameters are not used here."""
 
 
 @value
 class GuardedTools:
-    """What one server offers, built anew for each call around the workspace that call may use."""
+    """The tools of one server, made anew for each call, with the workspace that the call may use."""
 
     workspace: Workspace
     root: str
@@ -73,7 +73,7 @@ class GuardedTools:
         return await tools.run(Call(AssistantToolUse(trace_id, name, name, clean, clean)))
 
     def within(self, offered: Sequence[str] | None) -> Workspace:
-        """Return the workspace a client with these roots may use; None or none at all: the whole."""
+        """Return the workspace for a client with these roots; None or no roots: the whole workspace."""
         if not offered:
             return self.workspace
         folders = folders_below(self.root, offered)
@@ -112,7 +112,7 @@ class _Handlers:
             offered = await _roots(context, params)
         except MCPError:
             subject = str(arguments.get("path") or arguments.get("directory") or "")
-            self._tools.record(trace_id, params.name, subject, None, 400)  # no tool ever saw it
+            self._tools.record(trace_id, params.name, subject, None, 400)  # it never reached a tool
             return _failure("Your client offers roots but does not say which; nothing was done.")
         if self._agent is not None and params.name == self._agent.spec.name:
             if self._tools.within(offered) is not self._tools.workspace:
@@ -126,7 +126,7 @@ class _Handlers:
         return types.ListResourcesResult(resources=await asyncio.to_thread(self._turns.list_newest) if is_whole else [])
 
     async def _offers_whole_project(self, context: Context) -> bool:
-        """Return whether a client may be shown all in a list: not one that cannot be asked for its roots just then."""
+        """Return whether a client may see everything in a list: not if its roots cannot be asked for at the moment."""
         if not _offers_roots(context):
             return True
         if not context.session.can_send_request:
@@ -156,7 +156,7 @@ class _Handlers:
 
 
 def create_mcp_server(tools: GuardedTools, agent: AgentTool | None = None) -> Server[Any]:
-    """Return the server of `tools` and of the project's resources; with `agent` whole tasks can be handed over."""
+    """Return the server of `tools` and of the project's resources; with `agent` it also accepts whole tasks."""
     handlers = _Handlers(tools, agent)
     return Server(
         "nebula",
@@ -208,12 +208,12 @@ def create_mcp_app(server: Server[Any], rules: Rules, audit: AuditLog | None = N
     app = server.streamable_http_app(
         streamable_http_path=MCP_PATH, transport_security=open_inside, max_request_body_size=rules.max_body
     )
-    # Tool calls are recorded by the workspace itself; what never got so far is recorded here.
+    # The workspace records tool calls itself; requests that never got so far are recorded here.
     return Gate(app, rules, recorder(audit, from_status=400))
 
 
 def _trace_id(context: Context) -> str:
-    """Return the trace id that the caller sent by HTTP; else a new one."""
+    """Return the trace id that the caller sent in HTTP; else a new one."""
     scope = getattr(context.request, "scope", {})
     return scope[PASSAGE].trace_id if PASSAGE in scope else new_trace_id()
 
@@ -224,13 +224,14 @@ def _offers_roots(context: Context) -> bool:
 
 
 def _must_ask_for_roots(context: Context, params: types.InputResponseRequestParams) -> bool:
-    """Return whether the client offers roots that it can be asked for in no other way than by an unfinished result."""
+    """Return whether the client has roots that can be asked for only by an unfinished result."""
     asked = ROOTS in (params.input_responses or {})
     return _offers_roots(context) and not context.session.can_send_request and not asked
 
 
 async def _roots(context: Context, params: types.InputResponseRequestParams) -> list[str] | None:
-    """Return the folders the client offers, asked for at each call because they may change; None if it offers none."""
+    """Return the folders that the client offers, asked for in each call because they may change; None if it offers
+    none."""
     if not _offers_roots(context):
         return None
     answer = (params.input_responses or {}).get(ROOTS)
@@ -238,7 +239,7 @@ async def _roots(context: Context, params: types.InputResponseRequestParams) -> 
 
 
 async def _asked_for_roots(context: Context) -> list[str]:
-    """Return the roots that the client names. Raises MCPError where the client offers roots and does not say which."""
+    """Return the client's roots. Raises MCPError if the client offers roots and does not list them."""
     return _paths_of(await context.session.send_request(types.ListRootsRequest(), types.ListRootsResult))
 
 

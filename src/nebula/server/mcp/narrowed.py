@@ -1,8 +1,8 @@
-"""A workspace cut down to some of its folders, for a client that offers only those.
+"""A workspace narrowed to some of its folders, for a client that offers only those.
 
-Folders only ever narrow: what they do not name is answered as if it were out of bounds, and the workspace below still
-judges all the rest. A link that leads out of the offered folders counts as leading out; here that is checked before
-use, not while opening, so a link swapped in that moment can show another file of the same root, never one outside it.
+Folders only narrow: a path outside them is refused as out of bounds, and the workspace below still judges all others. A
+link that leads out of the folders counts as leading out; this is checked before use, not while opening, so a link that
+is swapped at that moment can show another file of the same root, but never one outside it.
 """
 
 from __future__ import annotations
@@ -27,10 +27,8 @@ Parts = tuple[str, ...]
 
 
 def folders_below(root: str, offered: Sequence[str]) -> tuple[Parts, ...]:
-    """Return the offered absolute paths as folders relative to the root; those elsewhere are left out.
-
-    A folder that holds the root offers all of it: `()`.
-    """
+    """Return the offered absolute paths as folders relative to the root, without those elsewhere. A folder that
+    contains the root offers all of it: `()`."""
     base = os.path.realpath(root)
     found: set[Parts] = set()
     for path in offered:
@@ -100,7 +98,7 @@ class NarrowedWorkspace(WrappedWorkspace):
     def _real(self, parts: Parts) -> Parts:
         real = os.path.realpath(os.path.join(self._root, *parts))
         if real == self._root or os.path.commonpath([self._root, real]) != self._root:
-            return ()  # out of the root altogether: the jail says so better than we could
+            return ()  # out of the root altogether: the jail explains that better than we could
         return tuple(os.path.relpath(real, self._root).split(os.sep))
 
     def _below(self, parts: Parts) -> list[Parts]:

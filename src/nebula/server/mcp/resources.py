@@ -1,7 +1,7 @@
-"""What an MCP client may read beside the tools: the project's files by address, and the turns of its conversation.
+"""The resources for an MCP client: the project's files by address, and the turns of its conversation.
 
-Files are read as `readFile` reads them. A turn may hold what was in any file, so a client whose roots narrow the
-project is shown none.
+Files are read as `readFile` reads them. A turn may hold the content of any file, so a client whose roots narrow the
+project gets none.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ TEMPLATES: Final = [
 
 
 class KeptTurns:
-    """The turns that the project's conversation graph keeps; none where it has no graph."""
+    """The turns in the project's conversation graph; none where it has no graph."""
 
     def __init__(self, root: str) -> None:
         self._folder = os.path.join(root, ".nebula", "graph")
 
     def list_newest(self) -> list[types.Resource]:
-        """Return the newest turns, the newest first."""
+        """Return the newest turns, newest first."""
         if not os.path.isdir(self._folder):
             return []
         with Graph(self._folder) as graph:
@@ -57,12 +57,12 @@ class KeptTurns:
 
 
 def path_in(uri: str) -> str:
-    """Return the path that the address of a file names."""
+    """Return the path in the address of a file."""
     return unquote(uri.removeprefix(FILES))
 
 
 def text_of_file(found: Any) -> str:
-    """Return what `readFile` answered as one text; where it was cut, that is said in its last line."""
+    """Return the result of `readFile` as one text; if it was cut, its last line says so."""
     cut = f"\n[{found['cut']}]" if "cut" in found else ""
     return str(found.get("content", "")) + cut
 

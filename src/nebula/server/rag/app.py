@@ -1,6 +1,6 @@
-"""The code index over REST (the seed's "RAG Server"), with the doors and guards of the gateway.
+"""The code index over REST (the seed's "RAG Server"), behind the same gate as the gateway.
 
-Searches and changes have a thread and an index each, so that a long ingest keeps nobody from searching.
+Searches and changes each have a thread and an index of their own, so that a long ingest delays no search.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _CHUNK: Final = {
 
 
 class _Worker:
-    """One thread with an index of its own."""
+    """One thread with its own index."""
 
     def __init__(self, open_index: OpenIndex, stop: threading.Event) -> None:
         self._index = open_index()
@@ -113,7 +113,7 @@ def create_rag(
 
 
 async def _wait_for_index(keeper: Keeper, looked: asyncio.Event) -> None:
-    """Wait for the first look at all files: before it there is nothing true to say. Raises Refusal where it failed."""
+    """Wait for the first look at all files: before it no answer would be true. Raises Refusal if it failed."""
     await looked.wait()
     if not keeper.is_ready:
         raise Refusal(

@@ -1,7 +1,7 @@
-"""The threads of a running server: they build the index, take in what commits hand over, and embed.
+"""The threads of a running server that build the index, take in commits, and embed.
 
-Each of them has an index of its own. Nothing that goes wrong here ends the server or a thread: it is said in the
-server's log and by `/status`, and tried again.
+Each has its own index. An error here ends neither the server nor a thread: it is logged, reported by `/status`, and the
+work is tried again.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from nebula.index.in_step.worktree import git_marks
 from nebula.index.index import Index
 
 LOOK_S: Final = 0.5
-"""Between two looks at the queue and at git: a change is taken in before anybody asks for it."""
+"""Seconds between two looks at the queue and at git: a change is taken in before anybody searches for it."""
 EMBED_AGAIN_S: Final = 5.0
 LONGEST_PAUSE_S: Final = 30.0
-"""Before another try of what failed again and again; the first comes after `LOOK_S`, and each waits twice as long."""
+"""The longest wait before retrying work that keeps failing; the first retry comes after `LOOK_S`, and each wait is
+twice the one before."""
 STOPPING_S: Final = 1.0
 """For both threads together. One that waits for an embedder, or works out ranks, is left behind, as a kill would leave
 it: what is in the index by then stays."""
@@ -39,7 +40,7 @@ class Keeper:
         self._on_change = on_change
         self._stop = stop or threading.Event()
         self._opening = threading.Lock()
-        """SQLite lets only one connection make a new file, and does not wait for the other one's turn."""
+        """SQLite lets only one connection create a file, and another one does not wait its turn."""
         self._problems: dict[str, str] = {}
         self.is_ready = False
         """Set once the index has been in step with all files."""
@@ -50,12 +51,12 @@ class Keeper:
 
     @property
     def problem(self) -> str:
-        """The problem that the last try met, in keeping in step or in embedding; "" if all is well."""
+        """The problem of the last try, in keeping in step or in embedding; "" if there was none."""
         return "; ".join(dict.fromkeys(filter(None, self._problems.copy().values())))
 
     @property
     def has_looked(self) -> bool:
-        """Return whether the first look at all files was tried, well or in vain."""
+        """Return whether the first look at all files was tried, successfully or not."""
         return self.is_ready or bool(self._problems.get(self._follow.__name__))
 
     def start(self) -> None:
@@ -69,7 +70,7 @@ class Keeper:
             thread.join(max(0.0, end - time.monotonic()))
 
     def _keep_on(self, work: Callable[[Index], None]) -> None:
-        """Do a thread's work until the server stops, from the beginning whenever something goes wrong."""
+        """Do a thread's work until the server stops; after an error begin again."""
         pause = LOOK_S
         while not self._stop.is_set():
             try:
@@ -108,7 +109,7 @@ class Keeper:
             self._note(self._embed.__name__, "")
 
     def _note(self, work: str, problem: str) -> bool:
-        """Tell of a problem, or with "" of none, where it is new. Returns whether there was one already."""
+        """Log a problem, or with "" the end of one, if it is new. Return whether there was one already."""
         before = self._problems.get(work)
         self._problems[work] = problem
         if problem != before:

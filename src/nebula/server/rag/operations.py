@@ -39,7 +39,7 @@ def _is_there(index: Index, path: str) -> bool:
 
 
 def _skipped(index: Index, asked: list[str]) -> dict[str, str]:
-    """Return the files that were asked for and are not in the index, each with the reason."""
+    """Return the requested files that are not in the index, each with the reason."""
     reasons = {path: reason for path, (reason, _) in index.store.skipped().items()}
     named = {path: why for path, why in reasons.items() if any(_is_below(path, folder) for folder in asked)}
     known = index.store.states(asked)

@@ -1,1 +1,1 @@
-"""What a client may ask for on the WebSocket."""
+"""The actions that a client can ask for on the WebSocket."""

@@ -1,4 +1,4 @@
-"""What clients send along with a prompt, and with a look at what it would send."""
+"""Read the attachments that clients send with a prompt, or with the preview of one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LONGEST_NAME = 200
 
 
 async def attachments_of(images: Objects | None, files: Objects | None) -> tuple[Attachment, ...]:
-    """Return what was sent along. Raises ActionError for too many images, and for what is none."""
+    """Return the attachments. Raises ActionError for too many images, and for data that is not an image."""
     if len(images or ()) > MAX_IMAGES_PER_MESSAGE:
         raise ActionError("a prompt takes {count} images", count=MAX_IMAGES_PER_MESSAGE)
     pictures = await in_thread(lambda: tuple(map(_image, images or ())))

@@ -1,4 +1,4 @@
-"""Beginnings of ids in a request: where only one node's id begins so, they stand for it."""
+"""Replace beginnings of ids in a request by whole ids: a beginning stands for a node if no other id begins with it."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ _ONE: Final = frozenset({"node_id", "source_id", "target_id", "source", "target"
 _SEVERAL: Final = frozenset({"node_ids", "nodes", "from", "parents", "without"})
 _CONNECTIONS: Final = "connections"
 _WHOLE: Final = 36
-"""Characters of an id that we made; one of that length needs no search."""
+"""The length of the ids that we make; an id of that length needs no search."""
 
 
 def has_beginnings(data: Mapping[str, Any]) -> bool:
-    """Say whether an id in it may be a beginning: only then it has to be looked up."""
+    """Return whether an id in the data may be a beginning: only then the graph is searched."""
     return _each(data, lambda found: "" if _is_beginning(found) else found) != data
 
 
 def complete_ids(graph: GraphReader, data: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the data with whole ids. What no id begins with stays as it is: each action says for itself what a missing
+    """Return the data with whole ids. A beginning of no id stays as it is, since each action decides what a missing
     node means. Raises AmbiguousId, with the candidates."""
 
     def complete(found: str) -> str:

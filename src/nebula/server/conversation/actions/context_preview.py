@@ -1,4 +1,4 @@
-"""Actions on what a prompt continues: the path to a node, and the context made of it."""
+"""Actions on what a prompt would continue: the path to a node, and the context built from it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def preview_context(
     images: Objects | None = None,
     files: Objects | None = None,
 ) -> ActionResult:
-    """Return what would really be sent with a prompt that continues from these nodes, and what its tokens cost."""
+    """Return exactly what would be sent with a prompt that continues from these nodes, and what its tokens cost."""
     attached = await attachments_of(images, files)
     beside = await in_thread(referenced_nodes, server.graph, references or [])
     flow, name = await in_thread(place_of, server.graph, node_ids, flow_id)
@@ -51,8 +51,8 @@ async def preview_context(
 
 
 def place_of(graph: Graph, parents: list[str], wanted: str | None) -> tuple[str, str]:
-    """Id and name of the flow for a continuation of these nodes: by default `main` if the first of them is there, else
-    any flow that has it. Raises NotFound, but not for `main`, which need not be there yet."""
+    """Return id and name of the flow for a turn that continues these nodes: by default `main` if the first of them is
+    in it, else any flow that has that node. Raises NotFound, but not for `main`, which need not exist yet."""
     for node_id in parents:
         graph.get_node(node_id)
     home = flow_of(graph, parents[0]) if wanted is None and parents else None

@@ -19,7 +19,7 @@ from nebula.server.conversation.protocol import ActionError, ActionResult
 from nebula.value import value
 
 Texts = list[str]
-"""A list of strings; one string alone counts as a list of one."""
+"""A list of strings; a single string counts as a list of one."""
 Objects = list[dict[str, Any]]
 Numbers = list[int]
 
@@ -28,7 +28,7 @@ Handler = Callable[..., Awaitable[ActionResult]]
 
 @value
 class Key:
-    """One entry of an action's data."""
+    """One key of an action's data."""
 
     name: str
     kind: Any
@@ -69,8 +69,8 @@ class Action:
         return cls(handler.__name__, keys, handler, takes_long)
 
     def arguments(self, data: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the arguments of the action out of its data. Raises ActionError for the first key that is missing or
-        of another type."""
+        """Return the arguments of the action from its data. Raises ActionError for the first key that is missing or has
+        another type."""
         return {key.argument: key.read(data) for key in self.keys}
 
 

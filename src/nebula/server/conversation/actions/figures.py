@@ -17,7 +17,8 @@ from nebula.workspace.records import moment
 async def get_figures(
     server: ServerContext, _: Client, *, since: str | None = None, all_: bool = False
 ) -> ActionResult:
-    """`since` is an ISO date; `all` takes in every project in which this user has had a session or a task."""
+    """Return the figures. `since` is an ISO date; `all` includes every project in which this user has had a session or
+    a task."""
     return ActionResult(await in_thread(_figures, server.settings, _moment(since) if since else None, all_))
 
 

@@ -1,4 +1,4 @@
-"""Actions on the files that turns left behind: look at them, compare them, go back to them; and on who wrote lines."""
+"""Actions on the files that turns left: show them, compare them, restore them; and on who wrote lines."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from nebula.server.conversation.protocol import ActionError, ActionResult
 
 MOST_FOUND: Final = 10
 MOST_LINES: Final = 5_000
-"""Of a file; whoever wants more asks `nebula blame`."""
+"""Lines of one file; `nebula blame` shows more."""
 
 
 async def node_files(server: ServerContext, client: Client, *, node_id: str) -> ActionResult:
-    """`changed`: what the turn did; `back`: what going back to its files would do now; `plan` names that. Of the lines
-    that it had `written` so many are `alive`."""
+    """Return as `changed` what the turn did, as `back` what restoring its files would do now, and as `plan` a name for
+    that. Of the lines that it had `written`, `alive` are still there."""
     node = await in_thread(server.graph.get_node, node_id)
     workspace = server.files()
     changed = await in_thread(changed_by, workspace, node.id)
@@ -36,21 +36,21 @@ async def node_files(server: ServerContext, client: Client, *, node_id: str) -> 
 
 
 async def find_files(server: ServerContext, _: Client, *, text: str) -> ActionResult:
-    """Return the `paths` of the project that come nearest to a part of a name; none where there are no files."""
+    """Return the `paths` of the project that match part of a name best; none where there are no files."""
     names = server.runner.file_names
     found = await in_thread(names.matching, text.strip(), MOST_FOUND) if names is not None and text.strip() else []
     return ActionResult({"paths": found})
 
 
 async def take_files(server: ServerContext, _: Client, *, node_id: str, plan: str) -> ActionResult:
-    """Brings the files back, if `plan` is still what would happen; `taken` is for `give_files_back`."""
+    """Restore the files if `plan` is still what would happen; `taken` is for `give_files_back`."""
     node = await in_thread(server.graph.get_node, node_id)
     done = await in_thread(bring_back, server.files(), node, plan, judge_of(server.settings))
     return ActionResult({"node_id": node.id, "paths": [step.path for step in done.steps], "taken": done.group})
 
 
 async def give_files_back(server: ServerContext, _: Client, *, taken: str) -> ActionResult:
-    """Takes a `take_files` back: the files are as they were before it."""
+    """Undo a `take_files`: the files are as they were before it."""
     paths = await in_thread(give_back, server.files(), taken, judge_of(server.settings))
     return ActionResult({"paths": list(paths)})
 
@@ -65,7 +65,7 @@ async def compare_files(server: ServerContext, client: Client, *, node_ids: Text
 
 
 def _shown(files: Iterable[FileDifference], client: Client) -> list[dict[str, Any]]:
-    """Return files as JSON; `conflict` says why one cannot be brought back."""
+    """Return files as JSON; `conflict` says why one cannot be restored."""
     return [
         {"path": each.path, "added": each.diff.added, "removed": each.diff.removed, "diff": each.diff.text}
         | ({"conflict": explain_to(client.lang, each.conflict)} if each.conflict else {})
@@ -74,14 +74,14 @@ def _shown(files: Iterable[FileDifference], client: Client) -> list[dict[str, An
 
 
 async def file_lines(server: ServerContext, _: Client, *, path: str) -> ActionResult:
-    """`lines` of a file of the project, and `runs` of them, as `nebula blame --json` tells them."""
+    """Return the `lines` of a file of the project, and the `runs` of them in the form of `nebula blame --json`."""
     server.files()
     return ActionResult(await in_thread(_tell_lines, server.settings.root, path))
 
 
 async def node_lines(server: ServerContext, _: Client, *, node_id: str) -> ActionResult:
-    """Return, for each of its `files` in which a turn wrote lines, how many it had `written`, and how many of them
-    are `alive`."""
+    """Return, for each of the `files` in which a turn wrote lines, how many it had `written` and how many are still
+    `alive`."""
     server.files()
     node = await in_thread(server.graph.get_node, node_id)
     found = await in_thread(count_lines_by_path, server.settings.root, node)

@@ -19,7 +19,7 @@ def flow_result(flow: Flow) -> ActionResult:
 
 
 async def list_flows(server: ServerContext, _: Client) -> ActionResult:
-    """`unreadable` names the files of flows that are there but cannot be read."""
+    """Return all flows; `unreadable` names the files of flows that cannot be read."""
     flows = await in_thread(server.graph.list_flows)
     broken = await in_thread(server.graph.unreadable_flows)
     if broken:
@@ -33,8 +33,8 @@ async def list_flows(server: ServerContext, _: Client) -> ActionResult:
 async def get_flow(
     server: ServerContext, _: Client, *, flow_id: str = DEFAULT_FLOW, compact: bool = False
 ) -> ActionResult:
-    """Return a flow. `compact` spares a page megabytes: connections as places in the list of ids, from and to by turns,
-    and which first prompts are further tries of another."""
+    """Return a flow. `compact` saves a page megabytes: connections as indexes into the list of ids, alternating from
+    and to, and which first prompts are further tries of another."""
     if compact:
         return ActionResult(written=await in_thread(server.compact_flows.write, server.graph, flow_id))
     return flow_result(await in_thread(server.graph.get_flow, flow_id))
@@ -57,7 +57,8 @@ async def update_flow(
     connections: Objects | None = None,
     archived: bool | None = None,
 ) -> ActionResult:
-    """`nodes` alone makes the flow the chain of these; with `connections`, exactly those nodes and connections."""
+    """Change a flow. `nodes` alone makes it a chain of these; with `connections`, it has exactly those nodes and
+    connections."""
     if all(each is None for each in (name, description, nodes, connections, archived)):
         raise ActionError("say what to change: 'name', 'description', 'nodes' (ids), 'connections', 'archived'")
     wanted = [_connection(each) for each in connections] if connections is not None else None
@@ -110,7 +111,7 @@ async def create_branch(
     response: str = "",
     flow_id: str = DEFAULT_FLOW,
 ) -> ActionResult:
-    """Make a new node behind `node_id`, on a connection of that name."""
+    """Make a new node after `node_id`, on a branch of that name."""
     node = await client.edit(server.graph.create_branch, node_id, branch_name, prompt, response, flow=flow_id)
     return ActionResult(node_json(node) | {"branch_name": branch_name}, {"node_id": node.id})
 
@@ -125,7 +126,8 @@ async def delete_flow(server: ServerContext, client: Client, *, flow_id: str) ->
 async def move_branch(
     server: ServerContext, client: Client, *, node_id: str, to: str, flow_id: str = DEFAULT_FLOW, copy: bool = False
 ) -> ActionResult:
-    """Put a node and all that follows from it alone into the flow `to`; with `copy` it stays where it is, too."""
+    """Move a node, and all that follows from it alone, into the flow `to`; with `copy` they also stay where they
+    are."""
     goal = await in_thread(server.graph.get_flow, to)
     moved = await client.edit(server.graph.move_branch, node_id, goal.id, flow_id, copy=copy)
     return ActionResult({"flow_id": goal.id, "node_ids": moved})
@@ -134,7 +136,7 @@ async def move_branch(
 async def nest_branch(
     server: ServerContext, client: Client, *, node_id: str, name: str, flow_id: str = DEFAULT_FLOW
 ) -> ActionResult:
-    """Put all that follows from a node alone into a new flow, which the node opens from then on."""
+    """Move all that follows from a node alone into a new flow, which the node opens from then on."""
     if not name.strip():
         raise ActionError("a flow needs a name")
     return flow_result(await client.edit(server.graph.nest_branch, node_id, name, flow_id))
@@ -143,14 +145,14 @@ async def nest_branch(
 async def link_flow(
     server: ServerContext, client: Client, *, node_id: str, to: str = "", flow_id: str = DEFAULT_FLOW
 ) -> ActionResult:
-    """Make a node open the flow `to`; without one it opens none."""
+    """Make a node open the flow `to`; if that is empty it opens none."""
     return flow_result(await client.edit(server.graph.link_flow, node_id, to, flow_id))
 
 
 async def add_to_flow(
     server: ServerContext, client: Client, *, node_id: str, flow_id: str = DEFAULT_FLOW
 ) -> ActionResult:
-    """Put a node into a flow, unconnected."""
+    """Add a node to a flow, unconnected."""
     return flow_result(await client.edit(server.graph.add_node_to_flow, flow_id, node_id))
 
 
@@ -167,12 +169,12 @@ async def name_branch(
 
 
 async def count_flow(server: ServerContext, _: Client, *, flow_id: str = DEFAULT_FLOW) -> ActionResult:
-    """Return what a flow comes to: turns, conversations, tokens, cost, models and tags."""
+    """Return the totals of a flow: turns, conversations, tokens, cost, models and tags."""
     return ActionResult((await in_thread(server.graph.count_flow, flow_id)).to_json())
 
 
 async def export_branch(server: ServerContext, client: Client, *, node_id: str) -> ActionResult:
-    """Return the turns that lead to a node as a page of its own, to read and to give away; secrets are marked."""
+    """Return the turns that lead to a node as one page, to read and to share; secrets are marked."""
 
     def write() -> dict[str, Any]:
         from nebula.exchange.export.page import write_page

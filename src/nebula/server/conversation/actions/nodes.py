@@ -54,7 +54,8 @@ async def create_node(
 
 
 async def get_node(server: ServerContext, _: Client, *, node_id: str) -> ActionResult:
-    """`beside`: the tries of a first prompt, oldest first, where there are several and they were read by now."""
+    """Return a node. `beside` are the tries of a first prompt, oldest first, if there are several and they have been
+    read by now."""
 
     def read() -> dict[str, Any]:
         node = server.graph.get_node(node_id)
@@ -65,8 +66,8 @@ async def get_node(server: ServerContext, _: Client, *, node_id: str) -> ActionR
 
 
 async def get_nodes(server: ServerContext, _: Client, *, node_ids: Texts) -> ActionResult:
-    """Return titles and the like of many nodes, for lists. Those that are not there are left out, and those whose file
-    cannot be read say so."""
+    """Return many nodes in short form, for lists. Missing nodes are left out; nodes whose file cannot be read say
+    so."""
     if len(node_ids) > MAX_NODES_AT_ONCE:
         raise ActionError("ask for {count} nodes at a time", count=MAX_NODES_AT_ONCE)
 
@@ -76,7 +77,8 @@ async def get_nodes(server: ServerContext, _: Client, *, node_ids: Texts) -> Act
 async def first_nodes(
     server: ServerContext, _: Client, *, flow_id: str = DEFAULT_FLOW, near: str | None = None
 ) -> ActionResult:
-    """Do as `get_nodes` for the nodes of a flow that are probably seen first: who asks need not know their ids."""
+    """Return the nodes of a flow that will probably be seen first, as `get_nodes` does; the client need not know their
+    ids."""
 
     def read() -> list[dict[str, Any]]:
         return list_briefs(server, server.seen_first.list_ids(server.graph.get_flow(flow_id), near))
@@ -108,12 +110,12 @@ async def update_node(
 
 
 async def rename_tag(server: ServerContext, client: Client, *, tag: str, name: str) -> ActionResult:
-    """Give a tag another name in every node; an empty one takes it away. One step of undo."""
+    """Rename a tag in every node; an empty name removes it. One step of undo."""
     return ActionResult({"node_ids": await client.edit(server.graph.rename_tag, tag, name)})
 
 
 async def list_outside(server: ServerContext, _: Client) -> ActionResult:
-    """Return nodes that are in no flow, newest first."""
+    """Return the nodes that are in no flow, newest first."""
     nodes = await in_thread(server.graph.list_nodes_outside)
     return ActionResult({"nodes": [brief_node(node) for node in nodes[:MAX_FOUND]], "total": len(nodes)})
 
@@ -124,7 +126,7 @@ async def delete_node(server: ServerContext, client: Client, *, node_id: str) ->
 
 
 async def delete_nodes(server: ServerContext, client: Client, *, node_ids: Texts) -> ActionResult:
-    """Deletes all of the nodes or none; one step of undo."""
+    """Delete all of the nodes or none; one step of undo."""
     await client.edit(server.graph.delete_nodes, node_ids)
     return ActionResult({"node_ids": node_ids})
 
@@ -137,7 +139,7 @@ async def delete_branch(
 
 
 async def undo(_: ServerContext, client: Client) -> ActionResult:
-    """Take back the last edit that this page made, or the last one of a connection that named no page."""
+    """Undo the last edit of this page, or the last one by a connection that named no page."""
     return ActionResult({"done": await in_thread(client.edits.undo)})
 
 
@@ -161,8 +163,8 @@ async def search_nodes(
     brief: bool = False,
     wait: bool = False,
 ) -> ActionResult:
-    """`since` and `until` are ISO 8601 moments; `path` is a part of one that the turn changed. With `wait` the answer
-    comes when every node was read."""
+    """Search nodes. `since` and `until` are ISO 8601 times; `path` is part of a path that the turn changed. With `wait`
+    the answer comes when every node has been read."""
     moments = {"since": _moment("since", since), "until": _moment("until", until)}
     filters = {"model": model, "path": path, "pinned": pinned, **moments}
 
@@ -187,7 +189,7 @@ def _moment(key: str, text: str) -> float | None:
 
 
 async def list_filters(server: ServerContext, _: Client) -> ActionResult:
-    """List what a search can be narrowed to: tags and models, with how many nodes have each."""
+    """Return what a search can be narrowed to: tags and models, with how many nodes have each."""
     tags = await in_thread(server.graph.list_tags)
     models = await in_thread(server.graph.list_models)
     return ActionResult({"tags": tags, "models": models})
@@ -199,14 +201,14 @@ async def list_tags(server: ServerContext, _: Client) -> ActionResult:
 
 
 async def list_due(server: ServerContext, _: Client) -> ActionResult:
-    """Return nodes that `build` would summarise, oldest first."""
+    """Return the nodes that `build` would summarise, oldest first."""
     return ActionResult({"node_ids": [node.id for node in await in_thread(server.graph.due_nodes)]})
 
 
 async def build(
     server: ServerContext, _: Client, *, node_id: str | None = None, node_ids: Texts | None = None, all_: bool = False
 ) -> ActionResult:
-    """Build summaries by the configured model; where none can be reached, extracts are made, marked as such."""
+    """Build summaries with the configured model; if no model can be reached, extracts are made and marked as such."""
     wanted = [node_id] if node_id is not None else node_ids
     for each in wanted or ():
         await in_thread(server.graph.get_node, each)

@@ -1,4 +1,4 @@
-"""Actions around races: several tries of one prompt, and taking what one of them did."""
+"""Actions for races: several tries of one prompt, and taking the changes of one."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ async def race(
     flow_id: str | None = None,
     judge: str = "",
 ) -> ActionResult:
-    """Begin a race; its tries are heard under trace ids of their own, with `try`, and at the end `final` names them."""
+    """Begin a race. The events of its tries have trace ids of their own and `try`; at the end `final` lists the
+    tries."""
     files = server.files()
     flow, _ = await in_thread(place_of, server.graph, from_ or [], flow_id)
     trace_id, hub = new_trace_id(), server.turns.races
@@ -56,7 +57,7 @@ async def race(
 
 
 async def compare_tries(server: ServerContext, _: Client, *, node_ids: Texts) -> ActionResult:
-    """Return what the turns of these nodes did, file by file and line beside line; they have numbers from 1."""
+    """Return the changes of these nodes' turns, file by file and side by side; the turns are numbered from 1."""
     if not FEWEST <= len(node_ids) <= MOST:
         raise ActionError("'node_ids' must name {fewest} to {most} nodes", fewest=FEWEST, most=MOST)
     nodes = [await in_thread(server.graph.get_node, each) for each in node_ids]
@@ -78,7 +79,8 @@ async def take(
     paths: Texts | None = None,
     hunks: Numbers | None = None,
 ) -> ActionResult:
-    """Take what a try did: all of it, some paths, or some hunks of one file. Who calls this has seen it and agrees."""
+    """Take the changes of a try: all of them, some paths, or some hunks of one file. The caller has seen and approved
+    them."""
     if [] in (paths, hunks):
         raise ActionError("an empty list names nothing: leave 'paths' and 'hunks' out to take all of it")
     node = await in_thread(server.graph.get_node, node_id)

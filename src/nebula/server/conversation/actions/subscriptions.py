@@ -1,4 +1,4 @@
-"""Actions of a client that comes, listens and stops listening."""
+"""Actions of a client that connects, subscribes and unsubscribes."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from nebula.server.conversation.protocol import ActionResult
 
 
 async def hello(server: ServerContext, client: Client, *, lang: str = "", page: str = "") -> ActionResult:
-    """The token, where one is asked for, was looked at before. `lang` is the language of error messages; what is edited
-    from now on is taken back by the same `page` alone."""
+    """Greet a client, whose token was checked before, if one is needed. `lang` is the language of error messages; edits
+    from now on are undone by the same `page` alone."""
     client.edits = server.histories.of(page)
     if lang in LANGUAGES:
         client.lang = lang
@@ -19,7 +19,7 @@ async def hello(server: ServerContext, client: Client, *, lang: str = "", page: 
 
 
 def greeting(server: ServerContext) -> dict[str, Any]:
-    """Return where the server is, and what goes on there."""
+    """Return where the server is, and what is running there."""
     settings = server.settings
     here = {"modes": list(server.modes), "model": settings.model}
     if server.runner.has_files:
@@ -36,7 +36,8 @@ async def subscribe(
     since: int | None = None,
     epoch: str | None = None,
 ) -> ActionResult:
-    """`since` is the number of the last event heard, in the run of the server that `epoch` names."""
+    """Subscribe to events. `since` is the number of the last event received, in the run of the server that `epoch`
+    names."""
     resumed = since is not None and server.hub.can_resume(since, epoch)
     client.subscriber.subscribe(event, flow_id, since=since if resumed else None)
     result = ActionResult(_present(server) | {"event": event, "flow_id": flow_id, "resumed": resumed})

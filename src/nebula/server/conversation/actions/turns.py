@@ -1,4 +1,4 @@
-"""Actions around turns: prompts, the commands that stand for them, approvals, steering, stopping."""
+"""Actions for turns: prompts, commands that become prompts, approvals, steering, cancelling."""
 
 from __future__ import annotations
 
@@ -34,11 +34,10 @@ async def send_prompt(
     lang: str = "",
     again: str = "",
 ) -> ActionResult:
-    """Answers at once; what happens then is reported by events to the sender and to subscribers of the flow.
-
-    `without` names turns of the path that are not sent along; `model` who answers, else whoever is configured; `images`
-    and `files` go along, the latter as text; `again` is the turn whose prompt is asked again or otherwise, so that two
-    that begin a conversation are known as tries of one."""
+    """Start a turn and answer at once; events then report it to the sender and to subscribers of the flow. `without`
+    names turns of the path that are not sent; `model` is the one to ask, else the configured one; `images` and `files`
+    are attached, the latter as text; `again` is the turn whose prompt is asked again, perhaps changed, so that two that
+    begin a conversation are known as tries of one."""
     if not prompt.strip():
         raise ActionError("the prompt is empty")
     mode = mode or server.modes[0]
@@ -59,8 +58,8 @@ async def send_prompt(
 
 
 async def list_models(server: ServerContext, _: Client) -> ActionResult:
-    """List all that can answer, as `provider/name`; `current` is the one that does where none is named, in the same
-    form, or empty where nobody can."""
+    """Return all models that can answer, as `provider/name`; `current` is the one that answers if none is named, in the
+    same form, or empty if there is none."""
     offered = offered_models(await ask_for_models(server.settings))
     try:
         wish = (await in_thread(lambda: server.graph.settings)).suggested_model
@@ -74,7 +73,7 @@ async def list_models(server: ServerContext, _: Client) -> ActionResult:
 
 
 def _last_of(graph: Graph, turns: list[str]) -> list[str]:
-    """Return the newest of these turns that became a node; one that failed before a word was said did not."""
+    """Return the newest of these turns that became a node; a turn that failed before saying anything did not."""
     for node_id in reversed(turns):
         try:
             return [graph.get_node(node_id).id]
@@ -94,7 +93,7 @@ async def approve(
 ) -> ActionResult:
     some = decision.strip().lower() == "some"
     if some != bool(hunks or paths):
-        # Never taken for a sentence that refuses, nor for a yes to everything.
+        # Never read as a sentence that refuses, nor as a yes to everything.
         raise ActionError("'some' needs 'hunks' or 'paths', and these need 'some'")
     part = Decision(True, hunks=tuple(hunks or ()), paths=tuple(paths or ()))
     server.turns.approve(approval_id, part if some else Decision.read(decision))
@@ -107,7 +106,7 @@ async def cancel(server: ServerContext, client: Client, *, trace_id: str | None 
 
 
 async def steer(server: ServerContext, client: Client, *, text: str, trace_id: str | None = None) -> ActionResult:
-    """Said into that turn, else into the sender's. `final` tells what it did not hear any more, as `unheard`."""
+    """Send a text into the turn of `trace_id`, else into the sender's. `final` has as `unheard` what came too late."""
     if not text.strip():
         raise ActionError("the prompt is empty")
     steered, steering_id = server.turns.steer(text, trace_id, client)
@@ -115,13 +114,13 @@ async def steer(server: ServerContext, client: Client, *, text: str, trace_id: s
 
 
 async def list_commands(server: ServerContext, client: Client, *, servers: bool = False) -> ActionResult:
-    """List the commands from files that count now; with `servers` the MCP servers are started, and their prompts are
-    among them."""
+    """Return the commands from files that count now; with `servers` the MCP servers are started, and their prompts
+    included."""
     offered, problems = await server.commands.offered(start_servers=servers)
     commands = [{"name": each.name, "about": each.about, "usage": each.usage, "owner": each.owner} for each in offered]
     return ActionResult({"commands": commands, "problems": [explain_to(client.lang, each) for each in problems]})
 
 
 async def expand_command(server: ServerContext, _: Client, *, text: str) -> ActionResult:
-    """Return as `prompt` what `/name ARGUMENTS` stands for; other text comes back as it is."""
+    """Return as `prompt` what `/name ARGUMENTS` stands for; any other text is returned unchanged."""
     return ActionResult({"prompt": await server.commands.expand(text)})

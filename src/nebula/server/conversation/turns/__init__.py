@@ -1,1 +1,1 @@
-"""Prompts being answered for clients."""
+"""The turns that answer the prompts of clients."""

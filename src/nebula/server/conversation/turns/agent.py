@@ -30,27 +30,27 @@ from nebula.workspace.contract import Workspace
 from nebula.workspace.search.file_names import FileNames
 
 MOST_IDLE: Final = 8
-"""Sessions kept for prompts to come; the one that rested longest is closed first."""
+"""How many idle sessions are kept for later prompts; the one that has been idle longest is closed first."""
 ACTIVITY_EVERY_S: Final = 1.0
 
 
 @value
 class Job:
-    """What a client asked for, checked."""
+    """The checked request of a client."""
 
     prompt: str
     parents: tuple[str, ...]
     flow: str
-    """Id of the flow, or its name while there is none of that name yet."""
+    """The id of the flow, or its name if there is no flow of that name yet."""
     flow_name: str
     mode: str = "agent"
     lang: str = "en"
     references: tuple[str, ...] = ()
-    """Nodes to show the model beside the path."""
+    """Nodes to send to the model beside the path."""
     without: tuple[str, ...] = ()
     """Turns of the path that are not sent to the model."""
     model: str = ""
-    """Who answers, as `provider/name`; empty: whoever is configured."""
+    """The model to ask, as `provider/name`; empty: the configured one."""
     attachments: tuple[Attachment, ...] = ()
     beginning: str = ""
     """The first try of a prompt that begins a conversation and is asked again."""
@@ -58,7 +58,7 @@ class Job:
 
     @property
     def known_flow(self) -> str | None:
-        """Return the flow that the path runs in; a continuation of nothing has no path."""
+        """Return the flow of the path; None for a turn that continues nothing."""
         return self.flow if self.parents else None
 
     @property
@@ -70,7 +70,7 @@ class AgentTurns:
     """Carries out jobs."""
 
     def __init__(self, settings: Settings, graph: Graph, only_mode: str | None = None) -> None:
-        """`only_mode`: whatever a client asks for, this is what it gets."""
+        """`only_mode`: every turn has this mode, whatever a client asks for."""
         self._only_mode = only_mode
         self._settings = settings
         self._graph = graph
@@ -79,12 +79,12 @@ class AgentTurns:
         """By the trace id of its turn."""
         self._sizes = ModelSizes(settings, self._choose_model)
         self._asked: dict[str, str] = {}
-        """Models that prompts asked for, by session."""
+        """The models that prompts asked for, by session."""
 
     async def run(self, job: Job, hear: Reader, ask: Approver, steering: SteeringQueue) -> None:
-        """Carry out a job, telling `hear` every event from `Task` to `Final`. May raise before the first of them."""
+        """Carry out a job; `hear` gets every event from `Task` to `Final`. It may raise before the first of them."""
         mode = self._only_mode or job.mode
-        steering.redact = Redactor(self._settings.secrets).text  # until the session is there, which knows more
+        steering.redact = Redactor(self._settings.secrets).text  # until there is a session, which knows more
         session = self._session_of(job.parents) or await self._open_session(mode, ask)
         steering.redact = session.redactor.text
         self._at_work[job.trace_id] = session
@@ -128,12 +128,12 @@ class AgentTurns:
             raise
 
     async def _choose_model(self, name: str = "") -> ChosenModel:
-        """Return the model by this name, else the configured one, or the one that the data folder names."""
+        """Return the model of this name, else the configured one, or the one that the data folder names."""
         wish = await asyncio.to_thread(lambda: self._graph.settings.suggested_model)
         return await choose_model(self._settings, name, suggested=wish)
 
     async def preview(self, job: Job) -> TurnPreview:
-        """Preview the context of the session at rest that would go on here, else of a new one."""
+        """Preview the context of the idle session that would take this prompt, else of a new one."""
         path = job.parents, job.prompt, job.references, job.known_flow, job.without, job.attachments
         model = await self._sizes.of(job.model)
         at_rest = next((each for each in self._idle if (each.conversation.leaf,) == job.parents), None)
@@ -145,7 +145,8 @@ class AgentTurns:
         return TurnPreview(await asyncio.to_thread(preview_turn, asked, *path), model)
 
     async def _use_model(self, session: Session, wanted: str) -> None:
-        """Sessions begin with the configured model; one that a prompt asked for stays only for that prompt."""
+        """Switch the session to the model that a prompt asked for, for that prompt alone; sessions begin with the
+        configured one."""
         if self._asked.get(session.id, "") == wanted:
             return
         chosen, old = await self._choose_model(wanted), session.chosen
@@ -175,12 +176,12 @@ class AgentTurns:
 
     @cached_property
     def files(self) -> Workspace | None:
-        """The project's files, where the turns can touch some."""
+        """Return the project's files; None if turns cannot touch any."""
         return open_project_access(self._settings, Approvals(allow_all)).workspace if self.has_files else None
 
     @cached_property
     def file_names(self) -> FileNames | None:
-        """Their names, to be found by a part of them."""
+        """Return the names of those files, to be found by a part of them."""
         return FileNames(self.files) if self.files is not None else None
 
     def _session_of(self, parents: tuple[str, ...]) -> Session | None:
@@ -197,7 +198,7 @@ class AgentTurns:
 
 
 class Seldom:
-    """Hands on an activity that is a new one, or of which the last report is old: the ring of events is for others."""
+    """Passes an activity on if it is new, or its last report is old: the ring of events is meant for others."""
 
     def __init__(self, hear: Reader) -> None:
         self._hear = hear

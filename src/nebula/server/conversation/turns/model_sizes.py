@@ -1,4 +1,4 @@
-"""How much a model takes and costs, for those who only want to know that."""
+"""The context size and the price of a model, for a preview that sends nothing."""
 
 from __future__ import annotations
 
@@ -19,25 +19,26 @@ class SizedModel:
     name: str
     provider: str
     tokens: int
-    """What it takes."""
+    """Its context, in tokens."""
 
 
 @value
 class TurnPreview:
-    """What a turn would send, and to whom."""
+    """What a turn would send, and to which model."""
 
     context: ContextPreview
     model: SizedModel
 
     def to_json(self) -> dict[str, Any]:
-        """`cost` is what the tokens that go in cost, in US dollars; null where the price is not known."""
+        """Return the preview as JSON. `cost` is the price of the input tokens in US dollars; null if it is not
+        known."""
         sent = Usage(self.context.total_tokens + self.context.frame_tokens, 0)
         price = cost(self.model.provider, self.model.name, sent)
         return self.context.to_json() | {"model": self.model.name, "cost": price, "room": self.model.tokens}
 
 
 class ModelSizes:
-    """Asks once for each model: a local model's server is not bothered with every preview."""
+    """Asks once for each model, so that previews do not bother a local model's server."""
 
     def __init__(self, settings: Settings, choose_model: Callable[[str], Awaitable[ChosenModel]]) -> None:
         self._settings = settings
@@ -45,8 +46,8 @@ class ModelSizes:
         self._known: dict[str, SizedModel] = {}
 
     async def of(self, wanted: str = "") -> SizedModel:
-        """Return the model of this name, else the configured one; where it cannot be reached, with what a model of that
-        name usually takes."""
+        """Return the model of this name, else the configured one; if it cannot be reached, with the usual context of a
+        model of that name."""
         if wanted not in self._known:
             try:
                 chosen = await self._choose_model(wanted)

@@ -1,4 +1,4 @@
-"""Races that clients started: the tries are heard like turns, each under a trace id of its own, with its number."""
+"""Races that clients started: the events of a try come like those of a turn, with its own trace id and its number."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class RunningRace:
     race: Race
     sender: object
     opinion: Opinion | None = None
-    """Asks a judge, where one was named."""
+    """Asks the judge, if one was named."""
     task: asyncio.Task[None] | None = None
 
 
@@ -41,7 +41,7 @@ class Races:
         self._running: dict[str, RunningRace] = {}
 
     def start(self, race: Race, trace_id: str, sender: object, opinion: Opinion | None = None) -> None:
-        """Begin a race and return at once; its last event comes under `trace_id`."""
+        """Begin a race and return at once; its last event has `trace_id`."""
         running = RunningRace(trace_id, race, sender, opinion)
         self._running[trace_id] = running
         running.task = asyncio.create_task(self._run(running))
@@ -55,7 +55,7 @@ class Races:
         self._hub.publish(stamped.event.type, stamped.to_json(), trace_id=trace_id)
 
     def under_way(self) -> list[dict[str, Any]]:
-        """Return what somebody who comes later has to know of the races that run."""
+        """Return the running races as a client has to know them that connects later."""
         return [
             {"trace_id": each.trace_id, "trace_ids": list(order.trace_ids), "models": list(order.models)}
             | {"prompt": order.prompt, "parents": list(order.parents), "flow_id": each.race.flow}
@@ -64,7 +64,7 @@ class Races:
         ]
 
     def cancel(self, trace_id: str | None, sender: object) -> list[str]:
-        """Stop one race or one try, or the races of the sender; return which."""
+        """Stop one race or one try, or all races of the sender; return the trace ids."""
         for each in self._running.values():
             if trace_id in each.race.order.trace_ids:
                 each.race.stop(each.race.order.trace_ids.index(trace_id) + 1)

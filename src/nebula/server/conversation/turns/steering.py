@@ -1,4 +1,4 @@
-"""What clients say into a turn while it runs."""
+"""The messages that clients send into a running turn."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nebula.server.conversation.protocol import ActionError
 from nebula.value import field, record
 
 MOST_WAITING: Final = 100_000
-"""Characters that may wait for one turn: a client that goes on talking does not fill the memory."""
+"""Characters that may wait for one turn, so that a client cannot fill the memory."""
 
 
 @record
@@ -18,10 +18,10 @@ class SteeringQueue:
     waiting: dict[str, str] = field(default_factory=dict)
     """By id, oldest first."""
     redact: Callable[[str], str] = str
-    """What others may see of it; set by whoever knows the secrets of the turn's session."""
+    """Redacts what others may see of it; set once the secrets of the turn's session are known."""
 
     def add(self, text: str) -> str:
-        """Returns its id. Raises ActionError where too much waits."""
+        """Add a message and return its id. Raises ActionError if too much is waiting."""
         if len(text) + sum(map(len, self.waiting.values())) > MOST_WAITING:
             raise ActionError(
                 "at most {limit} characters wait for a running turn; send the rest as a prompt",
@@ -33,7 +33,7 @@ class SteeringQueue:
         return steering_id
 
     def take(self) -> str:
-        """Return all of it, for the turn, which has heard it then."""
+        """Return all messages for the turn, which has heard them then."""
         text = "\n".join(self.waiting.values())
         self.waiting.clear()
         return text

@@ -1,7 +1,7 @@
-"""Turns that clients started: any number at once, each known by its trace id, heard by whoever listens.
+"""Turns that clients started: any number at once, each known by its trace id; any client can subscribe.
 
-Several may begin from nothing, or continue the same node. A turn belongs to the server, not to a connection. A client
-that goes away does not end it, and an approval it left open can be answered by another.
+Several may begin a conversation, or continue the same node. A turn belongs to the server, not to a connection: it does
+not end when its client disconnects, and another client can answer its question.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ class _Running:
     sender: object
     stage: Stage
     before: int
-    """The number of the last event before its own: whoever resumes from there hears all of it."""
+    """The number of the last event before its own: a client that resumes from there gets all of them."""
     steering: SteeringQueue = field(default_factory=SteeringQueue)
     task: asyncio.Task[None] | None = None
     approval: dict[str, Any] | None = None
-    """The question that waits for an answer, as its event reported it."""
+    """The question that is waiting for an answer, as in its event."""
     ended: bool = False
 
 
@@ -52,7 +52,7 @@ class Turns:
         self.races = Races(hub, watch)
 
     def start(self, job: Job, sender: object) -> None:
-        """Begin the turn and return at once."""
+        """Begin a turn and return at once."""
         stage = Stage(StageOptions(job.lang, self._curtain, backstage=True))
         turn = _Running(job, sender, stage, self._hub.seq)
         self._running[job.trace_id] = turn
@@ -62,7 +62,8 @@ class Turns:
         return trace_id in self._running
 
     def approve(self, approval_id: str, decision: Decision) -> None:
-        """Raises ActionError for an unknown id, and for an answer that the question does not have: it stays open."""
+        """Answer a question. Raises ActionError for an unknown id, and for an answer that the question does not have;
+        then it stays open."""
         question, answer = self._questions.get(approval_id, (None, None))
         if question is None or answer is None or answer.done():
             raise ActionError("nobody waits for that approval (any more)", code="not_found")
@@ -75,7 +76,7 @@ class Turns:
         answer.set_result(decision)
 
     def cancel(self, trace_id: str | None, sender: object) -> list[str]:
-        """Stop one turn or race, or those of the sender; they end with `Final` like any other."""
+        """Stop one turn or race, or all of the sender; they end with `Final` like any other."""
         races = self.races.cancel(trace_id, sender)
         turns = [] if races and trace_id is not None else self._meant(trace_id, sender, or_none=bool(races))
         for turn in turns:
@@ -84,8 +85,8 @@ class Turns:
         return [*races, *(turn.job.trace_id for turn in turns)]
 
     def steer(self, text: str, trace_id: str | None, sender: object) -> tuple[str, str]:
-        """Says something into a turn, which hears it before its next round; returns the ids of the turn and of what
-        was said. Whoever listens to the turn is told at once that it waits, and at the end whether it still does."""
+        """Send a text into a turn, which reads it before its next round; return the ids of the turn and of the text.
+        Subscribers of the turn are told at once that it is waiting, and at the end whether it still is."""
         turns = [turn for turn in self._meant(trace_id, sender) if not turn.ended]
         if not turns:
             raise _no_such_turn()
@@ -103,7 +104,7 @@ class Turns:
 
     def _meant(self, trace_id: str | None, sender: object, *, or_none: bool = False) -> list[_Running]:
         """Return the turn of this id, or those of the sender. Raises ActionError where there is none, unless `or_none`
-        allows it."""
+        allows that."""
         turns = [
             turn
             for turn in self._running.values()
@@ -114,7 +115,8 @@ class Turns:
         return turns
 
     def under_way(self) -> list[dict[str, Any]]:
-        """Return what somebody who comes later has to know, also where the events are no longer at hand."""
+        """Return the running turns as a client has to know them that connects later, also when their events have left
+        the ring."""
         return [
             {
                 "trace_id": turn.job.trace_id,
@@ -129,7 +131,7 @@ class Turns:
         ]
 
     async def close(self) -> None:
-        """Interrupts what is under way and waits until it is recorded."""
+        """Interrupt what is running and wait until it is recorded."""
         for turn in self._running.values():
             if turn.task is not None:
                 turn.task.cancel()
@@ -138,7 +140,7 @@ class Turns:
         await self._runner.close()
 
     async def finished(self) -> None:
-        """Waits for the turns that are under way now."""
+        """Wait for the turns that are running now."""
         tasks = [turn.task for turn in self._running.values() if turn.task is not None]
         await asyncio.gather(*tasks, return_exceptions=True)
 
@@ -150,7 +152,7 @@ class Turns:
             data = staged_json(stamped, turn.stage.read(stamped)) | {"flow_id": job.flow}
             if turn.ended:
                 data["unheard"] = turn.steering.shown()
-            # While one is asked nothing else happens in a turn: whatever comes next means that it was answered.
+            # While a question is open nothing else happens in a turn: any other event means that it was answered.
             asked = isinstance(stamped.event, Approval) and stamped.event.decision is None
             turn.approval = data if asked else None
             self._watch.drain()
@@ -183,7 +185,7 @@ def _no_such_turn() -> ActionError:
 
 
 def _end(turn: _Running, hear: Reader, problem: BaseException) -> None:
-    """Give a turn that never got a session its beginning and its end."""
+    """Emit the first and the last event of a turn that never got a session."""
     if not turn.ended:
         job = turn.job
         task = Task(job.prompt, job.mode, "", parents=job.parents)
