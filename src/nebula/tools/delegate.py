@@ -29,7 +29,7 @@ SPEC = DeclaredSpec(
         ["task"],
         task={"type": "string", "description": "Complete in itself."},
         read_only={"type": "boolean", "description": "Default: true."},
-        model={"type": "string", "description": "Default: your own."},
+        model={"type": "string", "description": "Of your own provider. Default: your own."},
     ),
 )
 

@@ -11,24 +11,33 @@ from nebula.agent.race.take import Wanted, take
 from nebula.agent.race.wire import RaceOrder
 from nebula.agent.session import Session
 from nebula.events import Approval, Reader, new_trace_id
+from nebula.llm.catalog import split_name
 from nebula.tools.approval import Decision
 from nebula.tools.delegate import Delegated, Errand, Proposed
 from nebula.workspace.local import LocalWorkspace
+
+ELSEWHERE = (
+    "The user chose {provider}: a delegate works with a model of the same provider. Leave 'model' out, or name one."
+)
+"""Where the words of a project go is not for a model to say."""
 
 
 async def run_delegate(session: Session, recorders: tuple[Reader, ...], errand: Errand, trace_id: str) -> Delegated:
     """Run one delegate of a session to its end; if this is cancelled, the delegate ends at once. Its node has the
     parents of the calling turn, whose id is `trace_id`."""
     chosen, settings = session.chosen, session.settings
+    provider, model = split_name(errand.model)
+    if provider not in ("", chosen.provider):
+        return Delegated(error=ELSEWHERE.format(provider=chosen.provider))
     if errand.model:
         try:
-            await check_model(settings, errand.model)
+            await check_model(settings, f"{chosen.provider}/{model}")
         except BadRace as problem:
             return Delegated(error=str(problem))
     order = RaceOrder(
         settings.root,
         errand.task,
-        (errand.model or f"{chosen.provider}/{chosen.name}",),
+        (f"{chosen.provider}/{model or chosen.name}",),
         (new_trace_id(),),
         tuple(command_line(settings).items()),
         session.place.next_parents(),
