@@ -70,7 +70,7 @@ class PastTurn:
             return self.messages
         said_something = any(isinstance(each, AssistantMessage) for each in self.messages)
         remark = AssistantMessage.new_response(None, CUT_SHORT if said_something else WITHDRAWN)
-        messages = self.messages if said_something else tuple(_beginning(each) for each in self.messages)
+        messages = self.messages if said_something else tuple(_cut_to_beginning(each) for each in self.messages)
         return (*messages, remark)
 
     @property
@@ -121,7 +121,7 @@ class Conversation:
         return self.compact_until - before
 
 
-def _beginning(message: Message) -> Message:
+def _cut_to_beginning(message: Message) -> Message:
     return message.truncate_safe(MOST_OF_UNANSWERED) if isinstance(message, UserMessage) else message
 
 

@@ -48,19 +48,23 @@ class Hooks:
 
     async def before_write(self, tool: str, changes: Sequence[ProposedChange]) -> str | None:
         """Return why a hook refuses these changes; None where all agree."""
-        for command in self._of("before_write"):
-            code, output = await self._in_layer(command, self._body("before_write", tool=tool, changes=_tell(changes)))
+        for command in self._commands_for("before_write"):
+            code, output = await self._in_layer(
+                command, self._make_body("before_write", tool=tool, changes=_list_changes(changes))
+            )
             if code != 0:
                 return output.strip()[:LONGEST_REASON] or f"the hook {command!r} ended with {code}"
         return None
 
     async def after_write(self, change: Diff, call: Call) -> None:
         """Run the hooks for a file that was written; a failing hook becomes a remark."""
-        for command in self._of("after_write"):
+        for command in self._commands_for("after_write"):
             told = {"path": change.path, "added": change.added, "removed": change.removed, "diff": change.diff}
-            code, output = await self._in_layer(command, self._body("after_write", tool=call.use.orig_name, **told))
+            code, output = await self._in_layer(
+                command, self._make_body("after_write", tool=call.use.orig_name, **told)
+            )
             if code != 0:
-                call.emit(Notice(_failed("after_write", command, output)))
+                call.emit(Notice(_describe_failure("after_write", command, output)))
 
     # Moments of the turn
 
@@ -83,15 +87,15 @@ class Hooks:
             await asyncio.to_thread(self._layers.close)
 
     def _begin(self, moment: str, **told: Any) -> None:
-        body = self._body(moment, **told)
-        for command in self._of(moment):
+        body = self._make_body(moment, **told)
+        for command in self._commands_for(moment):
             work = threading.Thread(target=self._run, args=(moment, command, body), daemon=True)
             self._at_work = [*(each for each in self._at_work if each.is_alive()), work]
             work.start()
 
     def _run(self, moment: str, command: str, body: str) -> None:
         if command == NOTIFY:
-            notify("nebula", _words_for(moment, os.path.basename(self._settings.root)))
+            notify("nebula", _describe_moment(moment, os.path.basename(self._settings.root)))
         elif moment in OUTSIDE:
             run_outside(command, body, self._settings.root)
         else:
@@ -99,10 +103,10 @@ class Hooks:
 
     # Running
 
-    def _of(self, moment: str) -> tuple[str, ...]:
+    def _commands_for(self, moment: str) -> tuple[str, ...]:
         return self._settings.hooks.get(moment, ())
 
-    def _body(self, moment: str, **told: Any) -> str:
+    def _make_body(self, moment: str, **told: Any) -> str:
         return json.dumps({"event": moment, "root": self._settings.root, **told}, ensure_ascii=False)
 
     async def _in_layer(self, command: str, body: str) -> tuple[int | None, str]:
@@ -158,18 +162,18 @@ def notify(title: str, text: str) -> None:
         sys.stderr.flush()
 
 
-def _words_for(moment: str, project: str) -> str:
+def _describe_moment(moment: str, project: str) -> str:
     if moment == "waiting":
         return translate("{project}: waits for your answer", project=project)
     return translate("{project}: done", project=project)
 
 
-def _failed(moment: str, command: str, output: str) -> Sentence:
+def _describe_failure(moment: str, command: str, output: str) -> Sentence:
     said = "The {moment} hook {command} failed: {output}"
     return Sentence(said, moment=moment, command=command, output=" ".join(output.split())[:200])
 
 
-def _tell(changes: Sequence[ProposedChange]) -> list[Mapping[str, Any]]:
+def _list_changes(changes: Sequence[ProposedChange]) -> list[Mapping[str, Any]]:
     return [
         {
             "path": each.path,

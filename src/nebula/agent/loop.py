@@ -137,13 +137,13 @@ def errors_as_events(stream: EventStream, task_id: str | None = None) -> Iterato
     except (NebulaError, OSError) as problem:
         said = explain_failure(problem) if isinstance(problem, OSError) else sentence_of(problem)
         kind = getattr(problem, "kind", "error")
-        detail = _where(problem) if isinstance(problem, OSError) else None
+        detail = _format_traceback(problem) if isinstance(problem, OSError) else None
         usage = problem.usage if isinstance(problem, FormatError) else None
         stream.emit(Error(kind, said, task_id, detail, usage), must_record=False)
         work.ending = Ending("error", said, getattr(problem, "exit_code", None))
     except Exception as bug:  # noqa: BLE001 - a turn always ends with Final; the trace keeps where it went wrong
         said = Sentence("An internal error ended the turn: {problem}", problem=f"{type(bug).__name__}: {bug}")
-        stream.emit(Error("internal", said, task_id, _where(bug)), must_record=False)
+        stream.emit(Error("internal", said, task_id, _format_traceback(bug)), must_record=False)
         work.ending = Ending("error", said)
 
 
@@ -151,7 +151,7 @@ def _raise(problem: BaseException) -> None:
     raise problem
 
 
-def _where(bug: Exception) -> str:
+def _format_traceback(bug: Exception) -> str:
     import traceback
 
     return "".join(traceback.format_exception(bug))

@@ -45,7 +45,7 @@ class RepeatBreaker:
 
     def answer(self, use: AssistantToolUse) -> Outcome | None:
         """Return the remark that replaces running the call; None: run it. Raises TurnLimit at the sixth time."""
-        key = _sign(use)
+        key = _key_of(use)
         seen = self._answered.get(key) or self._failed.get(key)
         if seen is None:
             return None
@@ -62,18 +62,18 @@ class RepeatBreaker:
 
     def learn(self, use: AssistantToolUse, outcome: Outcome) -> None:
         """Remember the outcome of a call that was run."""
-        key = _sign(use)
+        key = _key_of(use)
         before = self._answered.pop(key, None) or self._failed.pop(key, None)
         same = before is not None and before.is_same(outcome)
         now = _Seen(outcome, before.times + 1 if before is not None and same else 1)
         if outcome.changes or now.failed:
-            _reopen(self._answered)
+            _reset_counts(self._answered)
         if outcome.changes or not (now.failed or same):
-            _reopen(self._failed)
+            _reset_counts(self._failed)
         (self._failed if now.failed else self._answered)[key] = now
 
 
-def _reopen(seen: Mapping[str, _Seen]) -> None:
+def _reset_counts(seen: Mapping[str, _Seen]) -> None:
     """Count these calls from 0 again; their answers are kept, to tell whether the next one is new."""
     for each in seen.values():
         if not each.outcome.refused:
@@ -83,7 +83,7 @@ def _reopen(seen: Mapping[str, _Seen]) -> None:
 _encode = json.JSONEncoder(sort_keys=True, ensure_ascii=False, default=str).encode
 
 
-def _sign(use: AssistantToolUse) -> str:
+def _key_of(use: AssistantToolUse) -> str:
     """Return a text that is equal for calls that ask for the same."""
     return use.orig_name + _encode(use.orig_args)
 

@@ -15,12 +15,12 @@ from nebula.server.refusals import Refusal
 MAX_FIELD_SHOWN = 60
 
 
-def _whole(value: Any) -> Any:
+def _to_whole_number(value: Any) -> Any:
     """Return 5 for 5.0, since JSON has one kind of number; any other value unchanged."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-Count = Annotated[int, Field(ge=1, le=1_000_000), BeforeValidator(_whole)]
+Count = Annotated[int, Field(ge=1, le=1_000_000), BeforeValidator(_to_whole_number)]
 
 
 class RequestBody(BaseModel):

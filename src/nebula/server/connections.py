@@ -97,7 +97,7 @@ class ClientConnection:
         self.transport = transport
         self.limits = limits
         self.shows_token = False
-        """Notes that a WebSocket may send large messages."""
+        """Whether the client of a WebSocket has shown the token, and so may send large messages."""
         self.requests = 0
         """How many requests the app has got on it."""
         self._under_way = 0

@@ -159,7 +159,7 @@ class Gate:
             if message["type"] == "http.response.start":
                 self._record(passage, message["status"])  # no answer is sent that is not in the audit log
                 started = True
-                message["headers"] = _stamped(list(message.get("headers", ())), passage)
+                message["headers"] = _add_headers(list(message.get("headers", ())), passage)
             await send(message)
 
         try:
@@ -167,7 +167,7 @@ class Gate:
             if b"content-length" in headers or b"transfer-encoding" in headers:
                 passage.body = await self._read(receive, headers)
                 passage.size = len(passage.body)
-                receive = _again(passage.body, receive)
+                receive = _replay_body(passage.body, receive)
             await self.app(scope, receive, stamped)
         except Refusal as refusal:
             await _answer(stamped, refusal, passage)
@@ -224,7 +224,7 @@ class Gate:
             raise Refusal("This server does not answer to pages of another origin.", status=403, code="foreign_origin")
         if self.rules.asks_token(scope["path"]) and not self._shows_token(scope, headers):
             passage.authorized = False
-            if scope["type"] == "http" or not self.rules.for_browsers or _tried(scope, headers):
+            if scope["type"] == "http" or not self.rules.for_browsers or _has_sent_token(scope, headers):
                 raise Refusal(
                     "Send the server's token as 'Authorization: Bearer …'.",
                     status=401,
@@ -324,13 +324,13 @@ def _query_token(scope: Scope) -> bytes:
     return shown[0].encode("utf-8", "replace")
 
 
-def _tried(scope: Scope, headers: dict[bytes, bytes]) -> bool:
+def _has_sent_token(scope: Scope, headers: dict[bytes, bytes]) -> bool:
     """Return whether a token was sent. A wrong one is refused at once; without one there is time for a first
     message."""
     return b"authorization" in headers or bool(_query_token(scope))
 
 
-def _stamped(headers: list[tuple[bytes, bytes]], passage: Passage) -> list[tuple[bytes, bytes]]:
+def _add_headers(headers: list[tuple[bytes, bytes]], passage: Passage) -> list[tuple[bytes, bytes]]:
     """Return the headers with the trace id, and with those that forbid caching and guessing the type unless the app
     sets them."""
     names = {name for name, _ in headers}
@@ -339,7 +339,7 @@ def _stamped(headers: list[tuple[bytes, bytes]], passage: Passage) -> list[tuple
     return headers
 
 
-def _again(body: bytes, receive: Receive) -> Receive:
+def _replay_body(body: bytes, receive: Receive) -> Receive:
     """Return a `receive` that yields the body that was read already, then whatever the server sends next."""
     waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 

@@ -239,7 +239,7 @@ class Approved:
             elif message.allows(call, proposal) or self._approvals.permissions.reach([proposal]):
                 decision = Decision(True, "session")
             else:
-                question = self._question(proposal, remarks, await self._together(proposal, call, message))
+                question = self._question(proposal, remarks, await self._shown_together(proposal, call, message))
                 decision = await self._approvals.ask(question, call, ALL_WRITES)
                 message.hear(decision)
             chosen = keep_hunks(proposal, decision.hunks) if decision.hunks else proposal
@@ -247,7 +247,7 @@ class Approved:
             meant = not decision.paths or proposal.path in decision.paths
             if not decision.allowed or not meant or (decision.hunks and not chosen.diff):
                 raise decision.refusal(REFUSED)
-            remark = _left_out(proposal, chosen)
+            remark = _describe_left_out(proposal, chosen)
             try:
                 return await to_the_end(partial(tool.carry_out, chosen, decision.word(), remark))
             except Stale:  # if several write to the file at once, those that wait equally long would collide again
@@ -265,7 +265,7 @@ class Approved:
                 raise
             return named, named.propose(args)
 
-    async def _together(
+    async def _shown_together(
         self, proposal: ProposedChange, call: Call, message: MessageWrites
     ) -> tuple[ProposedChange, ...]:
         if len(message.calls) > 1:
@@ -287,7 +287,7 @@ def _is_same_change(shown: ProposedChange, proposal: ProposedChange) -> bool:
     return merged(shown.old or "", proposal.old or "", shown.new or "") == proposal.new
 
 
-def _left_out(proposal: ProposedChange, chosen: ProposedChange) -> str:
+def _describe_left_out(proposal: ProposedChange, chosen: ProposedChange) -> str:
     """Return what the model is told of the parts that were left out."""
     if chosen is proposal:
         return ""

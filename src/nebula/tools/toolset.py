@@ -69,7 +69,7 @@ class ToolSet:
         ended = _Ended()
         try:
             with _failures_as_outcomes(call, ended):
-                tool, args = self._called(call)
+                tool, args = self._find_call(call)
                 # Let the event loop run: a turn that is being cancelled must not start another write.
                 await asyncio.sleep(0)
                 self._require_audit(call.use)
@@ -96,7 +96,7 @@ class ToolSet:
         words = await self.beside(args, call)
         return replace(outcome, content=(*outcome.content, Text(words))) if words else outcome
 
-    def _called(self, call: Call) -> tuple[Tool, Mapping[str, Any]]:
+    def _find_call(self, call: Call) -> tuple[Tool, Mapping[str, Any]]:
         use = call.use
         if call.invalid is not None:
             raise ToolFailure(call.invalid, code=422)

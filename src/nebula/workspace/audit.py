@@ -68,7 +68,7 @@ class AuditLog:
         if renames is not None:
             line["renames"] = {"asked": renames[0], "held": renames[1]}
         data = json.dumps(line).encode() + b"\n"
-        with self._at_hand():
+        with self._holding_file():
             data = b"\n" * self._is_torn + data
             self._is_torn = os.write(self._fd, data) != len(data)
             if self._is_torn:
@@ -77,7 +77,7 @@ class AuditLog:
     def require_room(self) -> None:
         """Raise StorageFailed where no line could be written now: a change that must be recorded is refused before it
         is made."""
-        with self._at_hand():
+        with self._holding_file():
             if stat.S_ISREG(os.fstat(self._fd).st_mode):
                 disk = os.fstatvfs(self._fd)
                 is_full = disk.f_bavail * disk.f_frsize < _LEAST_ROOM
@@ -87,7 +87,7 @@ class AuditLog:
                 raise _disk_full()
 
     @contextmanager
-    def _at_hand(self) -> Iterator[None]:
+    def _holding_file(self) -> Iterator[None]:
         """Hold the file that has the log's name now; turn an error on writing it into one of ours."""
         with self._guard:
             self._follow_rotation()

@@ -25,21 +25,21 @@ def changed_blocks(before: Sequence[str], after: Sequence[str]) -> list[Block]:
     found: list[Block] = []
     waiting: list[Block] = [(0, len(before), 0, len(after))]
     while waiting:
-        a, b, c, d = _trimmed(before, after, waiting.pop())
+        a, b, c, d = _trim_equal_ends(before, after, waiting.pop())
         if a == b or c == d:
             found.append((a, b, c, d))
             continue
-        anchors = _anchors(before[a:b], after[c:d])
+        anchors = _find_anchors(before[a:b], after[c:d])
         if anchors:
             places = [(a, c), *((a + old, c + new) for old, new in anchors), (b, d)]
             waiting += [(old, next_old, new, next_new) for (old, new), (next_old, next_new) in pairwise(places)]
             continue
-        shortest = _shortest(before[a:b], after[c:d])
+        shortest = _find_shortest(before[a:b], after[c:d])
         found += [(a, b, c, d)] if shortest is None else [(a + w, a + x, c + y, c + z) for w, x, y, z in shortest]
-    return _joined(found)
+    return _join_blocks(found)
 
 
-def _trimmed(before: Sequence[str], after: Sequence[str], block: Block) -> Block:
+def _trim_equal_ends(before: Sequence[str], after: Sequence[str], block: Block) -> Block:
     a, b, c, d = block
     for many in (LINES_AT_ONCE, 1):
         while a + many <= b and c + many <= d and before[a : a + many] == after[c : c + many]:
@@ -50,7 +50,7 @@ def _trimmed(before: Sequence[str], after: Sequence[str], block: Block) -> Block
     return a, b, c, d
 
 
-def _anchors(before: Sequence[str], after: Sequence[str]) -> list[tuple[int, int]]:
+def _find_anchors(before: Sequence[str], after: Sequence[str]) -> list[tuple[int, int]]:
     """Return the positions of lines that occur once in each text, as many as are in the same order."""
     once_before = {line for line, count in Counter(before).items() if count == 1}
     once_after = {line for line, count in Counter(after).items() if count == 1}
@@ -81,7 +81,7 @@ def _longest_rising(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     return run[::-1]
 
 
-def _shortest(before: Sequence[str], after: Sequence[str]) -> list[Block] | None:
+def _find_shortest(before: Sequence[str], after: Sequence[str]) -> list[Block] | None:
     """Return the fewest single lines to remove and to insert; None where that would be more than MAX_STEPS."""
     old, new = len(before), len(after)
     middle = MAX_STEPS + 1
@@ -90,41 +90,41 @@ def _shortest(before: Sequence[str], after: Sequence[str]) -> list[Block] | None
     for step in range(MAX_STEPS + 1):
         trace.append(reached[middle - step - 1 : middle + step + 2])
         for diagonal in range(-step, step + 1, 2):
-            x = _start(reached, middle + diagonal, diagonal, step)
+            x = _position_before(reached, middle + diagonal, diagonal, step)
             y = x - diagonal
             while x < old and y < new and before[x] == after[y]:
                 x, y = x + 1, y + 1
             reached[middle + diagonal] = x
             if x >= old and y >= new:
-                return _traced_back(trace, old, new)
+                return _trace_back(trace, old, new)
     return None
 
 
-def _start(reached: Sequence[int], place: int, diagonal: int, step: int) -> int:
+def _position_before(reached: Sequence[int], place: int, diagonal: int, step: int) -> int:
     """Return the position in the old text after inserting one more line (from the diagonal above) or removing one (from
     below)."""
-    if _puts_in(reached, place, diagonal, step):
+    if _is_insertion(reached, place, diagonal, step):
         return reached[place + 1]
     return reached[place - 1] + 1
 
 
-def _puts_in(reached: Sequence[int], place: int, diagonal: int, step: int) -> bool:
+def _is_insertion(reached: Sequence[int], place: int, diagonal: int, step: int) -> bool:
     return diagonal == -step or (diagonal != step and reached[place - 1] < reached[place + 1])
 
 
-def _traced_back(trace: Sequence[list[int]], x: int, y: int) -> list[Block]:
+def _trace_back(trace: Sequence[list[int]], x: int, y: int) -> list[Block]:
     found: list[Block] = []
     for step in range(len(trace) - 1, 0, -1):
         reached, diagonal = trace[step], x - y
         place = diagonal + step + 1
-        put_in = _puts_in(reached, place, diagonal, step)
+        put_in = _is_insertion(reached, place, diagonal, step)
         x = reached[place + 1] if put_in else reached[place - 1]
         y = x - diagonal - (1 if put_in else -1)
         found.append((x, x, y, y + 1) if put_in else (x, x + 1, y, y))
     return found
 
 
-def _joined(blocks: Iterable[Block]) -> list[Block]:
+def _join_blocks(blocks: Iterable[Block]) -> list[Block]:
     joined: list[Block] = []
     for block in sorted(blocks):
         if block[0] == block[1] and block[2] == block[3]:

@@ -39,10 +39,10 @@ class TaskPlaces:
 
     def __init__(self, tasks: Sequence[BatchTask], results: str, remark: Callable[[Sentence], None]) -> None:
         self._results = os.path.realpath(results)
-        self._left = Counter(map(_top_of, tasks))
+        self._left = Counter(map(_find_top, tasks))
         self._hidden: dict[str, set[str]] = {}
         for task in tasks:
-            inside = os.path.relpath(os.path.realpath(task.root), top := _top_of(task))
+            inside = os.path.relpath(os.path.realpath(task.root), top := _find_top(task))
             self._hidden.setdefault(top, {".nebula"}).add(os.path.normpath(os.path.join(inside, ".nebula")))
         self._hosts: dict[str, HostProcess] = {}
         self._remark = remark
@@ -52,11 +52,11 @@ class TaskPlaces:
     async def begin(self, task: BatchTask, settings: Settings, work: Work) -> AsyncIterator[Hear]:
         """Run `work` in a copy of the task's project; the block gets a function that returns the messages of the work,
         one a call. Leaving the block ends the work."""
-        top = _top_of(task)
+        top = _find_top(task)
         try:
             if top not in self._hosts:
                 self._hosts[top] = HostProcess(_WORK)
-                give_order(self._hosts[top], self._order(top, settings))
+                give_order(self._hosts[top], self._make_order(top, settings))
             line = await asyncio.to_thread(begin_work, self._hosts[top], work)
             reader, writer = await asyncio.open_unix_connection(sock=line)
             try:
@@ -84,7 +84,7 @@ class TaskPlaces:
             process.close()
         self._hosts.clear()
 
-    def _order(self, top: str, settings: Settings) -> PlaceOrder:
+    def _make_order(self, top: str, settings: Settings) -> PlaceOrder:
         hidden = self._hidden[top]
         if f"{self._results}/".startswith(f"{top}/"):
             hidden.add(os.path.relpath(self._results, top))
@@ -94,7 +94,7 @@ class TaskPlaces:
         )
 
 
-def _top_of(task: BatchTask) -> str:
+def _find_top(task: BatchTask) -> str:
     """Return the folder that is copied: for a task that begins at a commit the whole repository."""
     repository = find_repository(task.root) if task.ref else None
     return repository[0] if repository else os.path.realpath(task.root)

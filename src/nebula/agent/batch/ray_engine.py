@@ -51,12 +51,12 @@ class RayEngine:
     ) -> None:
         """Raises RayMissing."""
         self._results, self._places, self._said, self._limits = results, places, said, limits or TaskLimits()
-        self._ray = _connected(address)
+        self._ray = _connect(address)
         self._work: Any = self._ray.remote(num_cpus=CPUS_A_TASK, max_retries=1)(work_on)
 
     async def __call__(self, task: BatchTask, _: BatchWatch) -> TaskOutcome:
         try:
-            returned = await self._on_the_cluster(task)
+            returned = await self._run_on_cluster(task)
         except self._ray.exceptions.RayError as problem:  # with a traceback of another machine; its last line says it
             said = str(problem).strip().splitlines()[-1:] or [type(problem).__name__]
             returned = Returned(failed_outcome(task, ClusterFailed("{problem}", problem=said[0])))
@@ -65,7 +65,7 @@ class RayEngine:
         await asyncio.to_thread(self._results.keep, task, returned)
         return returned.outcome
 
-    async def _on_the_cluster(self, task: BatchTask) -> Returned:
+    async def _run_on_cluster(self, task: BatchTask) -> Returned:
         settings = await asyncio.to_thread(settings_for, task, task.root, self._said)
         prefix = prefix_of(task.root)
         packed = await self._pack(task, settings, prefix)
@@ -108,7 +108,7 @@ def work_on(packed: bytes, config: bytes, task: BatchTask, said: Said, prefix: s
             forget_projects_below(settings.home, root)
 
 
-def _connected(address: str) -> Any:
+def _connect(address: str) -> Any:
     try:
         import ray
     except ImportError:

@@ -77,7 +77,7 @@ class Purse:
 
     async def pay_for(self, task: BatchTask, engine: Engine) -> TaskOutcome:
         if self.is_empty:
-            return self._not_paid(task)
+            return self._refuse_unpaid(task)
         work = asyncio.ensure_future(engine(task, self))
         self._at_work.add(work)
         try:
@@ -87,11 +87,11 @@ class Purse:
         except asyncio.CancelledError:
             if (whole := asyncio.current_task()) is None or whole.cancelling():
                 raise
-            return self._not_paid(task)
+            return self._refuse_unpaid(task)
         finally:
             self._at_work.discard(work)
 
-    def _not_paid(self, task: BatchTask) -> TaskOutcome:
+    def _refuse_unpaid(self, task: BatchTask) -> TaskOutcome:
         """Return the outcome of a task that there was no money for; it is not kept, so a later run begins it."""
         said = Sentence("All tasks together reached their limit of ${cost}.", cost=in_digits(self.max_cost))
         place, cost = (task.id, task.digest, task.root), self._spent.get(task.id, 0.0)

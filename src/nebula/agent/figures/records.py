@@ -48,7 +48,7 @@ def read_records(
     with open(handle, "rb", buffering=1 << 20) as file:
         for line in iter(partial(file.readline, LONGEST_LINE), b""):
             count.lines += 1
-            found = _light(line, unread) or _decoded(line)
+            found = _read_head(line, unread) or _decode(line)
             if found is None:
                 count.damaged += bool(line.strip())
             else:
@@ -82,7 +82,7 @@ def _open(root: str, name: str) -> int | None:
     return None
 
 
-def _light(line: bytes, unread: Unread) -> dict[str, Any] | None:
+def _read_head(line: bytes, unread: Unread) -> dict[str, Any] | None:
     head = _HEAD.match(line)
     if head is None or not line.endswith(b"}\n"):
         return None
@@ -90,7 +90,7 @@ def _light(line: bytes, unread: Unread) -> dict[str, Any] | None:
     return {"type": kind, "trace_id": trace_id} if unread(kind, trace_id, line) else None
 
 
-def _decoded(line: bytes) -> dict[str, Any] | None:
+def _decode(line: bytes) -> dict[str, Any] | None:
     try:
         found = parse_json(line)
     except ValueError:

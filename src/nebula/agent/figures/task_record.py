@@ -74,10 +74,10 @@ class TaskRecord:
     def read(self, line: Mapping[str, Any]) -> None:
         match line.get("type"):
             case "task":
-                _task(self, line)
+                _read_task(self, line)
             case "message":
                 _add_use(self, line)
-                if rung := _text(line, "rung"):
+                if rung := _read_text(line, "rung"):
                     self.rungs[rung] = self.rungs.get(rung, 0) + 1
             case "step":
                 self.steps += 1
@@ -87,35 +87,35 @@ class TaskRecord:
             case "plan_reply":
                 _add_use(self, line)
             case "plan":
-                _plan(self, line)
+                _read_plan(self, line)
             case "tool_result":
                 self.refusals += line.get("refused") is True
-                _check(self, line)
+                _read_check(self, line)
             case "check":
-                _check(self, line)
+                _read_check(self, line)
             case "repair":
                 self.repair_rounds = max(self.repair_rounds, count_in(line, "round"))
             case "final":
-                _final(self, line)
+                _read_final(self, line)
 
 
-def _task(task: TaskRecord, line: Mapping[str, Any]) -> None:
+def _read_task(task: TaskRecord, line: Mapping[str, Any]) -> None:
     if task.started:  # a step that runs as a task of its own belongs to the one that began first
         return
-    task.started, task.mode = _text(line, "ts"), _text(line, "mode")
+    task.started, task.mode = _read_text(line, "ts"), _read_text(line, "mode")
     task.is_try = "try" in line
-    task.model, task.provider = _text(line, "model"), _text(line, "provider")
-    task.prompt = " ".join(_text(line, "prompt")[:400].split())[:120]
-    task.asked = digest(f"{task.provider}/{task.model}\0{_text(line, 'prompt')}")
+    task.model, task.provider = _read_text(line, "model"), _read_text(line, "provider")
+    task.prompt = " ".join(_read_text(line, "prompt")[:400].split())[:120]
+    task.asked = digest(f"{task.provider}/{task.model}\0{_read_text(line, 'prompt')}")
 
 
 def _add_use(task: TaskRecord, line: Mapping[str, Any]) -> None:
     """Add the usage of a line; a line that names a model comes from another model than the task began with."""
-    model = _text(line, "model")
-    provider = _text(line, "provider") or (known_provider(model) if model else "") or task.provider
+    model = _read_text(line, "model")
+    provider = _read_text(line, "provider") or (known_provider(model) if model else "") or task.provider
     model = model or task.model
     use = task.uses.setdefault((provider, model), ModelUse())
-    told = _object(line, "usage")
+    told = _read_object(line, "usage")
     usage = Usage(*(count_in(told, name) for name in Usage.__match_args__))
     use.input_tokens += usage.input_tokens
     use.output_tokens += usage.output_tokens
@@ -124,31 +124,31 @@ def _add_use(task: TaskRecord, line: Mapping[str, Any]) -> None:
     use.unpriced_tokens += usage.input_tokens + usage.output_tokens if price is None else 0
 
 
-def _plan(task: TaskRecord, line: Mapping[str, Any]) -> None:
+def _read_plan(task: TaskRecord, line: Mapping[str, Any]) -> None:
     if line.get("given") is not True:  # one that was handed in says nothing of a planner
         task.plans.append(_plan_shape(line.get("plan")))
-    task.shown |= {_text(each, "path") for each in _objects(line, "evidence")}
+    task.shown |= {_read_text(each, "path") for each in _read_objects(line, "evidence")}
 
 
-def _check(task: TaskRecord, line: Mapping[str, Any]) -> None:
+def _read_check(task: TaskRecord, line: Mapping[str, Any]) -> None:
     """Count a check that was run; one that failed by chance is no failure to repair."""
-    check = _object(line, "check")
+    check = _read_object(line, "check")
     if check and line.get("flaky") is not True:
         task.checks_pass = check.get("passed") is True
         task.failing_checks += not task.checks_pass
 
 
-def _final(task: TaskRecord, line: Mapping[str, Any]) -> None:
+def _read_final(task: TaskRecord, line: Mapping[str, Any]) -> None:
     """Read how the task ended; the last `final` line counts, since one whose end could not be shown is followed by a
     second."""
-    task.status = _text(line, "status") or "error"
+    task.status = _read_text(line, "status") or "error"
     task.exit_code = count_in(line, "exit_code")
-    task.duration_s = _seconds(line, "duration_s")
-    task.node_id = _text(line, "node_id")
-    checks = _objects(line, "checks")
+    task.duration_s = _read_seconds(line, "duration_s")
+    task.node_id = _read_text(line, "node_id")
+    checks = _read_objects(line, "checks")
     if checks:
         task.checks_pass = all(each.get("passed") is True for each in checks)
-    states = [_text(each, "state") for each in _objects(line, "steps")]
+    states = [_read_text(each, "state") for each in _read_objects(line, "steps")]
     task.done = states.count("done")
     task.not_done = len(states) - task.done
     _read_evidence(task, line)
@@ -156,10 +156,10 @@ def _final(task: TaskRecord, line: Mapping[str, Any]) -> None:
 
 def _read_evidence(task: TaskRecord, line: Mapping[str, Any]) -> None:
     """Count changed files that were there before a planned task: no search can show others."""
-    citations = _object(line, "citations")
+    citations = _read_object(line, "citations")
     task.evidence, task.evidence_held = count_in(citations, "total"), count_in(citations, "held")
     if task.shown:
-        needed = [_text(each, "path") for each in _objects(line, "files_changed") if each.get("before")]
+        needed = [_read_text(each, "path") for each in _read_objects(line, "files_changed") if each.get("before")]
         task.evidence += len(needed)
         task.evidence_held += sum(path in task.shown for path in needed)
 
@@ -190,22 +190,22 @@ def digest(text: str) -> str:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 
-def _object(line: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+def _read_object(line: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     found = line.get(key)
     return found if isinstance(found, dict) else {}
 
 
-def _objects(line: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
+def _read_objects(line: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
     found = line.get(key)
     return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
 
 
-def _text(line: Mapping[str, Any], key: str) -> str:
+def _read_text(line: Mapping[str, Any], key: str) -> str:
     found = line.get(key)
     return found if isinstance(found, str) else ""
 
 
-def _seconds(line: Mapping[str, Any], key: str) -> float:
+def _read_seconds(line: Mapping[str, Any], key: str) -> float:
     found = line.get(key)
     if isinstance(found, int | float) and not isinstance(found, bool) and 0 <= found < MOST_COUNTED:
         return float(found)

@@ -104,13 +104,13 @@ class Executor:
         answer = self.stream.redactor.text(final.text)  # it is kept with the plan
         if final.status != "refused":
             return StepEnd(final.exit_code, answer, final.remark, removed)
-        if work.ending.status == "ok" and step is not None and await self._left_its_files(step, result):
+        if work.ending.status == "ok" and step is not None and await self._has_written_declared(step, result):
             return StepEnd(EXIT_OK, answer)
         refused = result.refusal
         problem = (refused and refused.problem) or Sentence("Something was refused and not done.")
-        return _failed(named(problem, refused.path if refused else ""), final.exit_code)
+        return _fail(named(problem, refused.path if refused else ""), final.exit_code)
 
-    async def _left_its_files(self, step: PlanStep, result: TurnResult) -> bool:
+    async def _has_written_declared(self, step: PlanStep, result: TurnResult) -> bool:
         """Return whether a step wrote the files that it declares: then another change that was refused was not needed
         for it."""
         written = {change.path for change in result.files if change.after}
@@ -152,13 +152,13 @@ class Executor:
         checks = self.repairer.checks.commands if self.repairer is not None else ()
         names = [name for name in checks if kind_of(name) == kind]
         if self.repairer is None or not names:
-            return _failed(Sentence("No check of the kind '{kind}' is configured.", kind=kind))
+            return _fail(Sentence("No check of the kind '{kind}' is configured.", kind=kind))
         with errors_as_events(self.stream, step.id) as work:
             if await self.repairer.verify(names):
                 return StepEnd(EXIT_OK)
         if work.ending.status != "ok":
-            return _failed(work.ending.remark, work.ending.code)
-        return _failed(Sentence("{names} failed.", names=", ".join(names)))
+            return _fail(work.ending.remark, work.ending.code)
+        return _fail(Sentence("{names} failed.", names=", ".join(names)))
 
     async def _call(self, step: PlanStep) -> StepEnd:
         """Call the tool as the plan names it. Where its file exists already, the model decides what to do with it."""
@@ -170,16 +170,16 @@ class Executor:
         with errors_as_events(self.stream, step.id) as work:
             ran.append(await run_tool(turn, call.use, [call.use], call.invalid))
         if not ran:
-            return _failed(work.ending.remark, work.ending.code)
+            return _fail(work.ending.remark, work.ending.code)
         [outcome] = ran
         if outcome.code == CONFLICT and call.use.orig_name == "writeFile":
             return await self.reach(conflict_goal(step, error_of(outcome)), step.id, step)
         problem = problem_of(outcome, step.tool)
         if problem is not None:
             path = str(step.parameters.get("path", "")) if outcome.refused else ""
-            return _failed(named(problem, path), EXIT_POLICY if outcome.refused else EXIT_FAILED)
+            return _fail(named(problem, path), EXIT_POLICY if outcome.refused else EXIT_FAILED)
         return StepEnd(EXIT_OK, removed=tuple(change.path for change in outcome.changes if not change.after))
 
 
-def _failed(remark: Sentence | None, code: int = EXIT_FAILED) -> StepEnd:
+def _fail(remark: Sentence | None, code: int = EXIT_FAILED) -> StepEnd:
     return StepEnd(code, remark=remark)

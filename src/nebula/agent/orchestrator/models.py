@@ -37,48 +37,48 @@ async def choose_models(settings: Settings, *, plans: bool, executes: bool) -> T
     """Return the models for a task. A task that needs no plan gets the executor alone, one that only plans the planner
     alone. Raises ModelError where there is none."""
     if not plans:
-        return await _only_executor(settings)
+        return await _choose_executor_alone(settings)
     if not executes:
-        return await _only_planner(settings)
+        return await _choose_planner_alone(settings)
     if settings.planner and settings.executor:
-        return TaskModels(await _planner(settings), await choose_model(settings, role="executor"))
+        return TaskModels(await _choose_planner(settings), await choose_model(settings, role="executor"))
     if settings.planner:
-        planner = await _planner(settings)
+        planner = await _choose_planner(settings)
         executor = await _local_executor(settings)
         if executor is not None:
             return TaskModels(planner, executor)
         if planner.provider == GEMINI_COMMAND:  # it can only plan: it cannot be given our tools
             return TaskModels(planner, await choose_model(settings))
-        return TaskModels(planner, planner, (_stands_in("executor", planner),))
-    return await _without_planner(settings)
+        return TaskModels(planner, planner, (_remark_on_stand_in("executor", planner),))
+    return await _choose_without_planner(settings)
 
 
-async def _only_executor(settings: Settings) -> TaskModels:
+async def _choose_executor_alone(settings: Settings) -> TaskModels:
     executor = await choose_model(settings, role="executor") if settings.executor else await _local_executor(settings)
     if executor is not None:
         return TaskModels(executor, executor)
     named = settings.planner and settings.planner.partition("/")[0] != GEMINI_COMMAND
-    other = await (_planner(settings) if named else _default_planner(settings)) or await choose_model(settings)
-    return TaskModels(other, other, (_stands_in("executor", other),))
+    other = await (_choose_planner(settings) if named else _default_planner(settings)) or await choose_model(settings)
+    return TaskModels(other, other, (_remark_on_stand_in("executor", other),))
 
 
-async def _only_planner(settings: Settings) -> TaskModels:
-    planner = await (_planner(settings) if settings.planner else _default_planner(settings))
-    return await _without_planner(settings) if planner is None else TaskModels(planner, planner)
+async def _choose_planner_alone(settings: Settings) -> TaskModels:
+    planner = await (_choose_planner(settings) if settings.planner else _default_planner(settings))
+    return await _choose_without_planner(settings) if planner is None else TaskModels(planner, planner)
 
 
-async def _without_planner(settings: Settings) -> TaskModels:
+async def _choose_without_planner(settings: Settings) -> TaskModels:
     executor = await choose_model(settings, role="executor") if settings.executor else await _local_executor(settings)
     planner = await _default_planner(settings)
     if executor is not None and planner is not None:
         return TaskModels(planner, executor)
     if executor is not None:
-        return TaskModels(executor, executor, (_stands_in("planner", executor),))
+        return TaskModels(executor, executor, (_remark_on_stand_in("planner", executor),))
     planner = planner or await choose_model(settings)
-    return TaskModels(planner, planner, (_stands_in("executor", planner),))
+    return TaskModels(planner, planner, (_remark_on_stand_in("executor", planner),))
 
 
-async def _planner(settings: Settings) -> ChosenModel:
+async def _choose_planner(settings: Settings) -> ChosenModel:
     command, _, model = settings.planner.partition("/")
     if command == GEMINI_COMMAND and not settings.is_from_project("planner"):
         return ChosenModel(GeminiCommand(), model or GEMINI_COMMAND)
@@ -109,7 +109,7 @@ async def _local_executor(settings: Settings) -> ChosenModel | None:
         return None
 
 
-def _stands_in(role: str, chosen: ChosenModel) -> Sentence:
+def _remark_on_stand_in(role: str, chosen: ChosenModel) -> Sentence:
     if role == "planner":
         return Sentence("No planner is set up: {model} plans as well (--planner chooses another).", model=chosen.name)
     return Sentence("No executor is set up: {model} executes as well (--executor chooses another).", model=chosen.name)

@@ -127,20 +127,22 @@ class TaskRun:
         try:
             with errors_as_events(self.stream) as begun:
                 await self._begin(models)
-            final = await self._work() if begun.ending.status == "ok" else self._final(begun.ending)
-            return self._result(final)  # its node asks the journal, which is closed here, which lines the task wrote
+            final = await self._work() if begun.ending.status == "ok" else self._make_final(begun.ending)
+            return self._make_result(
+                final
+            )  # its node asks the journal, which is closed here, which lines the task wrote
         finally:
             await _finish(self.bench.close())
 
     async def _work(self) -> Final:
         with errors_as_events(self.stream) as work:
-            await self._within_time()
-        final = replace(self._final(work.ending), forecast=forecast(self.bench))
+            await self._carry_out_in_time()
+        final = replace(self._make_final(work.ending), forecast=forecast(self.bench))
         if final.exit_code != EXIT_OK and self.request.rollback and not self.request.dry_run:
             final = await _finish(self._rolled_back(final))
         return final
 
-    async def _within_time(self) -> None:
+    async def _carry_out_in_time(self) -> None:
         """Carry out the task; at its time limit it ends as at any other limit. Raises TurnLimit."""
         try:
             async with asyncio.timeout(self.request.limits.timeout_s) as time:
@@ -179,13 +181,13 @@ class TaskRun:
             for remark in await asyncio.to_thread(finish_what_was_cut_short, project, self.state, derived):
                 self.stream.emit(Notice(remark))
         if self.request.only_plan:
-            await self._only_plan()
+            await self._make_plans()
             return
         self.plan, tools = await self._plan_and_tools()
         if self.request.plan is not None:
             self.stream.emit(Plan(self.plan.to_json(), given=True))
         self._begin_plan(self.plan)
-        executor = self._executor(self.plan, tools)
+        executor = self._make_executor(self.plan, tools)
         self._steps = self._plan_run(executor, self.plan)
         await self._steps.carry_out()
         if self._may_replan(self._steps):
@@ -218,7 +220,7 @@ class TaskRun:
             self.stream.emit(Notice(Sentence("There is no other plan: {problem}", problem=problem)))
             return None
         self._begin_plan(self.plan)
-        executor = self._executor(self.plan, tools)
+        executor = self._make_executor(self.plan, tools)
         self._steps = self._plan_run(executor, self.plan)
         await self._steps.carry_out()
         keep_outcomes(first, self._steps)
@@ -226,7 +228,7 @@ class TaskRun:
 
     def _plan_run(self, executor: Executor, plan: StepPlan) -> PlanRun:
         parallel = 1 if self.request.dry_run else self.request.parallel
-        return PlanRun(executor, self.stream, plan.in_order(), self._done, parallel)
+        return PlanRun(executor, self.stream, plan.in_order(), self._record_done, parallel)
 
     def _find_missing(self, plan: StepPlan) -> list[str]:
         """Look for the files of all steps, now that the last step, or a repair, is done."""
@@ -242,7 +244,7 @@ class TaskRun:
             await asyncio.wait([tools])
         return plan, tools.result()
 
-    def _executor(self, plan: StepPlan, tools: ToolSet) -> Executor:
+    def _make_executor(self, plan: StepPlan, tools: ToolSet) -> Executor:
         assert self.models is not None  # noqa: S101 - chosen before anything was begun
         project = self.bench.project
         executor = Executor(
@@ -272,7 +274,7 @@ class TaskRun:
             self.stream.emit(Notice(without))
         return await make_plan(task, self.models.planner, context, self.stream, self.settings.home, change)
 
-    async def _only_plan(self) -> None:
+    async def _make_plans(self) -> None:
         """Make plans without carrying them out. An unusable plan counts, too: it agrees with no other."""
         for _ in range(self.request.only_plan):
             try:
@@ -293,11 +295,11 @@ class TaskRun:
         self._progress = PlanInProgress(derived_folder(self.settings.root, self.settings.home), kept)
         self._progress.begin(self.request.resumes)
 
-    def _done(self, step_id: str, answer: str) -> None:
+    def _record_done(self, step_id: str, answer: str) -> None:
         if self._progress is not None:
             self._progress.done(step_id, answer)
 
-    def _final(self, ending: Ending) -> Final:
+    def _make_final(self, ending: Ending) -> Final:
         steps = self._steps
         if ending.status == "ok" and steps is not None:
             code = EXIT_FAILED if self._unverified or self._missing else steps.exit_code
@@ -321,7 +323,7 @@ class TaskRun:
                 self._progress.restart()
         return replace(final, rolled_back=True, files_changed=(), node_id=None)
 
-    def _result(self, final: Final) -> TaskResult:
+    def _make_result(self, final: Final) -> TaskResult:
         final = final_of(self.stream.emit(final, must_record=False))
         asked = self.request.only_plan
         agreement = agreeing(map(step_graph, self.plans)) / asked if asked else None

@@ -23,18 +23,18 @@ def resumed_turns(turns: Sequence[Sequence[Message]], archive: TurnArchive, sess
     if len(kept) == len(made):
         for turn, node in zip(kept, made, strict=True):
             turn.node_id = node.node_id
-        if _went_straight_on(made):
+        if _is_unbranched(made):
             return remembered
     leaf = archive.find(made[-1].node_id) if made else None
     if leaf is None:
         return remembered
     path = [turn_of(node) for node in archive.path_to([leaf.id])]
     if len(kept) < len(made):
-        return path + _after(remembered, leaf.prompt)
-    return _with_unfinished(path, remembered, {node.node_id: node.parents for node in made})
+        return path + _turns_after(remembered, leaf.prompt)
+    return _insert_unfinished(path, remembered, {node.node_id: node.parents for node in made})
 
 
-def _went_straight_on(made: Sequence[SessionNode]) -> bool:
+def _is_unbranched(made: Sequence[SessionNode]) -> bool:
     """Return whether each node continued the one before it."""
     if not made or made[0].parents:
         return False
@@ -52,23 +52,23 @@ def _turns_with_a_node(
     turns, nodes = list(answered), list(made)
     found: list[PastTurn] = []
     while len(turns) > len(nodes) > 0:
-        if _became(turns[-1], nodes[-1], archive):
+        if _is_turn_of(turns[-1], nodes[-1], archive):
             found.append(turns[-1])
             nodes.pop()
         turns.pop()
-    if nodes and (len(turns) < len(nodes) or not _became(turns[-1], nodes[-1], archive)):
+    if nodes and (len(turns) < len(nodes) or not _is_turn_of(turns[-1], nodes[-1], archive)):
         return ()
     return [*turns[: len(nodes)], *found[::-1]]
 
 
-def _became(turn: PastTurn, made: SessionNode, archive: TurnArchive) -> bool:
+def _is_turn_of(turn: PastTurn, made: SessionNode, archive: TurnArchive) -> bool:
     node = archive.find(made.node_id)
     if node is None:
         return False
     return (turn.prompt.strip(), turn.answer.strip()) == (node.prompt.strip(), node.response.strip())
 
 
-def _with_unfinished(
+def _insert_unfinished(
     path: Sequence[PastTurn], remembered: Sequence[PastTurn], parents: Mapping[str, str]
 ) -> list[PastTurn]:
     """Return the path, with the turns that have no node put in where they happened: before the node that was made next,
@@ -91,7 +91,7 @@ def _with_unfinished(
     return found + waiting
 
 
-def _after(remembered: list[PastTurn], prompt: str) -> list[PastTurn]:
+def _turns_after(remembered: list[PastTurn], prompt: str) -> list[PastTurn]:
     """Return the turns that became no node: those after the newest turn that has the prompt of the last node."""
     for index in range(len(remembered) - 1, -1, -1):
         if remembered[index].prompt == prompt:

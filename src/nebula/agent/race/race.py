@@ -171,7 +171,7 @@ class Race:
         elif isinstance(event, LastEvent):
             await self._finish(each, stamped, event)
             return
-        self._hand_on(each, stamped)
+        self._pass_on(each, stamped)
 
     async def _finish(self, each: _Running, stamped: Stamped, final: LastEvent) -> None:
         """Make the try a node if it answered or changed something, then pass its last event on."""
@@ -184,9 +184,9 @@ class Race:
                 self.remark(sentence_of(problem))
                 final = replace(final, node_id=None)
         each.final = final
-        self._hand_on(each, replace(stamped, event=final))
+        self._pass_on(each, replace(stamped, event=final))
 
-    def _hand_on(self, each: _Running, stamped: Stamped) -> None:
+    def _pass_on(self, each: _Running, stamped: Stamped) -> None:
         if not isinstance(stamped.event, LastEvent):
             each.node(stamped)
         place = stamped.trace_id, stamped.session_id, stamped.seq, stamped.ts
@@ -204,10 +204,10 @@ class Race:
 
         if each.task is None:
             each.task = Task(self.order.prompt, self.order.mode, each.model, "", self.order.parents)
-            self._hand_on(each, stamp(each.task))
-        self._hand_on(each, stamp(Error("try", problem)))
+            self._pass_on(each, stamp(each.task))
+        self._pass_on(each, stamp(Error("try", problem)))
         each.final = LastEvent("", "error", EXIT_FAILED, remark=problem)
-        self._hand_on(each, stamp(each.final))
+        self._pass_on(each, stamp(each.final))
 
     def _outcome(self, each: _Running) -> TryOutcome:
         assert each.final is not None  # noqa: S101 - whatever happened, it was given one

@@ -215,12 +215,12 @@ def _compare(
             conflicts.append(each.path)
             continue
         proposed.append(propose(history, each.path, before, after))
-        still = partial(_is_still, files, each.path, before)
+        still = partial(_is_unchanged, files, each.path, before)
         changes.append(PathChange(each.path, before, after, partial(bytes, content or b""), still))
     return proposed, changes, conflicts
 
 
-def _is_still(files: LocalWorkspace, path: str, before: str | None) -> bool:
+def _is_unchanged(files: LocalWorkspace, path: str, before: str | None) -> bool:
     return same_state(files.state(path), before)
 
 

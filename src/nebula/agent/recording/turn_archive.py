@@ -83,10 +83,10 @@ class TurnArchive:
             self._graph = self._open()
             self._was_there = os.path.isdir(self._graph.data_dir)
             if os.path.exists(os.path.join(self._graph.data_dir, ".state/merged")):
-                self._part_merged(self._graph)
+                self._separate_merged(self._graph)
         return self._graph
 
-    def _part_merged(self, graph: Graph) -> None:
+    def _separate_merged(self, graph: Graph) -> None:
         """Separate the nodes that a merge, perhaps somebody else's, left in one file."""
         if not self._read_only:
             from nebula.graph.health.merging import settle_merge
@@ -140,7 +140,7 @@ class TurnArchive:
             return None
         found = self._graph.unreadable(_LOOK_AT)
         if found:
-            self._part_merged(self._graph)
+            self._separate_merged(self._graph)
             found = self._graph.unreadable(_LOOK_AT)
         if not found:
             return None

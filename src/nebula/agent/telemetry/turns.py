@@ -87,13 +87,13 @@ class TelemetryReader:
         if turn is None:
             return
         if isinstance(event, Message | PlanReply):
-            self._chat(turn, event, moment)
+            self._record_chat(turn, event, moment)
         elif isinstance(event, Step):
             self._begin_tool(turn, event, moment)
         elif isinstance(event, ToolResult):
             self._end_tool(turn, event, moment)
         else:
-            self._hear(stamped.trace_id, turn, event, moment)
+            self._record_event(stamped.trace_id, turn, event, moment)
 
     def _begin(self, stamped: Stamped, event: Task, moment: int) -> None:
         try:
@@ -101,7 +101,7 @@ class TelemetryReader:
         except ValueError:
             self._ids.turn = 0
         provider = _PROVIDERS.get(event.provider, event.provider)
-        facts = _about_turn(provider, event.model) | {
+        facts = _turn_attributes(provider, event.model) | {
             "gen_ai.agent.version": __version__,
             "gen_ai.conversation.id": stamped.session_id,
             "nebula.mode": event.mode,
@@ -111,7 +111,7 @@ class TelemetryReader:
         span = self._tracer.start_span(f"invoke_agent {AGENT}", Context(), attributes=facts, start_time=moment)
         self._turns[stamped.trace_id] = _OpenTurn(span, event.model, provider)
 
-    def _chat(self, turn: _OpenTurn, event: Message | PlanReply, moment: int) -> None:
+    def _record_chat(self, turn: _OpenTurn, event: Message | PlanReply, moment: int) -> None:
         if isinstance(event, PlanReply):
             model, provider, text, reason = event.model, event.provider or turn.provider, event.text, "stop"
         else:
@@ -157,7 +157,7 @@ class TelemetryReader:
         span.end(moment)
         self._seconds.record(event.duration_s or 0.0, about)
 
-    def _hear(self, trace_id: str, turn: _OpenTurn, event: Event, moment: int) -> None:
+    def _record_event(self, trace_id: str, turn: _OpenTurn, event: Event, moment: int) -> None:
         if isinstance(event, Error):
             turn.error = event.kind
         elif isinstance(event, Retry):
@@ -170,7 +170,7 @@ class TelemetryReader:
         for span in turn.tools.values():  # interrupted while they ran
             span.set_status(StatusCode.ERROR)
             span.end(moment)
-        about = _about_turn(turn.provider, turn.model)
+        about = _turn_attributes(turn.provider, turn.model)
         turn.span.set_attributes(_usage_facts(event.usage))
         turn.span.set_attribute("nebula.status", event.status)
         turn.span.set_attribute("nebula.files_changed", len(event.files_changed))
@@ -186,7 +186,7 @@ class TelemetryReader:
         self._seconds.record(event.duration_s, about)
 
 
-def _about_turn(provider: str, model: str) -> dict[str, str]:
+def _turn_attributes(provider: str, model: str) -> dict[str, str]:
     named = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": AGENT}
     return named | {"gen_ai.provider.name": provider, "gen_ai.request.model": model}
 

@@ -35,15 +35,15 @@ def tell(events: Iterable[Event], audit: Sequence[Event] = ()) -> list[StoryEntr
     entries = []
     for event in ordered:
         if event.get("type") == "final":
-            event = {**event, "remark": _without(str(event.get("remark") or ""), noticed)}
-        if (said := _say(event)) is not None:
+            event = {**event, "remark": _remove_noticed(str(event.get("remark") or ""), noticed)}
+        if (said := _describe(event)) is not None:
             now = _moment(event)
             seconds = (now - begun).total_seconds() if now and begun else None
             entries.append(StoryEntry(seconds, *said, task_id=str(event.get("task_id") or "")))
     return entries
 
 
-def _without(remark: str, noticed: Collection[str]) -> str:
+def _remove_noticed(remark: str, noticed: Collection[str]) -> str:
     """Return the part of a remark that was not shown before."""
     return " ".join(line for line in remark.split("\n") if line not in noticed)
 
@@ -58,20 +58,20 @@ def _moment(event: Event) -> datetime | None:
 Said = tuple[str, str]
 
 
-def _say(event: Event) -> Said | None:
+def _describe(event: Event) -> Said | None:
     """Return the kind of an event and its text; None for one without news."""
     match event.get("type", "audit"):
         case "task":
             return translate("prompt"), str(event.get("prompt", ""))
         case "plan_reply":
-            return translate("planner"), _with_facts(str(event.get("text") or ""), _reply_facts(event, "stop"))
+            return translate("planner"), _put_facts_first(str(event.get("text") or ""), _reply_facts(event, "stop"))
         case "plan":
             return translate("plan"), _list_steps(event.get("plan"))
         case "progress":
             return translate("step"), _progress(event)
         case "message":
             facts = [f"{key} {event[key]}" for key in ("rung", "stop") if event.get(key)]
-            return translate("model"), _with_facts(str(event.get("text") or ""), [*_reply_facts(event), *facts])
+            return translate("model"), _put_facts_first(str(event.get("text") or ""), [*_reply_facts(event), *facts])
         case "step":
             return translate("call"), f"{event.get('name')} {_compact(event.get('args'))}"
         case "approval":
@@ -89,7 +89,7 @@ def _say(event: Event) -> Said | None:
             names = ", ".join(map(str, failing)) if isinstance(failing, list) else ""
             return translate("repair"), f"{event.get('round')}/{event.get('rounds')}: {names}"
         case "retry":
-            return translate("again"), _with_facts(str(event.get("reason", "")), [f"#{event.get('attempt')}"])
+            return translate("again"), _put_facts_first(str(event.get("reason", "")), [f"#{event.get('attempt')}"])
         case "notice":
             return translate("notice"), str(event.get("message", ""))
         case "error":
@@ -98,7 +98,7 @@ def _say(event: Event) -> Said | None:
         case "final":
             code = translate("exit code {code}", code=event.get("exit_code"))
             facts = [code, *_reply_facts(event, "remark")]
-            return translate("end"), _with_facts(str(event.get("status", "")), facts)
+            return translate("end"), _put_facts_first(str(event.get("status", "")), facts)
         case "audit":
             return translate("guard"), f"{event.get('method')} {event.get('path')}: {event.get('status')}"
     return None
@@ -126,7 +126,7 @@ def _progress(event: Event) -> str:
         "skipped": translate("skipped"),
     }
     state = str(event.get("state"))
-    return _with_facts(f"{states.get(state, state)}: {event.get('title') or ''}".rstrip(": "), facts)
+    return _put_facts_first(f"{states.get(state, state)}: {event.get('title') or ''}".rstrip(": "), facts)
 
 
 def _result(event: Event) -> str:
@@ -135,7 +135,7 @@ def _result(event: Event) -> str:
         facts.append(translate("refused"))
     if event.get("decision"):
         facts.append(str(event["decision"]))
-    return _with_facts(_content(event.get("result")), facts)
+    return _put_facts_first(_content(event.get("result")), facts)
 
 
 def _content(result: Any) -> str:
@@ -150,7 +150,7 @@ def _content(result: Any) -> str:
 def _check(check: Any) -> str:
     check = check if isinstance(check, dict) else {}
     verdict = translate("passed") if check.get("passed") else translate("failed")
-    return _with_facts(f"{check.get('name')}: {verdict}", [str(check.get("summary") or "")])
+    return _put_facts_first(f"{check.get('name')}: {verdict}", [str(check.get("summary") or "")])
 
 
 def _tokens(usage: Any) -> str:
@@ -164,7 +164,7 @@ def _seconds(found: Any) -> str:
     return f"{found:.3f} s" if isinstance(found, int | float) and 0 <= found < MOST_COUNTED else ""
 
 
-def _with_facts(text: str, facts: Sequence[str]) -> str:
+def _put_facts_first(text: str, facts: Sequence[str]) -> str:
     """Return the text with `facts` in front, where they are seen even if the rest is cut."""
     shown = ", ".join(filter(None, facts))
     first, rest = text.split("\n", 1) if "\n" in text else (text, "")

@@ -120,7 +120,7 @@ def _gated(app: App, rules: Rules) -> App:
 
         await socket(scope, receive, noting)
         if refused:
-            await _gone(receive)
+            await _wait_until_gone(receive)
 
     return gate
 
@@ -129,7 +129,7 @@ def _is_page(path: str) -> bool:
     return path == "/" or path.startswith("/web/")
 
 
-async def _gone(receive: Receive) -> None:
+async def _wait_until_gone(receive: Receive) -> None:
     """Wait until a refused client has disconnected: before that, uvicorn treats a refusal as an unfinished
     handshake."""
     with suppress(TimeoutError):

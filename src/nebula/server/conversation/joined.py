@@ -48,7 +48,7 @@ def joined_script(modules: Mapping[str, str], entry: str, apart: frozenset[str] 
         if path in apart:
             pieces.insert(0, f'import * as {name} from "./{path}";')
         else:
-            body = _body(modules[path], path, lambda found: add(found, (*way, path)))
+            body = _wrap_module(modules[path], path, lambda found: add(found, (*way, path)))
             pieces.append(f"const {name} = (() => {{ // {path}\n{body}\n}})();")
         names[path] = name
         return name
@@ -67,17 +67,17 @@ def joined_sheet(sheets: Mapping[str, str], first: str) -> str:
     return _INDENT.sub("", _STYLE_REMARK.sub("", whole))
 
 
-def _body(text: str, path: str, module_of: Callable[[str], str]) -> str:
+def _wrap_module(text: str, path: str, module_of: Callable[[str], str]) -> str:
     """Return a module as the body of a function that returns its exports."""
     given: list[str] = []
 
     def imported(found: re.Match[str]) -> str:
-        module = module_of(_resolved(found[3], path))
+        module = module_of(_resolve_import(found[3], path))
         wanted = found[2] or re.sub(r"([\w$]+)\s+as\s+", r"\1: ", found[1])
         return f"const {wanted} = {module};"
 
     def listed(found: re.Match[str]) -> str:
-        module = f"{module_of(_resolved(found[2], path))}." if found[2] else ""
+        module = f"{module_of(_resolve_import(found[2], path))}." if found[2] else ""
         for each in filter(None, map(str.strip, found[1].split(","))):
             ours, _, theirs = each.partition(" as ")
             given.append(f"{theirs or ours}: {module}{ours}")
@@ -92,10 +92,10 @@ def _body(text: str, path: str, module_of: Callable[[str], str]) -> str:
         raise NotJoinable(f"{path}: {text[left.start() - len('im') : left.end()]}")
     if not path.startswith("vendor/"):
         text = _INDENT.sub("", text)
-    text = _LATER.sub(lambda found: f'import("./{_resolved(found[1], path)}")', text)
+    text = _LATER.sub(lambda found: f'import("./{_resolve_import(found[1], path)}")', text)
     return f"{text}\nreturn {{ {', '.join(given)} }};" if given else text
 
 
-def _resolved(found: str, path: str) -> str:
+def _resolve_import(found: str, path: str) -> str:
     """Return the path that an import names: below the page's folder, where the joined files are, too."""
     return posixpath.normpath(posixpath.join(posixpath.dirname(path), found))

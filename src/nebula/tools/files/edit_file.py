@@ -65,7 +65,7 @@ class EditFile(WritingTool):
         path = text_argument(args, "path")
         if args.get("append") is not None:
             return self._appending(path, content_argument(args, "append"))
-        edits, content = _wanted(args)
+        edits, content = _read_wanted(args)
         state = self.workspace.check_write(path, "overwrite", content)
         if state.kind == "missing" and content is not None and args.get(MAKES) is True:
             return propose_text(state.path, None, content, ABSENT)
@@ -79,7 +79,7 @@ class EditFile(WritingTool):
         self.ledger.recognise(path, sha256, present)
         if content is None:
             if not self.ledger.knows_part(path, sha256):  # if the text is not found then, reading is the answer
-                raise self._unread(path, sha256, whole=False)
+                raise self._unread_failure(path, sha256, whole=False)
             content = apply_edits(path, present, edits, quote=not normal_path(path).standing.secret)
         elif present.startswith(BOM) != content.startswith(BOM):  # the file keeps its own mark, and none is added
             content = BOM + content if present.startswith(BOM) else content.removeprefix(BOM)
@@ -88,7 +88,7 @@ class EditFile(WritingTool):
             raise ToolFailure(said, code=409, unchanged=True)
         proposal = propose_text(state.path, present, content, sha256)
         if not self._has_read(proposal, whole=not edits):
-            raise self._unread(path, sha256, whole=not edits)
+            raise self._unread_failure(path, sha256, whole=not edits)
         if edits and state.max_bytes is None:
             self.workspace.check_write(path, "overwrite", content)  # its new size is known only now
         elif edits and (more := len(content.encode()) - len(present.encode())) > (state.max_bytes or 0):
@@ -115,7 +115,7 @@ class EditFile(WritingTool):
         around = [(first, last)] if first <= last else [(first - 1, first - 1), (first, first)]
         return any(self.ledger.knows_lines(proposal.path, proposal.before, *each) for each in around)
 
-    def _unread(self, path: str, sha256: str, *, whole: bool) -> ToolFailure:
+    def _unread_failure(self, path: str, sha256: str, *, whole: bool) -> ToolFailure:
         problem = Sentence("Its present content had not been read.")
         return ToolFailure(self._why_unread(path, sha256, whole=whole), code=409, problem=problem)
 
@@ -131,7 +131,7 @@ class EditFile(WritingTool):
         return f"Use readFile on {path} first: you must have read what you change."
 
 
-def _wanted(args: Mapping[str, Any]) -> tuple[list[TextEdit], str | None]:
+def _read_wanted(args: Mapping[str, Any]) -> tuple[list[TextEdit], str | None]:
     """Return the edits, or the whole new content; models send null for the one that they do not mean."""
     by_edits, whole = args.get("edits") is not None, args.get("new_content") is not None
     if by_edits == whole:
@@ -149,20 +149,20 @@ def _learn(ledger: ReadLedger, args: Mapping[str, Any], result: Mapping[str, Any
         ledger.saw(path, content)
         return
     with suppress(ToolFailure):
-        ledger.edited_so(path, lambda text: _taken(text, _wanted_of(path, text, args), result))
+        ledger.edited_so(path, lambda text: _without_left_out(text, _text_after(path, text, args), result))
 
 
-def _wanted_of(path: str, text: str, args: Mapping[str, Any]) -> str:
+def _text_after(path: str, text: str, args: Mapping[str, Any]) -> str:
     """Return the text after an edit that was possible when it was made."""
     if isinstance(args.get("append"), str):
         return text + str(args["append"])
-    edits, content = _wanted(args)
+    edits, content = _read_wanted(args)
     if content is not None:
         return content
     return apply_edits(path, text, edits, quote=False)
 
 
-def _taken(before: str, wanted: str, result: Mapping[str, Any]) -> str:
+def _without_left_out(before: str, wanted: str, result: Mapping[str, Any]) -> str:
     """Return the text without the hunks that the user left out: the remark for the model holds those."""
     if (remark := result.get("remark")) is None:
         return wanted

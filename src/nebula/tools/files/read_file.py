@@ -85,7 +85,7 @@ async def _read_whole(files: Workspace, ledger: ReadLedger, path: str, room: int
     shown = file.content.removeprefix(BOM)
     if quoted_size(shown) <= room:
         ledger.saw(path, file.content)
-        return Outcome.ok(_named(path, file.path, content=shown), secret=file.secret, size=file.size)
+        return Outcome.ok(_with_own_path(path, file.path, content=shown), secret=file.secret, size=file.size)
     return _show_lines(ledger, path, FileLines.of(file, 1, None), None, room)
 
 
@@ -95,15 +95,15 @@ def _show_lines(ledger: ReadLedger, path: str, lines: FileLines, last: int | Non
         raise ToolFailure(f"There are no lines {wanted}: {path} has {lines.total_lines} lines.")
     if lines.first == 1:
         lines = replace(lines, content=lines.content.removeprefix(BOM))
-    part = _part(lines, min(last or lines.total_lines, lines.total_lines), room)
+    part = _cut_to_room(lines, min(last or lines.total_lines, lines.total_lines), room)
     ledger.saw_part(path, lines.sha256, lines.total_lines, part["shown"])
     if "cut" not in part:
         del part["shown"]
-    said = _named(path, lines.path, **part, sha256=lines.sha256)
+    said = _with_own_path(path, lines.path, **part, sha256=lines.sha256)
     return Outcome.ok(said, secret=lines.secret, size=lines.size)
 
 
-def _named(asked: str, found: str, **said: Any) -> dict[str, Any]:
+def _with_own_path(asked: str, found: str, **said: Any) -> dict[str, Any]:
     """Return the result, with the file's own path where the call spelled it differently."""
     return said if normal_path(asked).text == found else {"path": found, **said}
 
@@ -119,7 +119,7 @@ def _learn(ledger: ReadLedger, args: Mapping[str, Any], result: Mapping[str, Any
         ledger.saw_part(path, result["sha256"], result["total_lines"], result.get("shown", whole))
 
 
-def _part(lines: FileLines, end: int, room: int) -> dict[str, Any]:
+def _cut_to_room(lines: FileLines, end: int, room: int) -> dict[str, Any]:
     """Return the requested lines, or as many from their head and tail as fit."""
     start = lines.first
     part: dict[str, Any] = {

@@ -61,8 +61,8 @@ def apply_edits(path: str, text: str, edits: Sequence[TextEdit], *, quote: bool 
     text = text.removeprefix(BOM)
     longest = len(text) + MAX_GROWTH
     for number, edit in enumerate(edits, start=1):
-        old = _unix(edit.old_text)
-        places = list(islice(_places(text, old, apart=edit.all), 1 if edit.all else MOST_COUNTED + 1))
+        old = _with_line_feeds(edit.old_text)
+        places = list(islice(_find_matches(text, old, apart=edit.all), 1 if edit.all else MOST_COUNTED + 1))
         if not places:
             where = _nearest(text, edit.old_text) if quote else "Read the file again."
             problem = Sentence("The text to be replaced is not there.")
@@ -70,15 +70,15 @@ def apply_edits(path: str, text: str, edits: Sequence[TextEdit], *, quote: bool 
         if len(places) > 1 and not edit.all:
             problem = Sentence("The text to be replaced is there more than once.")
             raise ToolFailure(_too_many(number, path, text, places), problem=problem)
-        text = _put_in(number, text, edit, places, longest)
+        text = _replace_at(number, text, edit, places, longest)
     return mark + text
 
 
-def _places(text: str, old: str, *, apart: bool) -> Iterator[Place]:
+def _find_matches(text: str, old: str, *, apart: bool) -> Iterator[Place]:
     """Yield every match of `old`; with `apart` only matches that do not overlap. The search runs in a copy with LF for
     each line break, as `old` has them, in linear time: a pattern that allows both line breaks would be tried again at
     each place of a long text."""
-    plain = _unix(text)
+    plain = _with_line_feeds(text)
     wide = [found.start() - number for number, found in enumerate(re.finditer("\r\n", text))]
     before = within = 0
     at = plain.find(old)
@@ -96,14 +96,14 @@ def _count_below(limit: int, ascending: Sequence[int], known: int) -> int:
     return known
 
 
-def _put_in(number: int, text: str, edit: TextEdit, places: Iterable[Place], longest: int) -> str:
+def _replace_at(number: int, text: str, edit: TextEdit, places: Iterable[Place], longest: int) -> str:
     """Return the text with the edit made at these places, or at all. Its size is checked on the way."""
-    old, new = _unix(edit.old_text), _unix(edit.new_text)
+    old, new = _with_line_feeds(edit.old_text), _with_line_feeds(edit.new_text)
     if edit.all and "\r" not in text:
         _refuse_endless(number, len(text) + text.count(old) * (len(new) - len(old)), longest)
         return text.replace(old, new)
     written, parts, size, end = _Replacement(text, new), list[str](), 0, 0
-    for start, stop in _places(text, old, apart=True) if edit.all else places:
+    for start, stop in _find_matches(text, old, apart=True) if edit.all else places:
         parts += (text[end:start], written.at(start, stop))
         size, end = size + len(parts[-2]) + len(parts[-1]), stop
         _refuse_endless(number, size, longest)
@@ -133,7 +133,7 @@ class _Replacement:
         return self._new.replace("\n", line_break[0])
 
 
-def _unix(text: str) -> str:
+def _with_line_feeds(text: str) -> str:
     return text.replace("\r\n", "\n") if "\r" in text else text  # one letter is found in a twentieth of the time
 
 
@@ -149,7 +149,10 @@ def _too_many(number: int, path: str, text: str, places: Sequence[Place]) -> str
 
 def _nearest(text: str, wanted: str) -> str:
     """Return the lines that match nearly, and the first line that differs."""
-    have, want = _unix(text).removesuffix("\n").split("\n"), _unix(wanted).removesuffix("\n").split("\n")
+    have, want = (
+        _with_line_feeds(text).removesuffix("\n").split("\n"),
+        _with_line_feeds(wanted).removesuffix("\n").split("\n"),
+    )
     start = _best_start(have, want)
     if start is None:
         return "Nothing in the file is like it; read the file again."

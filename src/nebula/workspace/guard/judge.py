@@ -80,7 +80,7 @@ class Judge:
     def reading(self, path: NormalPath) -> None:
         """Raise where a file may not be read."""
         self._file(path)
-        self._no_secret(path)
+        self._refuse_secret(path)
 
     def writing(self, path: NormalPath, repositories: RepositoryFinder | None = None) -> None:
         """Raise where a file may not be written."""
@@ -88,7 +88,7 @@ class Judge:
         standing = path.standing
         if standing.untouchable:
             raise ProtectedPath("{path}: .git and .nebula are never written; choose another place.", path=path.text)
-        self._no_secret(path)
+        self._refuse_secret(path)
         if self._is_named(path) or is_named(path.parts, self._allowed, with_folders=True):
             return
         if standing.control or (repositories is not None and repositories.is_inside(path.text)):
@@ -114,7 +114,7 @@ class Judge:
     def _is_named(self, path: NormalPath) -> bool:
         return is_named(path.parts, (*self._allowed, *self._named), with_folders=False)
 
-    def _no_secret(self, path: NormalPath) -> None:
+    def _refuse_secret(self, path: NormalPath) -> None:
         if path.standing.secret and not self._is_named(path):
             raise SecretPath(SECRET, path=path.text)
 

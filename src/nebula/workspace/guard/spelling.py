@@ -24,7 +24,7 @@ def spelled_as_there(opener: OpenBeneath, root_fd: int, path: NormalPath) -> Nor
     for depth, name in enumerate(path.parts):
         if not name.isascii():
             try:
-                parts[depth] = _name_there(opener, root_fd, parts[:depth], name)
+                parts[depth] = _find_name(opener, root_fd, parts[:depth], name)
             except OSError:
                 break  # not a folder, not readable, or behind a link
     if tuple(parts) == path.parts:
@@ -39,7 +39,7 @@ def spelled_in(root: str, paths: Iterable[str]) -> tuple[str, ...]:
     if all(map(str.isascii, paths)):
         return paths
     with closed_after(os.open(root, FOLDER_FLAGS & ~os.O_NOFOLLOW)) as handle:
-        return tuple(_spelled(handle, path) for path in paths)
+        return tuple(_spell_as_on_disk(handle, path) for path in paths)
 
 
 def _normal(path: str) -> str:
@@ -49,14 +49,14 @@ def _normal(path: str) -> str:
         return path
 
 
-def _spelled(root_fd: int, path: str) -> str:
+def _spell_as_on_disk(root_fd: int, path: str) -> str:
     try:
         return spelled_as_there(open_beneath, root_fd, normal_path(path)).text
     except WorkspaceError:
         return path
 
 
-def _name_there(opener: OpenBeneath, root_fd: int, above: list[str], name: str) -> str:
+def _find_name(opener: OpenBeneath, root_fd: int, above: list[str], name: str) -> str:
     with closed_after(opener(root_fd, above, FOLDER_FLAGS)) as folder:
         try:
             os.stat(name, dir_fd=folder, follow_symlinks=False)

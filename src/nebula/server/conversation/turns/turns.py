@@ -78,7 +78,7 @@ class Turns:
     def cancel(self, trace_id: str | None, sender: object) -> list[str]:
         """Stop one turn or race, or all of the sender; they end with `Final` like any other."""
         races = self.races.cancel(trace_id, sender)
-        turns = [] if races and trace_id is not None else self._meant(trace_id, sender, or_none=bool(races))
+        turns = [] if races and trace_id is not None else self._find_turns(trace_id, sender, or_none=bool(races))
         for turn in turns:
             if turn.task is not None:
                 turn.task.cancel()
@@ -87,7 +87,7 @@ class Turns:
     def steer(self, text: str, trace_id: str | None, sender: object) -> tuple[str, str]:
         """Send a text into a turn, which reads it before its next round; return the ids of the turn and of the text.
         Subscribers of the turn are told at once that it is waiting, and at the end whether it still is."""
-        turns = [turn for turn in self._meant(trace_id, sender) if not turn.ended]
+        turns = [turn for turn in self._find_turns(trace_id, sender) if not turn.ended]
         if not turns:
             raise _no_such_turn()
         if len(turns) > 1:
@@ -102,7 +102,7 @@ class Turns:
         """Tell everybody that another thing goes without asking now, or no longer."""
         self._hub.publish("permissions_changed", {"node_id": node_id})
 
-    def _meant(self, trace_id: str | None, sender: object, *, or_none: bool = False) -> list[_Running]:
+    def _find_turns(self, trace_id: str | None, sender: object, *, or_none: bool = False) -> list[_Running]:
         """Return the turn of this id, or those of the sender. Raises ActionError where there is none, unless `or_none`
         allows that."""
         turns = [
