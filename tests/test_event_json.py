@@ -43,6 +43,7 @@ from nebula.events import (
 )
 from nebula.language import Sentence
 from nebula.messages import AssistantMessage, AssistantToolUse, Text, ToolResultStatus, ToolUseResult
+from rows import each_row
 
 WHY = Sentence("It took {seconds} s.", seconds=3)
 CALL = AssistantToolUse("c1", "list", "ls", {"path": "."}, {"path": "."})
@@ -51,7 +52,7 @@ RESULT = ToolUseResult("c1", (Text("a"),), ToolResultStatus.Success)
 NOTHING = {"input_tokens": 0, "output_tokens": 0, "cached_input_tokens": 0}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("fact", "body"),
     [
         (Usage(1, 2), {"input_tokens": 1, "output_tokens": 2, "cached_input_tokens": 0}),
@@ -82,7 +83,7 @@ def test_a_value_on_the_wire(fact: Any, body: dict[str, Any]) -> None:
     assert fact.to_json() == body
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("event", "body"),
     [
         (

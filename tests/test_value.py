@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nebula.value import field, record, replace, value
+from rows import each_row
 
 
 @value
@@ -91,8 +92,8 @@ def test_the_hundredth_object_is_made_like_the_first():
         assert baskets == (Basket([number]), Basket())
 
 
-@pytest.mark.parametrize("before", [0, 100])
-@pytest.mark.parametrize("given, named", [((), {}), ((1, 2, 3), {}), ((1,), {"z": 2}), ((1,), {"x": 2})])
+@each_row("before", [0, 100])
+@each_row("given, named", [((), {}), ((1, 2, 3), {}), ((1,), {"z": 2}), ((1,), {"x": 2})])
 def test_a_wrong_call_says_what_is_wrong(before, given, named):
     Pair, _ = _new_classes()
     for number in range(before):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from nebula.agent.context.context_budget import SHARE_FOR_PAST, SHARE_OF_ANSWER, ContextBudget
+from rows import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("fixed", "past", "expected"),
     [
         (0, 0, 4_800),  # its share

@@ -16,6 +16,7 @@ from nebula.graph.values import Node, Utterance
 from nebula.llm.choose import ChosenModel
 from nebula.llm.replay import ReplayModel
 from nebula.tools.approval import Decision, allow_all
+from rows import each_row
 
 LINES = [f"line {number}\n" for number in range(40)]
 
@@ -79,9 +80,7 @@ async def _by_rule():
     return await allow_all(Approval("1", "write", "editFile"))
 
 
-@pytest.mark.parametrize(
-    "text", ["", "null", "[]", "{}", '{"decisions": 3}', '{"decisions": [{"about": 1}]}', '{"decisions": ["x"]}']
-)
+@each_row("text", ["", "null", "[]", "{}", '{"decisions": 3}', '{"decisions": [{"about": 1}]}', '{"decisions": ["x"]}'])
 def test_a_log_that_is_not_ours_has_no_decisions(text):
     assert not decisions_in(Node("n", "", (Utterance("tool", text),)))
 

@@ -15,6 +15,7 @@ from nebula.messages import AssistantMessage, ToolSpec, UserMessage
 from nebula.tools.contract import Outcome, ToolFailure, to_the_end
 from nebula.tools.toolset import ToolSet
 from plain_turn import run_turn
+from rows import each_row
 
 
 class Tool:
@@ -197,7 +198,7 @@ def test_every_call_of_a_message_is_answered_in_order(count):
     assert answered == [f"c{n}" for n in range(count)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "how", "exit_code", "words"),
     [
         ("", {}, 1, "empty"),

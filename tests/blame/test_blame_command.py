@@ -10,6 +10,7 @@ import pytest
 from blamed_project import blame, edit, git, repository, turn, who, write
 from conftest import Bench
 from in_process import run_here
+from rows import each_row
 from scripted_model import Fault, ScriptedModel, Turn
 from scripted_model.planned import ollama, plan, say, step
 from scripted_model.planned import write as planned_write
@@ -55,7 +56,7 @@ def test_line_breaks_and_a_byte_order_mark_are_nobodys(bench: Bench) -> None:
     assert who(blame(bench, "a.py")) == [node, node]
 
 
-@pytest.mark.parametrize("lines", ["0,2", "2,1", "4,4", "x", "1", "1,", ",2", "-1,2", "1,2,3", ""])
+@each_row("lines", ["0,2", "2,1", "4,4", "x", "1", "1,", ",2", "-1,2", "1,2,3", ""])
 def test_a_bad_range_is_a_mistake(bench: Bench, lines: str) -> None:
     bench.write("a.py", "one\ntwo\nthree\n")
     assert run_here(bench, "nebula", "blame", "a.py", f"-L{lines}" if lines else "-L=").code == 64

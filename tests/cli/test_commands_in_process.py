@@ -20,6 +20,7 @@ from nebula.config import load_settings
 from nebula.language import use_language
 from nebula.sandbox.capability import missing_walls
 from nebula.sandbox.contract import Capability
+from rows import each_row
 from scripted_model import ScriptedModel, Turn
 from terminal_driver import Person, Terminal
 
@@ -34,7 +35,7 @@ HELP = [
 ]
 
 
-@pytest.mark.parametrize("words", HELP, ids=" ".join)
+@each_row("words", HELP, ids=" ".join)
 def test_every_help_is_japanese_for_those_who_speak_it(bench: Bench, words: tuple[str, ...]) -> None:
     ran = run_here(bench, *words, "--help", NEBULA_LANG="ja")
     assert (ran.code, ran.err) == (0, "")
@@ -54,7 +55,7 @@ def _sentences(shown: str) -> list[str]:
     return [each for each in said if not re.fullmatch(r"-.*|[a-z]+|[A-Z]+|\{.*\}", each)]
 
 
-@pytest.mark.parametrize("words", HELP, ids=" ".join)
+@each_row("words", HELP, ids=" ".join)
 def test_every_help_is_english_otherwise(bench: Bench, words: tuple[str, ...]) -> None:
     ran = run_here(bench, *words, "--help")
     assert ran.out.startswith(f"usage: {' '.join(words)}") and not JAPANESE.search(ran.out.replace("[抜粋]", ""))

@@ -14,6 +14,7 @@ import pytest
 from conftest import Bench
 from in_process import run_here, sit_down_here, surroundings
 from nebula.cli.headless import between
+from rows import each_row
 from scripted_model import Call, Fault, ScriptedModel, Turn
 from slow_git import slow_git
 
@@ -121,7 +122,7 @@ def test_a_slow_pipe_is_waited_for(bench: Bench, monkeypatch: pytest.MonkeyPatch
         typist.join()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("argv", "hint"),
     [
         (("fix the failing test",), 'nebula -p "fix the failing test"'),

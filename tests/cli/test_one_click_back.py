@@ -11,6 +11,7 @@ import pytest
 from conftest import Bench
 from in_process import run_here, sit_down_here
 from nebula.workspace.diff import merged
+from rows import each_row
 from scripted_model import Call, ScriptedModel, Turn
 from terminal_driver import CTRL_D, Person
 
@@ -217,7 +218,7 @@ def test_headless_the_files_go_back_with_the_talk(bench: Bench) -> None:
     assert ran.code == 64 and bench.read("a.txt") == "mine\n"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("base", "ours", "theirs", "both"),
     [
         ("a\nb\nc\nd\n", "A\nb\nc\nd\n", "a\nb\nc\nD\n", "A\nb\nc\nD\n"),

@@ -24,6 +24,7 @@ from nebula.graph.graph import Graph
 from nebula.language import Sentence, use_language
 from nebula.stage import Curtain, Heard, Scene, StageOptions, perform
 from nebula.tools.commands.program_name import program_of
+from rows import each_row
 from scripted_model import Call, ScriptedModel, Turn
 from terminal_driver import CTRL_D, ENTER, TAB, Person
 
@@ -138,7 +139,7 @@ def test_what_runs_is_told_by_its_name_alone() -> None:
     assert cues == (Heard("mind ␛"), Curtain())
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "program"),
     [
         ("pytest -q tests", "pytest"),

@@ -18,6 +18,7 @@ from nebula.language import use_language
 from nebula.memory.sessions import SessionInfo
 from nebula.messages import Json, ToolResultStatus, ToolUseResult
 from nebula.value import replace
+from rows import each_row
 
 SPEC_WORDS = "plan agent mode model exit quit"
 SPEC_COMMANDS = (
@@ -26,21 +27,21 @@ SPEC_COMMANDS = (
 )
 
 
-@pytest.mark.parametrize("word", SPEC_WORDS.split())
+@each_row("word", SPEC_WORDS.split())
 def test_the_words_of_the_seed_need_no_slash(word):
     assert find(word) is not None
     assert find(f"/{word}") == find(word)
     assert find(f"  {word.upper()} ") == find(word)
 
 
-@pytest.mark.parametrize("word", SPEC_COMMANDS.split())
+@each_row("word", SPEC_COMMANDS.split())
 def test_every_command_is_known_and_needs_its_slash(word):
     found = find(word)
     assert found is not None and found[0].name == word[1:]
     assert find(word[1:]) is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("alias", "name"),
     [("/?", "help"), ("/new", "clear"), ("/reset", "clear"), ("/compress", "compact"), ("/continue", "resume"),
      ("/usage", "cost"), ("/branch", "fork"), ("/q", "exit"), ("/quit", "exit")],
@@ -57,7 +58,7 @@ def test_arguments():
     ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "plan the migration",
@@ -77,7 +78,7 @@ def test_a_sentence_that_begins_with_a_word_is_a_prompt(text):
         assert not is_command_word(text)
 
 
-@pytest.mark.parametrize("text", ["/nosuch", "/nosuch thing", "/", "/星雲", "/etc", "/no-such_1"])
+@each_row("text", ["/nosuch", "/nosuch thing", "/", "/星雲", "/etc", "/no-such_1"])
 def test_an_unknown_slash_word_is_no_prompt(text):
     assert find(text) is None
     assert is_command_word(text)
@@ -114,7 +115,7 @@ def test_no_name_is_given_twice():
     assert len(names) == len(set(names))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "pattern"),
     [("src/app.py", "*.py"), ("Makefile", "Makefile"), (".gitignore", ".gitignore"), ("a/b[1]", "a/b[[]1]"),
      ("x.tar.gz", "*.gz"), ("d.d/plain", "d.d/plain")],
@@ -127,7 +128,7 @@ def _info(session_id="session_20260101_100000_00000000", words="hello"):
     return SessionInfo(session_id, datetime(2026, 1, 1, 10, 0).astimezone(), None, "gpt-4.1-nano", "/p", words, 3)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("answer", "choice"),
     [
         ("", Choice()),
@@ -146,7 +147,7 @@ def test_answers_to_the_list_of_sessions(answer, choice):
     assert read_choice(answer, [_info("first"), _info("second")]) == choice
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("first", "last", "shown"),
     [
         ("fix the parser of the shop", "They ran.", "fix the parser… · They ran."),
@@ -168,7 +169,7 @@ def test_a_session_without_an_answer_says_its_prompt_once() -> None:
     assert listed_session(info, 99).endswith("  failed · fix")
 
 
-@pytest.mark.parametrize("columns", [50, 57, 70, 77, 110])
+@each_row("columns", [50, 57, 70, 77, 110])
 def test_a_session_stands_on_one_line_of_any_terminal_and_says_what_it_is_about(columns: int) -> None:
     info = replace(_info(words="The tests of this project pass."), first_prompt="パーサーのテストを実行してください")
     line = session_line(info, columns)

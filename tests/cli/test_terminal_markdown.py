@@ -8,13 +8,14 @@ import pytest
 from nebula.cli.terminal.output.markdown import rendered
 from nebula.cli.terminal.output.screen import Screen
 from nebula.cli.terminal.output.width import display_width
+from rows import each_row
 
 
 def plain(text, columns=80):
     return re.sub(r"\x1b\[[\d;]*m", "", rendered(text, columns))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "kept"),
     [
         ("use <div>tags</div> here", "<div>tags</div>"),

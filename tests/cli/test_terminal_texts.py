@@ -24,11 +24,12 @@ from nebula.graph.tokens import estimate_tokens
 from nebula.language import Sentence, use_language
 from nebula.tools.approval import ASKED_AGAIN
 from nebula.workspace.search.file_names import best_matches
+from rows import each_row
 
 WIDE = "星雲はコーディングエージェントです"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "columns", "expected"),
     [
         ("plain", 5, "plain"),
@@ -239,7 +240,7 @@ def test_an_image_that_was_pasted_counts_as_an_attachment(tmp_path):
     assert pastes.tokens("see it") == []
 
 
-@pytest.mark.parametrize("kind", ["network", "fetch", "folders", "secrets", "read", "call"])
+@each_row("kind", ["network", "fetch", "folders", "secrets", "read", "call"])
 def test_a_question_about_a_call_shows_what_there_is_to_know_before_the_answer(kind: QuestionKind) -> None:
     out = io.StringIO()
     question = Approval("a1", kind, "notes__add", text="what it names", remarks=(ASKED_AGAIN,))

@@ -15,6 +15,7 @@ from nebula.cli.vizprompt_commands import search as search_command
 from nebula.graph.flows.topology import rewired
 from nebula.graph.formats.flow_yaml import dump_flow
 from nebula.graph.values import Connection, Flow
+from rows import each_row
 from vizprompt_command import Vizprompt
 
 
@@ -128,7 +129,7 @@ def test_looking_makes_no_folder(vizprompt: Vizprompt, tmp_path: Path) -> None:
     assert not (tmp_path / "project").exists()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("words", "code", "hint"),
     [
         (("create-node", "--prompt", "p"), 64, "--response"),

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from nebula.cli.vizprompt import COMMANDS
+from rows import each_row
 from vizprompt_command import Vizprompt
 
 
@@ -24,7 +25,7 @@ NESTED = [
 ]
 
 
-@pytest.mark.parametrize("words", [(), *((name,) for name in COMMANDS), *NESTED])
+@each_row("words", [(), *((name,) for name in COMMANDS), *NESTED])
 def test_every_command_has_help(vizprompt: Vizprompt, words: tuple[str, ...]) -> None:
     ran = vizprompt(*words, "--help")
     assert ran.code == 0 and ran.err == ""
@@ -34,7 +35,7 @@ def test_every_command_has_help(vizprompt: Vizprompt, words: tuple[str, ...]) ->
         assert "examples:" in ran.out
 
 
-@pytest.mark.parametrize("words", [(), *((name,) for name in COMMANDS), *NESTED])
+@each_row("words", [(), *((name,) for name in COMMANDS), *NESTED])
 def test_help_speaks_japanese(vizprompt: Vizprompt, words: tuple[str, ...]) -> None:
     ran = vizprompt(*words, "--help", env={"NEBULA_LANG": "ja"})
     assert ran.code == 0

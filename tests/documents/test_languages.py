@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
+from rows import each_row
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -69,7 +69,7 @@ def test_no_japanese_page_is_alone() -> None:
     assert {japanese(page) for page in ENGLISH} >= set(DOCS.rglob("*.ja.md"))
 
 
-@pytest.mark.parametrize("page", ENGLISH, ids=ids)
+@each_row("page", ENGLISH, ids=ids)
 def test_a_page_has_the_same_bones_in_japanese(page: Path) -> None:
     english, other = read(page), read(japanese(page))
     heads = [re.findall(r"^(#+) ", prose(text), re.MULTILINE) for text in (english, other)]

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from pathlib import Path
 
-import pytest
+from rows import each_row
 
 ROOT = Path(__file__).parents[2]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "bench").glob("*.md"))]
@@ -26,7 +26,7 @@ def _anchor(heading: str) -> str:
     return "".join(kept).replace(" ", "-")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@each_row("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_link_leads_somewhere(page: Path) -> None:
     for link in LINK.findall(BLOCK.sub("", page.read_text("utf-8"))):
         if re.match(r"[a-z]+:", link):
@@ -39,7 +39,7 @@ def test_every_link_leads_somewhere(page: Path) -> None:
             assert anchor in anchors(target), link
 
 
-@pytest.mark.parametrize("page", JAPANESE, ids=lambda page: str(page.relative_to(ROOT)))
+@each_row("page", JAPANESE, ids=lambda page: str(page.relative_to(ROOT)))
 def test_a_japanese_page_leads_to_japanese_pages(page: Path) -> None:
     """Where a page of `docs/` has its Japanese, a Japanese page leads there, but for the link to its own English."""
     own = page.name.replace(".ja.md", ".md")

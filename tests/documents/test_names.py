@@ -19,6 +19,7 @@ from nebula.cli import nebula as umbrella
 from nebula.cli.terminal.commands.table import TABLE as SESSION_COMMANDS
 from nebula.cli.terminal.commands.table import find
 from nebula.config.settings import TABLE
+from rows import each_row
 
 ROOT = Path(__file__).parents[2]
 GENERATED = {"commands", "session-commands", "settings", "events", "actions", "routes", "library", "exit-codes"}
@@ -56,24 +57,24 @@ def ids(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
-@pytest.mark.parametrize("command", [f"{program} {name}" for program, names in PROGRAMS.items() for name in names])
+@each_row("command", [f"{program} {name}" for program, names in PROGRAMS.items() for name in names])
 def test_every_command_is_shown_as_it_is_typed(command: str) -> None:
     assert re.search(rf"\b{command}\b", TEXT), f"no page shows `{command}`: scripts/reference writes it into one"
 
 
-@pytest.mark.parametrize("name", sorted(TABLE))
+@each_row("name", sorted(TABLE))
 def test_every_setting_is_named(name: str) -> None:
     said = (name, *TABLE[name].variables)
     named = any(re.search(rf"[`\"]{re.escape(each)}\b", TEXT) for each in said)
     assert named, f"no page names the setting {name}: scripts/reference writes it into one"
 
 
-@pytest.mark.parametrize("kind", list(filter(None, EVENTS)))
+@each_row("kind", list(filter(None, EVENTS)))
 def test_every_event_is_named(kind: str) -> None:
     assert f"`{kind}`" in TEXT, f"no page names the event {kind}: scripts/reference writes it into one"
 
 
-@pytest.mark.parametrize("command", [each.name for each in SESSION_COMMANDS])
+@each_row("command", [each.name for each in SESSION_COMMANDS])
 def test_every_command_of_a_session_is_named(command: str) -> None:
     assert re.search(rf"`/{command}\b", TEXT), f"no page names `/{command}`: scripts/reference writes it into one"
 
@@ -86,14 +87,14 @@ def typed(page: Path) -> list[str]:
     return [line for block in blocks for line in block.splitlines()] + indented + re.findall(r"`([^`\n]+)`", text)
 
 
-@pytest.mark.parametrize("page", WRITTEN, ids=ids)
+@each_row("page", WRITTEN, ids=ids)
 def test_the_commands_of_a_page_are_commands(page: Path) -> None:
     for code in typed(page):
         for program, word in re.findall(r"(?:^|[|;&$] ?)(nebula|evercontext|vizprompt) ([a-z][a-z-]+)(?= |$)", code):
             assert word in PROGRAMS[program], code
 
 
-@pytest.mark.parametrize("page", WRITTEN, ids=ids)
+@each_row("page", WRITTEN, ids=ids)
 def test_the_slash_commands_of_a_page_are_commands(page: Path) -> None:
     for name in re.findall(r"`(/[a-z]+)(?: [^`/]*)?`", page.read_text("utf-8")):
         assert find(name) is not None or name in ELSEWHERE, name
@@ -133,7 +134,7 @@ def options() -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("page", WRITTEN, ids=ids)
+@each_row("page", WRITTEN, ids=ids)
 def test_the_options_of_a_page_are_options(page: Path, options: set[str]) -> None:
     for code in typed(page):
         if re.match(r"(?:\S*=\S+ )*(?:\$ )?(?:nebula|evercontext|vizprompt|--)", code):
@@ -142,7 +143,7 @@ def test_the_options_of_a_page_are_options(page: Path, options: set[str]) -> Non
             assert named <= options | OF_OTHERS, code
 
 
-@pytest.mark.parametrize("page", WRITTEN, ids=ids)
+@each_row("page", WRITTEN, ids=ids)
 def test_the_variables_of_a_page_are_ours(page: Path) -> None:
     ours = {name for each in TABLE.values() for name in each.variables}
     ours |= {"NEBULA_HOME", "NEBULA_TRUST", "EC_APP_ROOT"}

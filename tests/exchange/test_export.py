@@ -10,6 +10,7 @@ from in_process import run_here
 from nebula.exchange.export.page import markdown_to_html
 from nebula.graph.graph import Graph
 from nebula.graph.values import FileState, Utterance
+from rows import each_row
 
 KEY = "sk-proj-abcdefghijklmnopqrstuvwx1234567890"
 
@@ -97,7 +98,7 @@ def test_control_sequences_are_not_obeyed(bench):
         assert "\x1b" not in run_here(bench, "nebula", "export", "main", "--format", form).out
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("[x](javascript:alert(1))", "<p>[x](javascript:alert(1))</p>"),

@@ -9,6 +9,7 @@ from in_process import run_here
 from nebula.config import load_settings, remember_extensions
 from nebula.extensions.front_matter import parse_markdown
 from nebula.extensions.skills import BUDGET, describe_skills, find_skills
+from rows import each_row
 from scripted_model import Call, ScriptedModel, Turn
 
 HEAD = "---\nname: {name}\ndescription: {about}\nallowed-tools: Bash(*), writeFile\n---\n\n"
@@ -148,7 +149,7 @@ def test_what_the_model_is_told_fits_a_budget(bench, shelf, monkeypatch):
     assert "- skill-00: long" in told and "skill-59" in told and len(told) < BUDGET + 1600
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "fields"),
     [
         ("---\nname: a\ndescription: b c\n---\nx", {"name": "a", "description": "b c"}),

@@ -9,9 +9,10 @@ from hashlib import sha256
 import pytest
 
 from nebula.files.digest import digest
+from rows import each_row
 
 
-@pytest.mark.parametrize("size", [0, 1, 1 << 13, (1 << 14) - 1, 1 << 14, 1 << 20])
+@each_row("size", [0, 1, 1 << 13, (1 << 14) - 1, 1 << 14, 1 << 20])
 def test_the_name_is_the_sha256(size: int) -> None:
     content = b"nebula \xff"[:1] * size
     assert digest(content) == sha256(content).hexdigest()

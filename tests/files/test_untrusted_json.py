@@ -10,6 +10,7 @@ import pytest
 
 from nebula.files.reading import UnreadableFile
 from nebula.files.untrusted_json import DEEPEST, parse_json, read_json
+from rows import each_row
 
 
 def nested(depth: int) -> str:
@@ -27,7 +28,7 @@ def test_what_is_nested_too_deeply_is_a_value_error(depth: int) -> None:
         parse_json(nested(depth))
 
 
-@pytest.mark.parametrize("text", ["", "{", "[1,", b"\xff", '{"a": 9' + "9" * 5_000 + "}"])
+@each_row("text", ["", "{", "[1,", b"\xff", '{"a": 9' + "9" * 5_000 + "}"])
 def test_what_is_no_json_is_a_value_error(text: str | bytes) -> None:
     with pytest.raises(ValueError):
         parse_json(text)

@@ -16,6 +16,7 @@ from nebula.graph.undo import EditHistory
 from nebula.graph.values import Connection, Flow, Node, Utterance
 from nebula.language import explain
 from nebula.value import replace
+from rows import each_row
 
 
 @pytest.fixture
@@ -142,7 +143,7 @@ def test_an_edit_that_finds_another_text_names_node_and_field() -> None:
     assert explain(error.value) == "node n was changed meanwhile (model); it stays as it is"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("held", "before", "after", "updated"),
     [
         (said("p", updated=True), said("p"), said("p", tags=["t"]), True),

@@ -16,6 +16,7 @@ from nebula.graph.errors import BadRequest, NotFound
 from nebula.graph.graph import Graph
 from nebula.graph.tokens import estimate_tokens
 from nebula.graph.values import Node, Utterance
+from rows import each_row
 
 NOBODY = "0123abcd-0000-7000-8000-000000000000"
 
@@ -253,7 +254,7 @@ def test_a_path_of_two_hundred_turns_is_previewed_fast(graph: Graph) -> None:
     assert min(seconds) < 0.6  # 0.1 s on a quiet machine, opening the graph included; the promise is 0.15
 
 
-@pytest.mark.parametrize("room", range(10, 400, 10))
+@each_row("room", range(10, 400, 10))
 def test_a_path_has_no_holes_whatever_the_room_is(room: int) -> None:
     """The first node that finds no room ends it, even where an older, shorter one would fit."""
     lengths = (5, 5, 200, 5, 60, 5)

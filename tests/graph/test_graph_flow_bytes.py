@@ -15,6 +15,7 @@ from nebula.graph.formats.yaml_tree import Branch, Leaf
 from nebula.graph.health.flow_repair import repaired_flow
 from nebula.graph.values import Edge, Flow, FlowEntry
 from nebula.value import replace
+from rows import each_row
 
 A, B = FlowEntry(1, "a"), FlowEntry(2, "b")
 OWN = Flow("abc", "main", "2025-01-01T00:00:00Z", "2025-01-02T00:00:00Z", "d", (A, B), (Edge(1, 2, "x: y"),))
@@ -97,7 +98,7 @@ def test_a_flow_without_nodes() -> None:
     assert (file.flow, file.own_shape) == (flow, True)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("old", "new", "remarks"),
     [
         ("index: 2", "index: 1", ["line 9: number 1 occurs twice; its second node b is skipped"]),
@@ -204,7 +205,7 @@ def test_a_flow_in_braces_has_no_places() -> None:
     assert (file.flow.entries, file.fields, file.nodes, file.connections) == ((FlowEntry(7, "x"),), {}, None, None)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "sentence"),
     [
         ("a: &a [x]\nb: *a\n", "p: aliases are not allowed"),
@@ -266,7 +267,7 @@ def test_a_flow_that_cannot_be_written_says_why() -> None:
 # Edits
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("change", "edited"),
     [
         ({}, OWN_TEXT),
@@ -333,7 +334,7 @@ def test_a_connection_that_goes_leaves_no_repeat_of_it_behind() -> None:
     assert edited.text.startswith(BY_HAND.partition("connections:")[0]) and "# tail" in edited.text
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "change", "edited"),
     [
         ("id: a\nname: n", {"entries": (A,)}, "id: a\nname: n\nnodes:\n  - index: 1\n    id: a\nconnections: []\n"),
@@ -527,7 +528,7 @@ def test_each_piece_of_a_tree_has_its_place() -> None:
     assert listed.items == [Leaf("x", 1, 1, 4, 7, False), Leaf("y", 2, 2, 4, 5, True)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "written"),
     [
         ("", '""'),

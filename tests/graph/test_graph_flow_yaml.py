@@ -15,6 +15,7 @@ from nebula.graph.formats.flow_edit import edit
 from nebula.graph.formats.flow_yaml import dump_flow, load_flow
 from nebula.graph.formats.yaml_text import moment, scalar
 from nebula.graph.values import Connection, Edge, Flow, FlowEntry
+from rows import each_row
 
 any_text = st.text(st.characters(exclude_categories=["Cs"]))
 X = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx"
@@ -79,14 +80,14 @@ def test_a_scalar_means_the_same_text_to_any_yaml_reader(text: str) -> None:
     assert yaml.load(f"a: {moment(text)}\n", Loader=yaml.BaseLoader) == {"a": text}
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text", ["yes", "No", "~", "null", "1", "1e3", "0x1f", "2025-05-08", "要約: 直した", "- a", "#x", " a", "a ", ""]
 )
 def test_a_scalar_that_could_be_something_else_is_quoted(text: str) -> None:
     assert scalar(text).startswith('"')
 
 
-@pytest.mark.parametrize("text", ["main", "要約", "タグ1,タグ2", "gpt-4", "Summary of a turn", "前のノード（全文）"])
+@each_row("text", ["main", "要約", "タグ1,タグ2", "gpt-4", "Summary of a turn", "前のノード（全文）"])
 def test_an_ordinary_scalar_stands_bare(text: str) -> None:
     assert scalar(text) == text
 
@@ -190,7 +191,7 @@ def test_bad_connections_are_passed_over_with_a_remark() -> None:
     assert "line 28: the connection 9 → 1 refers to a node that is not in the flow" in str(file.remarks[0])
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "a: &a [x]\nb: *a\n",

@@ -23,6 +23,7 @@ from nebula.graph.flows.topology import (
 )
 from nebula.graph.health.flow_repair import merge
 from nebula.graph.values import Connection, Edge, Flow, FlowEntry
+from rows import each_row
 
 
 def flow_of(edges: str, nodes: int = 0) -> Flow:
@@ -36,7 +37,7 @@ def flow_of(edges: str, nodes: int = 0) -> Flow:
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("edges", "lines"),
     [
         ("1-2,2-3,3-4", "1→2→3→4"),

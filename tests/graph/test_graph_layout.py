@@ -14,9 +14,10 @@ from nebula.graph.disk import index_file, numbered_paths
 from nebula.graph.disk.files import Files
 from nebula.graph.disk.index_file import IndexFile
 from nebula.graph.formats import tsv
+from rows import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("number", "path"),
     [
         (0, "000/000.xml"),
@@ -58,9 +59,7 @@ def test_readers_accept_any_width(path: str) -> None:
     assert numbered_paths.is_path(path, "xml")
 
 
-@pytest.mark.parametrize(
-    "path", ["../x/0.xml", "/0/0.xml", "0/0.yaml", "0/../1.xml", "0/0.xml\n", "０/0.xml", "a/b.xml", ""]
-)
+@each_row("path", ["../x/0.xml", "/0/0.xml", "0/0.yaml", "0/../1.xml", "0/0.xml\n", "０/0.xml", "a/b.xml", ""])
 def test_nothing_else_is_a_path_of_the_store(path: str) -> None:
     assert not numbered_paths.is_path(path, "xml")
 

@@ -14,6 +14,7 @@ from nebula.graph.formats.node_xml import dump_node, load_head, load_node
 from nebula.graph.formats.xml_text import attribute, block, escape_impossible, inline, unescape, unwrap
 from nebula.graph.values import FileState, Node, NodeUsage, Utterance
 from nebula.value import replace
+from rows import each_row
 
 FULL = Node(
     "id-1",
@@ -145,7 +146,7 @@ def test_every_attribute_may_be_missing() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("written", "read"),
     [("1.5", 1.5), ("x", 0), ("nan", 0), ("inf", 0), ("1e15", 0), ("-1e15", 0), ("9e14", 9e14), ("-9e14", -9e14)],
 )
@@ -154,7 +155,7 @@ def test_a_figure_that_is_none_is_unknown(written: str, read: float) -> None:
     assert load_node(data.encode(), "x").texts == (Utterance("", "", int(read), read, read),)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("change", "sentence"),
     [
         ({"id": ""}, "the id '' is empty, too long or holds white space"),
@@ -200,7 +201,7 @@ def nested(depth: int) -> bytes:
     return b"<node id='x'>" + b"<a>" * depth + b"</a>" * depth + b"</node>"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("data", "sentence"),
     [
         (b"", "p: not a node file: no element found: line 1, column 0"),
@@ -236,7 +237,7 @@ def test_the_limit_of_a_file_is_allowed_and_no_byte_more(monkeypatch: pytest.Mon
     assert edit_node(foreign, FULL, "p") == data, "where both do not fit, the node is kept"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("data", "head"),
     [
         (b"", None),
@@ -256,7 +257,7 @@ ASKED = b"<node id='a' timestamp='t'><contents><text role='user' mood='calm' x='
 SPOKEN = '<text role="assistant" count="0" duration="0.00" rate="0.00"><![CDATA[\nnew\n]]></text>\n'
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("data", "node", "edited"),
     [
         (ASKED, Node("a", "t", (Utterance("user", "q"),)), ASKED.decode()),
@@ -325,7 +326,7 @@ def test_text_that_xml_can_hold_is_left_alone() -> None:
         assert escape_impossible(text) == (text, False)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "escaped"),
     [
         ("\x00\\", "\\u0000\\u005c"),
@@ -347,7 +348,7 @@ def test_markup_in_a_line_becomes_entities() -> None:
     assert inline("x", "a<b") == "<x>a&lt;b</x>"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("wrapped", "text"), [("\na\n", "a"), ("\n\na\n\n", "\na\n"), ("a", "a"), ("", ""), ("\n", ""), ("xa\n", "xa")]
 )
 def test_one_line_break_on_each_side_is_taken_off(wrapped: str, text: str) -> None:

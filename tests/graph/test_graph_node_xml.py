@@ -17,6 +17,7 @@ from nebula.graph.formats.node_edit import edit_node
 from nebula.graph.formats.node_xml import dump_node, load_head, load_node
 from nebula.graph.values import FileState, Node, NodeUsage, Utterance
 from nebula.value import replace
+from rows import each_row
 
 any_text = st.text(st.characters(exclude_categories=["Cs"]))
 nasty = st.lists(
@@ -145,7 +146,7 @@ lines
     assert load_head(data) == ("a", "2025-01-01")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "data",
     [
         b"<node>",

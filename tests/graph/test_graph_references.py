@@ -9,6 +9,7 @@ import pytest
 from nebula.graph.context.references import mentioned_nodes, mentions
 from nebula.graph.errors import NotFound
 from nebula.graph.graph import Graph
+from rows import each_row
 
 MENTIONS = {
     "@abcd1234 の詳細": ["@abcd1234"],
@@ -26,7 +27,7 @@ MENTIONS = {
 }
 
 
-@pytest.mark.parametrize("prompt", MENTIONS)
+@each_row("prompt", MENTIONS)
 def test_what_looks_like_a_reference(prompt: str) -> None:
     assert mentions(prompt) == MENTIONS[prompt]
 

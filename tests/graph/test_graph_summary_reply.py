@@ -10,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nebula.graph.summaries.reply import MAX_TAGS, SummaryReply, UnreadableReply, read_reply, read_tags
+from rows import each_row
 
 SAME = SummaryReply("非同期処理の説明。", ["Python", "asyncio", "非同期"])
 
 
-@pytest.mark.parametrize(
+@each_row(
     "reply",
     [
         "要約: 非同期処理の説明。\nタグ: Python, asyncio, 非同期",
@@ -72,7 +73,7 @@ def test_a_colon_inside_the_summary_stays() -> None:
     assert read_reply("要約: 手順: まず読む。\nタグ: a").summary == "手順: まず読む。"
 
 
-@pytest.mark.parametrize("reply", ["", "Sorry, I cannot do that.", "タグ: a, b", "<think>要約: x", "{}", "要約:\n"])
+@each_row("reply", ["", "Sorry, I cannot do that.", "タグ: a, b", "<think>要約: x", "{}", "要約:\n"])
 def test_a_reply_without_a_summary_is_refused(reply: str) -> None:
     with pytest.raises(UnreadableReply, match="要約"):
         read_reply(reply)
@@ -83,7 +84,7 @@ def test_the_form_itself_repeated_is_no_summary() -> None:
         read_reply("要約: [30-50単語程度の簡潔な説明]\nタグ: [3-7個の重要キーワードをカンマ区切り]")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "tags"),
     [
         ("C#, C++, F#", ["C#", "C++", "F#"]),

@@ -12,6 +12,7 @@ from nebula.index.chunks.lines import Lines
 from nebula.index.chunks.suffixes import language_of
 from nebula.index.constants import MAX_CHUNK_BYTES
 from nebula.index.values import Span
+from rows import each_row
 
 
 def chunks(path: str, text: str | bytes) -> list[Span]:
@@ -98,7 +99,7 @@ SAMPLES = {
 }
 
 
-@pytest.mark.parametrize("path", SAMPLES)
+@each_row("path", SAMPLES)
 def test_a_definition_is_a_chunk_with_its_name(path: str) -> None:
     text, names = SAMPLES[path]
     found = {name for span in chunks(path, text) for name in span.symbol.split()}

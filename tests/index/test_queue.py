@@ -11,6 +11,7 @@ from index.project import Project, function
 from nebula.index.in_step.follow import Follower
 from nebula.index.in_step.queue import Change, Queue, parse_changes
 from nebula.index.values import Report
+from rows import each_row
 
 
 @pytest.fixture
@@ -61,7 +62,7 @@ def _fail(*_: object) -> Report:
 RAW = b":100644 100644 1111111 2222222 "
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("data", "changes"),
     [
         (b"", []),

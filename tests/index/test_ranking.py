@@ -13,6 +13,7 @@ from nebula.index.ranking.kinds import CODE, DATA, DECLARATION, EXAMPLE, GENERAT
 from nebula.index.ranking.meaning import Meaning
 from nebula.index.stores.rows import Candidate, Scope
 from nebula.index.vectors import pack
+from rows import each_row
 
 WORDS = ("disk", "memory", "network", "printer", "tape", "drum")
 
@@ -23,7 +24,7 @@ def found(project: Project, question: str, **filters: str) -> list[str]:
         return [hit.path for hit in index.search(question, **filters)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "kind"),
     [
         ("src/app/users.py", CODE),

@@ -29,6 +29,7 @@ from nebula.index.ranking.scoring import Scores, SparseRow, best_places, highest
 from nebula.index.ranking.search import measure, rank
 from nebula.index.stores.rows import Candidate
 from nebula.index.vectors import pack
+from rows import each_row
 
 NOTHING = frozenset[int]()
 
@@ -197,7 +198,7 @@ def test_a_header_counts_by_how_much_of_the_code_stands_in_headers() -> None:
     assert asked["asked for"] == 1 and "code in headers" not in asked
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "kind", "if_generated"),
     [
         ("src/users.go", CODE, GENERATED),
@@ -212,7 +213,7 @@ def test_what_a_program_made_is_generated_unless_its_place_says_more(path: str, 
     assert (kind_of(path), kind_of(path, True)) == (kind, if_generated)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "is_marked"),
     [
         (b"@generated", True),
@@ -228,7 +229,7 @@ def test_a_file_says_at_its_head_that_a_program_made_it(text: bytes, is_marked: 
     assert is_marked_generated(text) is is_marked
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("question", "kinds"),
     [
         ("Where are the TESTS of the parser", {TEST}),

@@ -14,13 +14,14 @@ from nebula.index.terms.loan_words import english_of
 from nebula.index.terms.question import question_terms
 from nebula.index.terms.word_lists import english_words
 from nebula.index.terms.words import path_terms, stem, terms_of, words_of
+from rows import each_row
 
 
 def terms(text: str) -> set[str]:
     return {term for word in words_of(text) for term in terms_of(word)}
 
 
-@pytest.mark.parametrize("spelling", ["userName", "user_name", "UserName", "USER_NAME", "user_names"])
+@each_row("spelling", ["userName", "user_name", "UserName", "USER_NAME", "user_names"])
 def test_a_name_is_found_in_any_spelling(spelling: str) -> None:
     assert terms(spelling) == {"user", "nam", "usernam"}
 
@@ -29,7 +30,7 @@ def test_parts_of_a_long_name_are_found_in_pairs() -> None:
     assert {"sess", "cooki", "sesscooki", "getsess"} <= terms("getSessionCookie")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "words",
     [
         "cache caches cached caching",
@@ -52,7 +53,7 @@ def test_japanese_is_cut_into_pairs() -> None:
     assert terms("認証トークン") == {"認証", "証ト", "トー", "ーク", "クン"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("katakana", "english"),
     [
         ("バンドル", "bundle"),

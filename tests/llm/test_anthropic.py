@@ -27,6 +27,7 @@ from nebula.llm.http.retry import RetryPolicy
 from nebula.llm.http.sse import SseParser
 from nebula.messages import Message, Text, ToolResultStatus, ToolSpec, ToolUseResult, UserMessage
 from nebula.testing import wires
+from rows import each_row
 from scripted_model import Call, Fault, ScriptedModel, Turn
 
 READ = ToolSpec("readFile", "Read a file", {"type": "object", "properties": {"path": {"type": "string"}}})
@@ -136,7 +137,7 @@ STATUSES: list[tuple[int, str, type[ModelError]]] = [
 ]
 
 
-@pytest.mark.parametrize(("status", "said", "kind"), STATUSES, ids=lambda each: str(each)[:30])
+@each_row(("status", "said", "kind"), STATUSES, ids=lambda each: str(each)[:30])
 async def test_every_error_status_is_one_of_ours(status: int, said: str, kind: type[ModelError]) -> None:
     body = '{"type": "error", "error": {"type": "x", "message": "' + said + '"}}'
     with ScriptedModel([Fault.status_code(status, body=body)] * 4) as server:

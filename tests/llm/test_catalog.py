@@ -15,6 +15,7 @@ from nebula.config.settings import TABLE
 from nebula.llm.catalog import context_length, cost, known_provider, short_name, sum_costs
 from nebula.llm.contract import Usage
 from nebula.providers import PROVIDERS
+from rows import each_row
 
 MILLION = Usage(1_000_000, 1_000_000)
 
@@ -65,7 +66,7 @@ finally:
     assert shown.splitlines()[-1] == "[]"
 
 
-@pytest.mark.parametrize("row", PROVIDERS.values(), ids=PROVIDERS)
+@each_row("row", PROVIDERS.values(), ids=PROVIDERS)
 def test_a_row_names_what_there_is(row) -> None:
     module, _, name = row.connector.partition(":")
     assert getattr(import_module(module), name).provider == row.name
@@ -74,7 +75,7 @@ def test_a_row_names_what_there_is(row) -> None:
     assert not row.key or TABLE[row.key].secret
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("model", "expected"),
     [
         ("gpt-4.1", 10.0),
@@ -104,7 +105,7 @@ def test_a_price_is_that_of_the_model_or_unknown(model: str, expected: float | N
     assert found == (pytest.approx(expected) if expected is not None else None)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("model", "usage", "expected"),
     [
         ("gpt-4.1-nano", Usage(1000, 100, 400), (600 * 0.10 + 400 * 0.025 + 100 * 0.40) / 1e6),
@@ -150,7 +151,7 @@ def test_the_context_of_a_model_by_its_family(model: str, expected: int) -> None
     assert context_length(model) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("model", "expected"),
     [
         ("gpt-4.1", "openai"),

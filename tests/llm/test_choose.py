@@ -19,10 +19,11 @@ from nebula.llm.openai import OpenAIModel, add_call
 from nebula.llm.replay import ReplayModel
 from nebula.llm.wire import Draft, RawCall, read_arguments
 from nebula.messages import AssistantMessage, AssistantToolUse, UserMessage
+from rows import each_row
 from scripted_model import ScriptedModel, Turn, refused_url
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "expected"),
     [
         ("", "http://127.0.0.1:11434"),
@@ -44,7 +45,7 @@ def test_ollama_host_as_people_write_it(given: str, expected: str) -> None:
     assert ollama_base_url(given) == expected
 
 
-@pytest.mark.parametrize("base", ["", "/", "/v1beta", "/v1", "/v1beta/"])
+@each_row("base", ["", "/", "/v1beta", "/v1", "/v1beta/"])
 async def test_the_gemini_address_may_or_may_not_have_its_version(base: str) -> None:
     with ScriptedModel() as server:
         model = GeminiModel(server.url + base, "k", environ={})
@@ -319,8 +320,8 @@ async def test_what_a_project_asked_for_in_vain_is_said_once(tmp_path: Path) -> 
     assert not any(isinstance(item, ModelNotice) for item in heard[1])
 
 
-@pytest.mark.parametrize("role", ["planner", "executor"])
-@pytest.mark.parametrize(
+@each_row("role", ["planner", "executor"])
+@each_row(
     ("environment", "user", "project", "expected"),
     [
         ({}, "", "", ("openai", "gpt-4.1-nano")),

@@ -28,6 +28,7 @@ from nebula.messages import (
     ToolUseResult,
     UserMessage,
 )
+from rows import each_row
 from scripted_model import Call, Fault, ScriptedModel, Turn
 
 READ_FILE = ToolSpec(
@@ -140,8 +141,8 @@ async def test_calls_of_a_reply_that_was_held_back_run_only_where_they_read(wire
     assert reply.stop == "filter" and "writeFile" in reason and "held back by the provider" in reason
 
 
-@pytest.mark.parametrize(("given", "known"), [({"id": 7}, "7"), ({"id": {}}, "call_1"), ({"id": True}, "True")])
-@pytest.mark.parametrize("name", [{"a": 1}, ["x"], 5, None])
+@each_row(("given", "known"), [({"id": 7}, "7"), ({"id": {}}, "call_1"), ({"id": True}, "True")])
+@each_row("name", [{"a": 1}, ["x"], 5, None])
 async def test_names_and_ids_of_other_kinds_are_text_or_none(given: dict[str, Any], known: str, name: object) -> None:
     fragment = {"index": 0, **given, "type": "function", "function": {"name": name, "arguments": "{}"}}
     body = {"choices": [{"index": 0, "delta": {"tool_calls": [fragment]}, "finish_reason": "tool_calls"}]}

@@ -50,6 +50,7 @@ from nebula.messages import (
     UserMessage,
 )
 from nebula.value import replace
+from rows import each_row
 
 TEXT = {"type": "string"}
 READ = DeclaredSpec(
@@ -212,7 +213,7 @@ WORDS = {
 }
 
 
-@pytest.mark.parametrize("text", WORDS)
+@each_row("text", WORDS)
 def test_a_text_of_ours_in_the_words_of_the_offer(text: str) -> None:
     assert make_offer(TOOLS).in_its_words(text) == WORDS[text]
 
@@ -464,7 +465,7 @@ UNREAD = {
 }
 
 
-@pytest.mark.parametrize("kind", UNREAD)
+@each_row("kind", UNREAD)
 async def test_what_cannot_be_read_is_asked_for_again_with_the_reason(kind: str) -> None:
     reply, problem = UNREAD[kind]
     model = Told([reply], [said(ANSWER, "msg_2")])
@@ -673,7 +674,7 @@ LOOKS = {
 }
 
 
-@pytest.mark.parametrize("text", LOOKS)
+@each_row("text", LOOKS)
 def test_a_cheap_look_at_a_text_that_may_be_calls(text: str) -> None:
     assert may_print_calls(said(text), request()) is LOOKS[text]
     assert not may_print_calls(said(text), request(tools=()))
@@ -686,7 +687,7 @@ def test_a_name_that_was_not_offered() -> None:
     assert has_unknown_names(called(use("readFile", {}), use("read_file", {})), request())
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "Hello!",

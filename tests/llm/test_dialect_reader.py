@@ -17,6 +17,7 @@ from nebula.llm.dialect.lenient_json import Cut, parse_value
 from nebula.llm.dialect.noise import strip_noise
 from nebula.llm.dialect.reader import DialectReply, read_reply
 from nebula.llm.dialect.spoken import FormatFailure, SpokenCall
+from rows import each_row
 
 TOOLS: dict[str, dict[str, Any]] = {"read_file": {"properties": {"path": {}}}, "list_files": {}, "write_file": {}}
 READERS = {"read_file", "list_files"}
@@ -98,7 +99,7 @@ CALLS = {
 }
 
 
-@pytest.mark.parametrize("text", CALLS)
+@each_row("text", CALLS)
 def test_a_call_is_read_on_its_rung(text: str) -> None:
     rung, calls = CALLS[text]
     reading = read(text)
@@ -116,7 +117,7 @@ ANSWERS = {
 }
 
 
-@pytest.mark.parametrize("text", ANSWERS)
+@each_row("text", ANSWERS)
 def test_an_answer_is_read_on_its_rung(text: str) -> None:
     reading = read(text)
     assert (reading.rung, reading.answer, reading.calls) == (*ANSWERS[text], ())
@@ -188,7 +189,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("text", REFUSED)
+@each_row("text", REFUSED)
 def test_what_cannot_be_read_for_sure_is_refused_with_the_reason(text: str) -> None:
     with pytest.raises(FormatFailure) as failure:
         read(text)

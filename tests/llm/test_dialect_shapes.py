@@ -17,6 +17,7 @@ import pytest
 
 from nebula.llm.dialect.reader import read_reply
 from nebula.llm.dialect.spoken import RUNGS, FormatFailure, KnownTools
+from rows import each_row
 
 STRING: dict[str, Any] = {"type": "string"}
 NUMBER: dict[str, Any] = {"type": "integer"}
@@ -43,7 +44,7 @@ def read(reply: str) -> tuple[str, list[list[Any]], str | None]:
     return reading.rung, [[call.name, dict(call.args)] for call in reading.calls], reading.answer
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=[f"{each['source']}: {each['shape']}" for each in SHAPES])
+@each_row("shape", SHAPES, ids=[f"{each['source']}: {each['shape']}" for each in SHAPES])
 def test_a_real_reply_is_read_or_refused_as_decided(shape: dict[str, Any]) -> None:
     if "native" in shape:
         tools = KnownTools(TOOLS, READERS)

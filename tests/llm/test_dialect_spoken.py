@@ -9,6 +9,7 @@ import pytest
 from nebula.llm.dialect.noise import strip_noise
 from nebula.llm.dialect.reader import read_reply
 from nebula.llm.dialect.spoken import FormatFailure, KnownTools, Spoken, SpokenCall, decoded, whole_value
+from rows import each_row
 
 TEXT = {"type": "string"}
 TOOLS: dict[str, dict[str, Any]] = {
@@ -37,7 +38,7 @@ NAMES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_row("name", NAMES)
 def test_a_name_is_freed_of_decorations_where_that_gives_an_offered_one(name: str) -> None:
     assert KNOWN.name(name) == NAMES[name]
 
@@ -85,7 +86,7 @@ SAYS: list[tuple[Any, list[SpokenCall], str | None, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("value", "calls", "answer", "thought"), SAYS)
+@each_row(("value", "calls", "answer", "thought"), SAYS)
 def test_what_a_value_says(value: Any, calls: list[SpokenCall], answer: str | None, thought: str) -> None:
     spoken = Spoken(KNOWN)
     assert spoken.take(value) is True
@@ -93,7 +94,7 @@ def test_what_a_value_says(value: Any, calls: list[SpokenCall], answer: str | No
     assert spoken.found is (bool(calls) or "action_input" in value)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "value", [5, "read", None, [], {}, {"name": "other"}, {"name": 5}, {"a": 1}, [5], [{"a": 1}, 6], {"parameters": {}}]
 )
 def test_a_value_that_is_none_of_ours(value: Any) -> None:
@@ -142,7 +143,7 @@ REFUSED: list[tuple[Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("value", "reason"), REFUSED)
+@each_row(("value", "reason"), REFUSED)
 def test_a_value_that_makes_no_sense_is_refused_with_the_reason(value: Any, reason: str) -> None:
     with pytest.raises(FormatFailure) as failure:
         Spoken(KNOWN).take(value)
@@ -168,7 +169,7 @@ NOISE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("text", NOISE, ids=lambda text: text[:30])
+@each_row("text", NOISE, ids=lambda text: text[:30])
 def test_what_stands_around_a_reply_is_taken_off(text: str) -> None:
     assert strip_noise(text) == NOISE[text]
 
@@ -192,7 +193,7 @@ THOUGHTS = {
 }
 
 
-@pytest.mark.parametrize("text", THOUGHTS)
+@each_row("text", THOUGHTS)
 def test_words_before_the_first_call_are_its_thought(text: str) -> None:
     assert read_reply(text, tools=TOOLS, readers={"read"}).thought == THOUGHTS[text]
 

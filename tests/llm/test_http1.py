@@ -11,6 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nebula.llm.http.http1 import MAX_FRAMING_BYTES, CutOff, NotHttp, ResponseReader, write_head
+from rows import each_row
 
 
 @dataclass(frozen=True)
@@ -136,7 +137,7 @@ def test_what_h11_refuses_is_never_a_finished_answer(response: bytes, place: int
         assert ours.body == theirs.body
 
 
-@pytest.mark.parametrize(
+@each_row(
     "response",
     [
         b"\x15\x03\x01\x00\x02",  # a server that speaks TLS

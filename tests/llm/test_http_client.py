@@ -18,6 +18,7 @@ from nebula.llm.http.proxies import basic_auth, proxy_for
 from nebula.llm.http.sse import NdjsonParser, SseParser
 from nebula.llm.http.url import parse_url, percent_decode
 from nebula.llm.openai import OpenAIModel
+from rows import each_row
 from scripted_model import ScriptedModel
 from scripted_model.proxy import ScriptedProxy
 
@@ -67,7 +68,7 @@ def test_a_line_without_end_is_given_up() -> None:
             parser.feed(b"x" * 1024 * 1024)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "authority", "target", "shown"),
     [
         ("http://localhost:11434", "localhost:11434", "/", "http://localhost:11434/"),
@@ -83,9 +84,7 @@ def test_addresses(text: str, authority: str, target: str, shown: str) -> None:
     assert (url.authority, url.target, url.shown) == (authority, target, shown)
 
 
-@pytest.mark.parametrize(
-    "text", ["", "localhost:1", "ftp://x", "http://", "http://h:99999", "http://u:secret@h:x/?k=1"]
-)
+@each_row("text", ["", "localhost:1", "ftp://x", "http://", "http://h:99999", "http://u:secret@h:x/?k=1"])
 def test_what_is_no_address_is_told_without_secrets(text: str) -> None:
     with pytest.raises(NotFoundError) as error:
         parse_url(text)
@@ -98,7 +97,7 @@ def test_credentials_are_left_out_and_decoded() -> None:
     assert basic_auth("user:p%40ss") == "Basic dXNlcjpwQHNz"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("url", "environ", "expected"),
     [
         ("https://api.example.com", {}, None),

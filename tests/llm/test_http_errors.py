@@ -40,6 +40,7 @@ from nebula.llm.http.waiting import with_waiting_notices
 from nebula.llm.ollama import OllamaModel
 from nebula.llm.openai import OpenAIModel
 from nebula.messages import UserMessage
+from rows import each_row
 from scripted_model import Call, Fault, ScriptedModel, Turn, refused_url
 
 KEY = "sk-very-secret-0123456789"
@@ -221,7 +222,7 @@ REFUSALS: list[tuple[str, Fault, type[ModelError], list[str]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("wire", "fault", "kind", "words"), REFUSALS)
+@each_row(("wire", "fault", "kind", "words"), REFUSALS)
 async def test_a_refusal_says_what_to_do(wire: str, fault: Fault, kind: type[ModelError], words: list[str]) -> None:
     error = await error_from([fault], wire, retry=RetryPolicy(max_attempts=1))
     assert type(error) is kind
@@ -374,8 +375,8 @@ SPENT = {
 }
 
 
-@pytest.mark.parametrize("told", ['"7"', "-7", "null", "[7]", "{}", "1e400"])
-@pytest.mark.parametrize("wire", SPENT)
+@each_row("told", ['"7"', "-7", "null", "[7]", "{}", "1e400"])
+@each_row("wire", SPENT)
 async def test_no_answer_is_lost_over_what_it_cost(wire: str, told: str) -> None:
     reply = (await items_from([Fault.garbage(SPENT[wire] % told)], wire))[-1]
     assert isinstance(reply, ModelReply)

@@ -37,6 +37,7 @@ from nebula.messages import (
     ToolUseResult,
     UserMessage,
 )
+from rows import each_row
 from scripted_model import Call, ScriptedModel, Turn, hermes
 
 PATH = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
@@ -346,7 +347,7 @@ def test_needs_dialect_only_where_the_provider_says_so() -> None:
     assert not needs_dialect(ModelInfo("m", "ollama", tools=True))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("provider", "address", "reads"),
     [
         ("openai", "", False),

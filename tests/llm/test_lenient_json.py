@@ -10,6 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nebula.llm.dialect.lenient_json import MAX_DEPTH, Cut, Fault, Parsed, Reader, parse_value
+from rows import each_row
 
 # text, value, what is behind it, whether strict JSON would have refused it
 READ: list[tuple[str, Any, str, bool]] = [
@@ -59,7 +60,7 @@ READ: list[tuple[str, Any, str, bool]] = [
 ]
 
 
-@pytest.mark.parametrize(("text", "value", "rest", "repaired"), READ)
+@each_row(("text", "value", "rest", "repaired"), READ)
 def test_a_value_is_read_to_its_end(text: str, value: Any, rest: str, repaired: bool) -> None:
     end = len(text) - len(rest)
     assert parse_value(text) == Parsed(value, end, repaired)
@@ -101,7 +102,7 @@ REFUSED: list[tuple[str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("text", "problem"), REFUSED, ids=lambda text: text[:30])
+@each_row(("text", "problem"), REFUSED, ids=lambda text: text[:30])
 def test_what_is_wrong_is_named_with_its_place(text: str, problem: str) -> None:
     with pytest.raises(Fault) as fault:
         parse_value(text)
@@ -133,7 +134,7 @@ CUT: list[tuple[str, str, str | None]] = [
 ]
 
 
-@pytest.mark.parametrize(("text", "problem", "closers"), CUT)
+@each_row(("text", "problem", "closers"), CUT)
 def test_what_is_cut_off_says_whether_brackets_alone_are_missing(text: str, problem: str, closers: str | None) -> None:
     with pytest.raises(Cut) as cut:
         parse_value(text)
@@ -141,8 +142,8 @@ def test_what_is_cut_off_says_whether_brackets_alone_are_missing(text: str, prob
     assert cut.value.place == len(text)
 
 
-@pytest.mark.parametrize("opened", ["[", '{"a":', '[{"a":[', "[1,", '[{},"{[",'])
-@pytest.mark.parametrize("quote", ['"', "'"])
+@each_row("opened", ["[", '{"a":', '[{"a":[', "[1,", '[{},"{[",'])
+@each_row("quote", ['"', "'"])
 def test_the_depth_is_the_same_for_both_readers(opened: str, quote: str) -> None:
     levels = (opened.count("[") + opened.count("{")) - (3 if "{[" in opened else 0)
     closed = "".join({"[": "]", "{": "}"}[char] for char in reversed(opened.replace('{},"{[",', "")) if char in "[{")

@@ -17,6 +17,7 @@ from nebula.llm.dialect.json_dialect import reply_schema
 from nebula.llm.dialect.tools import make_offer
 from nebula.llm.errors import LimitError
 from nebula.messages import ToolSpec, UserMessage
+from rows import each_row
 from scripted_model import Call, Fault, ScriptedModel, Turn
 
 LLAMA = {"default_generation_settings": {"n_ctx": 4096}, "chat_template_caps": {"supports_tools": False}}
@@ -191,8 +192,8 @@ ODD = {
 }
 
 
-@pytest.mark.parametrize("event", ODD)
-@pytest.mark.parametrize("kind", ["text/event-stream", "text/plain", "application/json", "application/octet-stream"])
+@each_row("event", ODD)
+@each_row("kind", ["text/event-stream", "text/plain", "application/json", "application/octet-stream"])
 def test_an_odd_server_is_understood(event: str, kind: str) -> None:
     from nebula.llm.openai import OpenAIModel
 

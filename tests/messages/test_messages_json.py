@@ -41,6 +41,7 @@ from nebula.messages import (
     UserMessage,
     UserMessageContent,
 )
+from rows import each_row
 
 
 @pytest.mark.parametrize(
@@ -83,7 +84,7 @@ USE_JSON = {
 }
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "expected"),
     [
         (Prompt("hi"), {"Prompt": {"prompt": "hi"}}),
@@ -130,7 +131,7 @@ def in_results(**changes: object) -> dict[str, Any]:
     return {"content": {"ToolUseResults": {"tool_use_results": [RESULT_JSON, {**RESULT_JSON, **changes}]}}}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("changes", "sentence"),
     [
         ({"content": {"Prompt": {"prompt": 3}}}, "content.Prompt.prompt: expected a string, got 3"),
@@ -202,7 +203,7 @@ def test_user_message_needs(key: str) -> None:
         UserMessage.from_json({name: value for name, value in MESSAGE_JSON.items() if name != key})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("form", "sentence"),
     [
         ("hi", 'expected an object, got "hi"'),

@@ -11,6 +11,7 @@ from nebula.language import Sentence
 from nebula.messages import AssistantMessage, AssistantToolUse, Json, Text, ToolResultStatus, ToolUseResult
 from nebula.messages.redaction import REDACTED, SECRET_CONTENT, SHORTEST_KEY, Redactor
 from nebula.value import replace
+from rows import each_row
 
 ENV = """# settings
 export API_TOKEN="quoted-value-1"
@@ -73,10 +74,8 @@ KEYS = [
 ]
 
 
-@pytest.mark.parametrize("key", KEYS)
-@pytest.mark.parametrize(
-    "around", ["{}", "use {} for it.", "KEY={}\n", '{{"key": "{}"}}', "鍵は{}です。", "({})", "https://x/?k={}"]
-)
+@each_row("key", KEYS)
+@each_row("around", ["{}", "use {} for it.", "KEY={}\n", '{{"key": "{}"}}', "鍵は{}です。", "({})", "https://x/?k={}"])
 def test_what_has_the_shape_of_a_key_is_taken_out(key, around):
     assert Redactor().text(around.format(key)) == around.format(REDACTED)
     assert Redactor().value({"said": around.format(key)}) == {"said": around.format(REDACTED)}
@@ -105,7 +104,7 @@ def test_the_secret_of_aws_without_its_name_stays():
     assert Redactor().text("wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY") == "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "5beece50c7e1a9d2f4b6a8c0e2d4f6a8b0c2d4e6",  # git
@@ -192,7 +191,7 @@ def test_a_key_of_digits_eats_no_number():
     assert Redactor(["NoneNone", "1234567"]).value([None, 1234567]) == [None, 1234567]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "value",
     [
         "quoted-value-1",

@@ -1,4 +1,3 @@
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,12 +17,13 @@ from nebula.messages import (
     truncate_safe_in_place,
     truncate_safe_tool_use_results,
 )
+from rows import each_row
 
 KANA = "あ" * 20
 CRABS = "🦀" * 15
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "max_bytes", "expected"),
     [
         ("Hello World", 5, "Hello"),
@@ -43,7 +43,7 @@ def test_truncate_safe(text: str, max_bytes: int, expected: str) -> None:
     assert truncate_safe(text, max_bytes) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "max_bytes", "suffix", "expected"),
     [
         ("Hello World", 5, "suffix", "suffi"),

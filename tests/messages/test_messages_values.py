@@ -23,13 +23,14 @@ from nebula.messages import (
     UserEnvContext,
     UserMessage,
 )
+from rows import each_row
 
 WHEN = datetime.fromisoformat("2025-10-25T14:53:00+09:00")
 RESULT = ToolUseResult("tool_1", [Text("Success")], ToolResultStatus.Success)
 USE = AssistantToolUse("tool_1", "fs_read", "fs_read", {"path": "/tmp/file.txt"}, {"path": "/tmp/file.txt"})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "expected"),
     [
         ("UserMessage", ["additional_context", "env_context", "content", "timestamp", "images"]),
@@ -51,7 +52,7 @@ def test_fields(name: str, expected: list[str]) -> None:
     assert [field.name for field in fields(getattr(messages, name))] == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("owner", "member"),
     [
         (UserMessage, "new_prompt"),
@@ -88,7 +89,7 @@ def test_members(owner: object, member: str) -> None:
     assert hasattr(owner, member)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "value"),
     [
         ("USER_ENTRY_START_HEADER", "--- USER MESSAGE BEGIN ---\n"),

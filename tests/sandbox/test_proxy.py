@@ -12,6 +12,7 @@ import pytest
 from nebula.sandbox.command import run
 from nebula.sandbox.contract import Command, CommandResult
 from nebula.sandbox.proxy import is_listed
+from rows import each_row
 
 ELSEWHERE = "127.0.0.2"
 """This machine under an address that a layer's own loopback has as well: only the proxy leads out to it."""
@@ -99,7 +100,7 @@ with socket.create_connection((host, int(port))) as there:
     assert ran(tmp_path, python(code + fetch), f"{ELSEWHERE}:{port}").output == "/a/b?c=d None\n"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("host", "port", "listed"),
     [
         ("example.org", 443, True),

@@ -13,6 +13,7 @@ import pytest
 import nebula
 from nebula.sandbox.inside import seccomp
 from nebula.sandbox.inside.limits import has_own_pid_max
+from rows import each_row
 
 SOURCE = Path(nebula.__file__).parent
 START = f"import sys; sys.path.append({str(SOURCE.parent)!r}); import ctypes, os, socket\n" + (
@@ -120,7 +121,7 @@ def test_every_jump_of_the_filter_lands_in_it(machine: str) -> None:
     assert len(code) < 4096 and code[-1][0] == 0x06
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("release", "expected"),
     [
         ("6.14+", True),

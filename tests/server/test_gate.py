@@ -14,6 +14,7 @@ from nebula.events import new_trace_id
 from nebula.server.asgi import Message, Receive, Scope, Send
 from nebula.server.gate import PASSAGE, Gate, Passage, Rules, body_limit, own_hosts
 from nebula.server.serving import Listener, is_loopback, rules_for
+from rows import each_row
 
 PORT = 8787
 TOKEN = "s3cret-ß"
@@ -117,7 +118,7 @@ HOSTS = [
 ]
 
 
-@pytest.mark.parametrize(("host", "status"), HOSTS)
+@each_row(("host", "status"), HOSTS)
 async def test_host(host: str, status: int) -> None:
     visit = Visit()
     assert await visit.http([("host", host)]) == status
@@ -151,8 +152,8 @@ ORIGINS = [
 ]
 
 
-@pytest.mark.parametrize(("origin", "status"), ORIGINS)
-@pytest.mark.parametrize("kind", ["http", "websocket"])
+@each_row(("origin", "status"), ORIGINS)
+@each_row("kind", ["http", "websocket"])
 async def test_origin(origin: str, status: int, kind: str) -> None:
     visit = Visit()
     if kind == "http":
@@ -166,9 +167,7 @@ async def test_origin(origin: str, status: int, kind: str) -> None:
     assert len(visit.recorded) == 1
 
 
-@pytest.mark.parametrize(
-    ("site", "status"), [("none", 200), ("same-origin", 200), ("same-site", 403), ("cross-site", 403), ("", 403)]
-)
+@each_row(("site", "status"), [("none", 200), ("same-origin", 200), ("same-site", 403), ("cross-site", 403), ("", 403)])
 async def test_where_a_browser_says_it_comes_from(site: str, status: int) -> None:
     assert await Visit().http(ours(("sec-fetch-site", site))) == status
 
@@ -193,7 +192,7 @@ TOKENS = [
 ]
 
 
-@pytest.mark.parametrize(("headers", "status"), TOKENS)
+@each_row(("headers", "status"), TOKENS)
 async def test_token(headers: list[tuple[str, str]], status: int) -> None:
     visit = Visit(GUARDED)
     assert await visit.http(ours(*headers)) == status
@@ -251,7 +250,7 @@ TRACES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("trace", TRACES)
+@each_row("trace", TRACES)
 async def test_a_malformed_trace_id_is_refused_and_replaced(trace: str) -> None:
     visit = Visit()
     assert await visit.http(ours(("x-trace-id", trace))) == 400
@@ -354,7 +353,7 @@ def test_port_80_goes_without_saying() -> None:
     assert "localhost" not in own_hosts("127.0.0.1", 8787)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("host", "alone"),
     [("127.0.0.1", True), ("127.8.8.8", True), ("::1", True), ("localhost", True), ("0.0.0.0", False), ("::", False),
      ("192.168.0.1", False), ("example.org", False), ("", False)],

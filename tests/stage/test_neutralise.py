@@ -4,16 +4,16 @@ import subprocess
 import sys
 import unicodedata
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nebula.stage import join_lines, neutralise, one_line
+from rows import each_row
 
 OBEYED = [*range(0x09), *range(0x0B, 0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("raw", "shown"),
     [
         ("\x1b[31mred\x1b[0m", "␛[31mred␛[0m"),
@@ -38,7 +38,7 @@ def test_control_sequences_become_visible(raw, shown):
     assert neutralise(raw) == shown
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "日本語の文章、句読点。\n\tインデント",

@@ -39,6 +39,7 @@ from nebula.stage import (
     perform,
     staged_json,
 )
+from rows import each_row
 
 TASK = Task("do it", "agent", "m")
 
@@ -158,7 +159,7 @@ def test_an_error_after_a_tool_is_told_once():
     assert seen(cues) == [(1, "I will look."), sentence]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("status", "lang", "part"),
     [
         ("interrupted", "en", "Interrupted"),
@@ -232,7 +233,7 @@ def test_the_file_stays_named_while_the_model_reads_what_came_of_it():
     assert named == ["", "", "src/a.py", "src/a.py", "", ""], "until the model says something else"
 
 
-@pytest.mark.parametrize("args", [None, [], "text", {}, {"path": 3}, {"path": ""}, {"query": "x"}])
+@each_row("args", [None, [], "text", {}, {"path": 3}, {"path": ""}, {"query": "x"}])
 def test_odd_arguments_name_no_file(args):
     assert tagged(play(TASK, Step("c", "t", args), options=StageOptions(curtain="paths"))) == tagged([Curtain()])
 
@@ -287,7 +288,7 @@ def test_cues_for_the_wire():
 CHANGES = (Diff("src/a.py", "", 3, 1), Diff("b\n.md", "", 1200, 0))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("ending", "lang", "line"),
     [
         (final(duration_s=1.25), "en", "1.2 s"),

@@ -46,6 +46,7 @@ from nebula.stage import (
     perform,
 )
 from nebula.value import replace
+from rows import each_row
 
 ASKED = Approval("a1", "write", "writeFile", (ProposedChange("p", "changed", diff="d"),))
 WORKING = Scene(curtain_down=True, command_runs=True)
@@ -53,7 +54,7 @@ JAPANESE = StageOptions("ja")
 NO_ANSWER = "The turn ended without an answer."
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("cue", "body"),
     [
         (Say("A", 2), {"cue": "say", "act": 2, "show": "A"}),
@@ -207,7 +208,7 @@ def test_a_remark_made_in_another_language_is_not_made_twice() -> None:
     assert [type(cue) for cue in cues] == [Close]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("event", "behind"),
     [
         (Step("c", "list", {"path": "日本"}), Backstage("list", '{"path": "日本"}')),
@@ -255,7 +256,7 @@ def ended(**more: Any) -> Final:
     return Final("", "ok", 0, **more)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("final", "english", "japanese"),
     [
         (ended(changes_failed=1), "no file changed · 1 change failed", "変更されたファイルなし · 失敗した変更 1 件"),

@@ -45,6 +45,7 @@ from nebula.workspace import open_workspace
 from nebula.workspace.diff import diff_texts
 from nebula.workspace.errors import WorkspaceError
 from nebula.workspace.proposing import propose_text
+from rows import each_row
 
 YES = [
     "y", "yes", "yep", "yeah", "sure", "ok", "okay", "yes please", "ok go", "go ahead", "do it", "please do",
@@ -61,25 +62,25 @@ REASONS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("text", YES)
+@each_row("text", YES)
 def test_a_word_of_agreement(text: str) -> None:
     assert agrees(text)
     assert Decision.read(text) == Decision(True, "once")
 
 
-@pytest.mark.parametrize("text", ["all", "ALL", " a ", "Ａ", "A"])
+@each_row("text", ["all", "ALL", " a ", "Ａ", "A"])
 def test_a_yes_for_the_session(text: str) -> None:
     assert not agrees(text)
     assert Decision.read(text) == Decision(True, "session")
 
 
-@pytest.mark.parametrize("text", NO)
+@each_row("text", NO)
 def test_a_plain_no(text: str) -> None:
     assert not agrees(text)
     assert Decision.read(text) == Decision(False, "once", reason="")
 
 
-@pytest.mark.parametrize("text", REASONS)
+@each_row("text", REASONS)
 def test_anything_else_is_a_no_with_its_reason(text: str) -> None:
     assert not agrees(text)
     assert Decision.read(f" {text} ") == Decision(False, reason=text)
@@ -200,9 +201,9 @@ async def test_what_is_done_with_an_answer_is_shown(by_rule: str | None, allowed
     assert [str(each.sentence) for each in shown] == doing
 
 
-@pytest.mark.parametrize("scope", ["once", "message", "pattern", "session"])
-@pytest.mark.parametrize("allowed", [True, False])
-@pytest.mark.parametrize("lasting", [TOOL, NETWORK, Permission("write", "*")])
+@each_row("scope", ["once", "message", "pattern", "session"])
+@each_row("allowed", [True, False])
+@each_row("lasting", [TOOL, NETWORK, Permission("write", "*")])
 def test_a_yes_for_the_session_is_held_and_nothing_else_is(scope: Any, allowed: bool, lasting: Permission) -> None:
     approvals, _, _ = asked_for(Decision(allowed, scope, pattern="*.py"), lasting)
     held = {"session": (lasting,), "pattern": (Permission("write", "*.py"),) if lasting.kind == "write" else ()}
@@ -578,7 +579,7 @@ def changed(*paths: str) -> tuple[LayerChange, ...]:
     return tuple(LayerChange(path, "created", after=Entry("file", 0o644)) for path in paths)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("proposed", "ignored", "repository", "stands"),
     [
         (["src/a"], [], [], True),

@@ -9,6 +9,7 @@ from tests.tools.test_tools import Desk, put
 
 from nebula.tools.contract import ToolFailure
 from nebula.tools.files.text_edits import apply_edits, read_edits
+from rows import each_row
 
 
 def edited(text, *edits):
@@ -97,7 +98,7 @@ def test_too_many_places_are_counted_and_named():
     assert "2 places" in complaint("aaa", ("aa", "b"))  # places that overlap are places
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "old", "parts"),
     [
         ("if x:\n\treturn 1\n", "if x:\n    return 1\n", ["line 2", "only white space", "\\treturn 1", "a tab"]),

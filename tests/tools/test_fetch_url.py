@@ -22,6 +22,7 @@ from nebula.tools.permissions import NETWORK, Permission
 from nebula.tools.web.fetch_url import UNATTENDED, ask_for_page, fetch_url
 from nebula.tools.web.html_text import html_to_text
 from nebula.tools.web.page import MOST_BYTES, Deadline, NotFetched, Target, fetch, is_private
+from rows import each_row
 
 PAGE = """<!doctype html><html><head><title>The &amp; page</title><style>p{}</style><script>var a = "<p>no</p>"</script>
 </head><body><h1>Head</h1><p>One <b>bold</b>\n word, <a href="/next">next</a>.</p><ul><li>a<li>b</ul>
@@ -166,7 +167,7 @@ def test_what_cannot_be_read_is_an_error_for_the_model(site: ThreadingHTTPServer
         run(Approvals(Asked()), at(site, path))
 
 
-@pytest.mark.parametrize(
+@each_row(
     "url", ["file:///etc/passwd", "ftp://a.b/", "http://user:word@127.0.0.1/", "http://a b/", "x" * 3000, "http:///a"]
 )
 def test_what_is_no_plain_web_address_is_refused_before_anybody_is_asked(url: str) -> None:
@@ -196,7 +197,7 @@ def test_the_connection_goes_to_the_address_that_was_judged(site: ThreadingHTTPS
     assert page.text == "日本語" and site.asked == [(f"elsewhere.invalid:{site.server_port}", "/ja")]  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "address",
     re.findall(
         r"\S+",
@@ -240,7 +241,7 @@ def test_no_page_takes_longer_than_its_size(piece: str) -> None:
     assert time.process_time() - begun < 5
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("html", "text"),
     [
         ("<head><title>T</title><body>x", "T\n\nx"),

@@ -24,6 +24,7 @@ from nebula.workspace.errors import (
 )
 from nebula.workspace.guard.jail import Jail, require_regular, translate
 from nebula.workspace.guard.paths import NormalPath, normal_path
+from rows import each_row
 
 
 @pytest.fixture
@@ -284,7 +285,7 @@ TOLD = {
 }
 
 
-@pytest.mark.parametrize("code", TOLD, ids=errno.errorcode.__getitem__)
+@each_row("code", TOLD, ids=errno.errorcode.__getitem__)
 def test_the_words_of_the_system_become_ours(code: int) -> None:
     error = translate(OSError(code, "words"), "p")
     assert (type(error), str(error)) == TOLD[code]

@@ -21,6 +21,7 @@ from nebula.workspace.errors import (
 )
 from nebula.workspace.guard.judge import Judge, Policy
 from nebula.workspace.guard.paths import MAX_NAME_BYTES, MAX_PATH_BYTES, normal_path
+from rows import each_row
 
 Said = tuple[type[WorkspaceError], str]
 
@@ -83,7 +84,7 @@ def said(path: object) -> Said:
     return type(refused.value), str(refused.value)
 
 
-@pytest.mark.parametrize("path", REFUSED, ids=lambda path: ascii(path)[:40])
+@each_row("path", REFUSED, ids=lambda path: ascii(path)[:40])
 def test_a_path_that_is_refused(path: object) -> None:
     assert said(path) == REFUSED[path]
 
@@ -116,7 +117,7 @@ TAKEN = [
 ]
 
 
-@pytest.mark.parametrize(("path", "text", "names_directory"), TAKEN, ids=lambda value: ascii(value)[:40])
+@each_row(("path", "text", "names_directory"), TAKEN, ids=lambda value: ascii(value)[:40])
 def test_a_path_that_is_taken(path: str, text: str, names_directory: bool) -> None:
     place = normal_path(path)
     assert (place.text, place.names_directory) == (text, names_directory)
@@ -147,14 +148,14 @@ def disguised(name: str) -> list[str]:
             f"{name}\ufe0f", f"{name}\U000e0100", f"{name}\u034f", wide]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "kind"), NAMES)
+@each_row(("name", "kind"), NAMES)
 def test_a_protected_name_is_one_anywhere_and_under_any_spelling(name: str, kind: str) -> None:
     for spelling in disguised(name):
         for path in (spelling, f"a/b/{spelling}", f"a／{spelling}"):
             assert getattr(normal_path(path).standing, kind), path
 
 
-@pytest.mark.parametrize("name", sorted(protected.UNTOUCHABLE | protected.CONTROL_FOLDERS | protected.SECRET_FOLDERS))
+@each_row("name", sorted(protected.UNTOUCHABLE | protected.CONTROL_FOLDERS | protected.SECRET_FOLDERS))
 def test_what_lies_in_a_protected_folder_is_protected_like_it(name: str) -> None:
     for spelling in disguised(name):
         assert normal_path(f"a/{spelling}/b/c.txt").standing == normal_path(name).standing
@@ -167,8 +168,8 @@ COPIES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("copy", COPIES)
-@pytest.mark.parametrize("name", ["server.key", ".netrc", "id_rsa", "credentials", "x.pem", "kubeconfig"])
+@each_row("copy", COPIES)
+@each_row("name", ["server.key", ".netrc", "id_rsa", "credentials", "x.pem", "kubeconfig"])
 def test_the_copy_of_a_secret_is_one(copy: str, name: str) -> None:
     assert normal_path("a/" + copy.format(name)).standing.secret
 
@@ -192,19 +193,19 @@ ORDINARY_NAMES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("path", SECRETS_INSIDE)
+@each_row("path", SECRETS_INSIDE)
 def test_a_secret_is_known_by_the_folder_that_it_lies_in(path: str) -> None:
     assert normal_path(path).standing.secret
     assert normal_path(f"b/{path.upper()}").standing.secret
 
 
-@pytest.mark.parametrize("path", ORDINARY_NAMES)
+@each_row("path", ORDINARY_NAMES)
 def test_no_secret_is_seen_where_there_is_none(path: str) -> None:
     assert not normal_path(path).standing.secret
     assert normal_path(path).standing == ORDINARY or path.startswith((".config", ".git", ".docker", ".nebula"))
 
 
-@pytest.mark.parametrize("path", [*SECRETS_INSIDE, *ORDINARY_NAMES, *(name for name, _ in NAMES)])
+@each_row("path", [*SECRETS_INSIDE, *ORDINARY_NAMES, *(name for name, _ in NAMES)])
 def test_a_secret_name_is_told_without_a_judgement_as_with_it(path: str) -> None:
     """`names_secret` looks for a word first; without one it judges nothing."""
     copies = [copy.format(name) for copy in COPIES for name in (path.rpartition("/")[2],)]
@@ -226,7 +227,7 @@ FOLDED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", FOLDED, ids=ascii)
+@each_row("name", FOLDED, ids=ascii)
 def test_a_name_as_the_most_careless_file_system_compares_it(name: str) -> None:
     assert fold_name(name) == FOLDED[name]
 
@@ -265,7 +266,7 @@ JUDGED = {
 }
 
 
-@pytest.mark.parametrize("path", JUDGED)
+@each_row("path", JUDGED)
 def test_what_may_be_read_and_written_unless_somebody_allows_it(path: str) -> None:
     judge = Judge(Policy())
     read, written = JUDGED[path]
@@ -329,7 +330,7 @@ RUN_BY_GIT = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("path", REPOSITORY)
+@each_row("path", REPOSITORY)
 def test_the_repository_allowed_by_name_is_open_but_for_what_runs_programs(path: str) -> None:
     allowed = Judge(Policy(allowed=frozenset({".git"})))
     assert allowed.allows_in_repository(normal_path(path))
@@ -337,14 +338,14 @@ def test_the_repository_allowed_by_name_is_open_but_for_what_runs_programs(path:
     assert not allowed.allows_in_repository(normal_path(f"a/{path}"))
 
 
-@pytest.mark.parametrize("path", RUN_BY_GIT)
+@each_row("path", RUN_BY_GIT)
 def test_what_makes_git_run_programs_has_to_be_named_itself(path: str) -> None:
     above = path.rpartition("/")[0]
     assert not Judge(Policy(allowed=frozenset({".git", above}))).allows_in_repository(normal_path(path))
     assert Judge(Policy(allowed=frozenset({path}))).allows_in_repository(normal_path(path))
 
 
-@pytest.mark.parametrize("path", ["a.txt", "git/x", ".GIT/x", ".nebula/.git/x", ".git/.nebula/x", ".git/.NEBULA/x"])
+@each_row("path", ["a.txt", "git/x", ".GIT/x", ".nebula/.git/x", ".git/.nebula/x", ".git/.NEBULA/x"])
 def test_what_is_no_repository_of_the_project_is_not_allowed_as_one(path: str) -> None:
     for allowed in (path, path.partition("/")[0]):
         assert not Judge(Policy(allowed=frozenset({allowed}))).allows_in_repository(normal_path(path))

@@ -37,6 +37,7 @@ from nebula.workspace.local import open_workspace
 from nebula.workspace.remote.client import GatewayClient, GatewayFailed, _dropped
 from nebula.workspace.remote.composed import MAX_FOLDERS
 from nebula.workspace.remote.workspace import RemoteWorkspace
+from rows import each_row
 from scripted_model import refused_url
 
 POLICY = Policy(extensions=(".py", ".md", ".txt", ".json"), max_bytes=1_000)
@@ -348,7 +349,7 @@ class TestRemoteAlone:
         with pytest.raises(GatewayFailed, match="cannot be reached"):
             RemoteWorkspace(refused_url()).read_file("a.txt")
 
-    @pytest.mark.parametrize("url", ["ftp://x", "http://", "http://a:b@c", "http://h:port", "http://h?q=1"])
+    @each_row("url", ["ftp://x", "http://", "http://a:b@c", "http://h:port", "http://h?q=1"])
     def test_an_address_that_is_none(self, url: str) -> None:
         with pytest.raises(MalformedRequest, match="EC_MCP_URL"):
             RemoteWorkspace(url)

@@ -14,6 +14,7 @@ from gateway_rig import EXTENSIONS
 from nebula.files.beneath import OpenBeneath
 from nebula.workspace import LocalWorkspace, Policy, WorkspaceError, open_workspace
 from nebula.workspace.errors import ReadOnly
+from rows import each_row
 
 Open = Callable[..., LocalWorkspace]
 See = Callable[[], dict[str, bytes | None]]
@@ -186,7 +187,7 @@ def outcome(call: Callable[[], object]) -> str:
     return ""
 
 
-@pytest.mark.parametrize(("path", "when_read", "when_written"), BAD_PATHS, ids=lambda value: ascii(value)[:40])
+@each_row(("path", "when_read", "when_written"), BAD_PATHS, ids=lambda value: ascii(value)[:40])
 def test_attack_is_answered(
     path: object, when_read: str, when_written: str, booby_trapped: Path, open_at: Open, opener: OpenBeneath
 ) -> None:
@@ -205,10 +206,8 @@ def test_attack_is_answered(
     assert not (booby_trapped.parent / "deep").exists()
 
 
-@pytest.mark.parametrize("mode", ["create", "overwrite", "append"])
-@pytest.mark.parametrize(
-    "path", ["out.txt", "dangling-out.txt", "dangling-in.txt", "out-folder/x.txt", "in.txt", ".git/x"]
-)
+@each_row("mode", ["create", "overwrite", "append"])
+@each_row("path", ["out.txt", "dangling-out.txt", "dangling-in.txt", "out-folder/x.txt", "in.txt", ".git/x"])
 def test_no_mode_writes_through(path: str, mode: str, booby_trapped: Path, open_at: Open, opener: OpenBeneath) -> None:
     workspace = open_at(opener=opener)
     with pytest.raises(WorkspaceError):
@@ -225,7 +224,7 @@ def test_link_inside_reads_what_it_names(booby_trapped: Path, open_at: Open, ope
     assert workspace.read_file("in-folder/file.txt").content == "in sub"
 
 
-@pytest.mark.parametrize("path", ["..", "/", "../app-evil", "out-folder", "out-folder/app-evil", "a\0b", "circle.txt"])
+@each_row("path", ["..", "/", "../app-evil", "out-folder", "out-folder/app-evil", "a\0b", "circle.txt"])
 def test_no_listing_or_search_outside(path: str, booby_trapped: Path, open_at: Open, opener: OpenBeneath) -> None:
     workspace = open_at(opener=opener)
     for call in (

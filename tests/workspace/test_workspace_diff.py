@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nebula.workspace.diff import apply_hunks, diff_texts
+from rows import each_row
 
 
 def test_counts_and_text() -> None:
@@ -25,7 +26,7 @@ def test_lines_count_from_the_start_of_a_long_text() -> None:
     assert (diff.hunks[0].old_start, diff.blocks) == (50, [(50, 51, 50, 51)])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("old", "new", "added", "removed"),
     [("x\n", "x\n", 0, 0), (None, "a\nb\n", 2, 0), ("a\nb", None, 0, 2), ("", "", 0, 0), ("a", "a\n", 1, 1)],
 )

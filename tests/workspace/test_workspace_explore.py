@@ -18,6 +18,7 @@ from nebula.workspace import LocalWorkspace, Policy
 from nebula.workspace.search import walk
 from nebula.workspace.search.explore import Explorer
 from nebula.workspace.search.walk import Engine, LibraryWalk, Ripgrep, Walked
+from rows import each_row
 
 Open = Callable[..., LocalWorkspace]
 
@@ -148,9 +149,7 @@ def test_secrets_are_searched_only_when_allowed(tree: Path, explored: LocalWorks
     assert open_at(Policy(allowed=frozenset({".env"}))).search(".", "needle=").files == (".env",)
 
 
-@pytest.mark.parametrize(
-    "keyword", ["-e", "--files", "a.c", "[x", "\\d", "$(touch x)", "two\nlines", "tab\there", "'\"`", "%s"]
-)
+@each_row("keyword", ["-e", "--files", "a.c", "[x", "\\d", "$(touch x)", "two\nlines", "tab\there", "'\"`", "%s"])
 def test_keyword_is_taken_literally(keyword: str, root: Path, explored: LocalWorkspace) -> None:
     (root / "hit.txt").write_text(f"before {keyword} after\n")
     (root / "miss.txt").write_text("abc x two\n\nlines d\n")

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from nebula.agent.checks.failures import MOST_BYTES, Failure, condense, failures, fingerprint
+from rows import each_row
 
 TSC = "src/a.ts(3,7): error TS2322: Type 'string' is not assignable to type 'number'."
 MYPY = 'app/main.py:4: error: Name "x" is not defined  [name-defined]'
@@ -22,7 +23,7 @@ PANIC = "thread 'tests::adds' panicked at src/lib.rs:9:9:\nassertion `left == ri
 NODE = "AssertionError [ERR_ASSERTION]: 1 == 2\n    at TestContext.<anonymous> (/work/p/test/a.test.js:5:10)\n    at run (node:internal/test:1:2)"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("output", "path", "line", "words"),
     [
         (TSC, "src/a.ts", 3, "TS2322"),

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import nebula.agent.plan.plan as plan_module
 from nebula.agent.plan.plan import BadPlan, PlanStep, StepPlan, agreeing, read_plan, step_graph
+from rows import each_row
 
 SCHEMA = json.loads(Path(plan_module.__file__).with_name("plan.schema.json").read_text("utf-8"))
 
@@ -33,7 +34,7 @@ def test_a_plan_is_read_with_its_defaults() -> None:
     assert read_plan(read.to_json()) == read
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("tasks", "sentence"),
     [
         ([], "The plan has no tasks."),

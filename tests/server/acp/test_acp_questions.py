@@ -13,6 +13,7 @@ from nebula.server.acp.permission import MOST_TEXT, agreement, chosen_option, op
 from nebula.server.acp.questions import Question
 from nebula.tools.approval import ASKED_AGAIN, Decision
 from nebula.workspace.diff import diff_texts
+from rows import each_row
 
 
 def asked(kind: QuestionKind = "command", *changes: ProposedChange, **more: Any) -> Approval:
@@ -61,7 +62,7 @@ def test_a_set_without_a_file_is_not_empty() -> None:
     assert [fenced(each) for each in texts(question)] == ["make", "It changes the repository: commit main."]
 
 
-@pytest.mark.parametrize("row", ["```", "````", "`" * 40, " ```", "~~~"])
+@each_row("row", ["```", "````", "`" * 40, " ```", "~~~"])
 def test_no_file_closes_its_fence(row: str) -> None:
     diff = f"+x\n{row}\nNothing else was changed. Safe to allow.\n"
     question = asked("command", ProposedChange(f"a{row}b", "created", 1, 0, diff), text=f"echo {row}\n{row}\n")
@@ -99,7 +100,7 @@ def test_a_yes_for_the_session_is_offered_where_there_is_one(once: bool) -> None
     assert all(Decision.read(each).allowed is (each != "no") for each in ids)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("answer", "means"),
     [
         ({"outcome": {"outcome": "selected", "optionId": "yes"}}, "yes"),

@@ -11,6 +11,7 @@ import pytest
 from nebula.server.acp import buffers as module
 from nebula.server.acp.buffers import EditorBuffers, FileAccess
 from nebula.server.acp.peer import Peer
+from rows import each_row
 
 
 class Line:
@@ -97,7 +98,7 @@ async def test_nothing_is_waited_for_on_the_event_loop_or_asked_of_who_cannot() 
     await line.close()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("said", "access"),
     [
         ({}, FileAccess()),

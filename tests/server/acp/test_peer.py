@@ -6,9 +6,8 @@ import asyncio
 import json
 from typing import Any
 
-import pytest
-
 from nebula.server.acp.peer import CANCELLED, INVALID_REQUEST, PARSE_ERROR, Peer
+from rows import each_row
 
 LIMIT = 4096
 
@@ -38,7 +37,7 @@ PROBE = b'{"jsonrpc":"2.0","id":7,"method":"echo","params":{"a":1}}'
 ALIVE = {"jsonrpc": "2.0", "id": 7, "result": {"a": 1}}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "code"),
     [
         (b"[" * 4000, PARSE_ERROR),

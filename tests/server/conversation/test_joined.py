@@ -7,6 +7,7 @@ import subprocess
 import pytest
 
 from nebula.server.conversation.joined import NotJoinable, joined_script, joined_sheet
+from rows import each_row
 
 
 def run(tmp_path, script, **others):
@@ -42,10 +43,8 @@ def test_what_an_entry_exports_is_exported_still():
     assert joined_script({"a.js": "export const one = 1;\n"}, "a.js").endswith("export const { one } = module_a_js;\n")
 
 
-@pytest.mark.parametrize(
-    "text", ["export default 1;", "export let a = 1;", 'import x from "./b.js";', 'import "./b.js";']
-)
-@pytest.mark.parametrize("before", ["", "\n", "f();", "if(a){f()}", "const report = exports;\n"])
+@each_row("text", ["export default 1;", "export let a = 1;", 'import x from "./b.js";', 'import "./b.js";'])
+@each_row("before", ["", "\n", "f();", "if(a){f()}", "const report = exports;\n"])
 def test_what_is_not_understood_is_refused(text, before):
     with pytest.raises(NotJoinable) as refused:
         joined_script({"a.js": before + text, "b.js": ""}, "a.js")

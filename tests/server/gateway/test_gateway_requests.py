@@ -15,6 +15,7 @@ from gateway_rig import EXTENSIONS, Gateway, Reply, gateway_in_thread
 from nebula.events import new_trace_id
 from nebula.workspace.guard.judge import Policy
 from nebula.workspace.local import open_workspace
+from rows import each_row
 
 LIMIT = 2_000
 JSON = {"content-type": "application/json"}
@@ -120,7 +121,7 @@ ORDER: list[tuple[str, dict[str, Any], int, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("endpoint", "body", "status", "code"), ORDER)
+@each_row(("endpoint", "body", "status", "code"), ORDER)
 def test_order_of_judgement(gateway: Gateway, endpoint: str, body: dict[str, Any], status: int, code: str) -> None:
     reply = gateway.post(endpoint, body)
     assert (reply.status, reply.code) == (status, code)
@@ -135,13 +136,13 @@ MALFORMED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("body", MALFORMED, ids=lambda body: repr(body[:24]))
+@each_row("body", MALFORMED, ids=lambda body: repr(body[:24]))
 def test_malformed_json_is_422(gateway: Gateway, body: bytes) -> None:
     reply = gateway.post("read_file", body)
     assert (reply.status, reply.code) == (422, "malformed_request")
 
 
-@pytest.mark.parametrize("number", ["0", "-1", "1.5", "true", '"5"', "1e400", "9" * 400, "[1]", "{}", "-0.0"])
+@each_row("number", ["0", "-1", "1.5", "true", '"5"', "1e400", "9" * 400, "[1]", "{}", "-0.0"])
 def test_a_number_of_items_that_is_none(gateway: Gateway, number: str) -> None:
     reply = gateway.post("list_files", f'{{"path":".","max_items":{number}}}'.encode())
     assert reply.status == 422
@@ -151,7 +152,7 @@ def test_five_point_zero_is_five(gateway: Gateway) -> None:
     assert len(gateway.post("list_files", b'{"path":".","max_items":1.0}').json["files"]) == 1
 
 
-@pytest.mark.parametrize(
+@each_row(
     "kind",
     [None, "", "text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/jsonx",
      "application/xml", "APPLICATION/JSON", "application/json; charset=utf-8"],
@@ -162,7 +163,7 @@ def test_other_content_types_are_422(gateway: Gateway, kind: str | None) -> None
     assert reply.status == (200 if "application/json" in (kind or "").lower().split(";")[0:1] else 422)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("method", "path", "status", "code"),
     [
         ("GET", "/nothing", 404, "no_such_endpoint"),

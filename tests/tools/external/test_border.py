@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from nebula.tools.external.border import MAX_SCHEMA, MAX_SCHEMAS, Border
+from rows import each_row
 
 ANY = {"type": "object"}
 
@@ -57,7 +58,7 @@ def test_all_schemas_together_have_one() -> None:
 TEXT = {"type": "text", "text": "well"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("result", "content"),
     [
         ({"content": [TEXT, TEXT]}, [TEXT, TEXT]),
@@ -75,7 +76,7 @@ def test_blocks_that_are_none_become_text(result: Any, content: list[Any]) -> No
     assert fit(result) == {**result, "content": content}
 
 
-@pytest.mark.parametrize("result", [{}, {"tools": "many"}, {"protocolVersion": "1"}, None, [1]])
+@each_row("result", [{}, {"tools": "many"}, {"protocolVersion": "1"}, None, [1]])
 def test_other_answers_are_left_alone(result: Any) -> None:
     before = dict(result) if isinstance(result, dict) else result
     assert fit(result) == before
