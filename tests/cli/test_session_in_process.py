@@ -218,6 +218,15 @@ def test_the_diff_and_all_of_a_message(bench: Bench) -> None:
     assert "All 2 writes of this message are allowed." in ran.out and ran.out.count(ASK) == 2
 
 
+def test_what_a_message_writes_is_listed_for_each_message(bench: Bench) -> None:
+    def message(content: str) -> Turn:
+        return Turn("", [Call("writeFile", {"path": path, "content": content}) for path in ("a.txt", "b.txt")])
+
+    with ScriptedModel([message("x\n"), message("x\ny\n"), Turn("None.")]) as server:
+        ran = run_here(bench, "nebula", stdin="write\nn\nn\nn\nn\nexit\n", **server.env())
+    assert ran.out.count("This message writes 2 files:") == 2 and ran.out.count("  b.txt (+2 −0)") == 1
+
+
 def test_a_yes_to_the_whole_message_is_not_offered_for_the_last_of_it(bench: Bench) -> None:
     second = Call("writeFile", {"path": "more.txt", "content": "x\n"})
     with ScriptedModel([Turn("", [CREATE, second]), Turn("Both.")]) as server:

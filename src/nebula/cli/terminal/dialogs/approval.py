@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from nebula.cli.terminal.dialogs.change_set import CallDialog, ChangeSetDialog, choose_one_by_one, counted
 from nebula.cli.terminal.input.contract import OWN_COMMAND, EndOfInput, Interrupted
 from nebula.cli.terminal.output.diff_view import fits_half, show_diff
-from nebula.events import Approval
+from nebula.events import Approval, ProposedChange
 from nebula.language import fold_width, translate
 from nebula.stage import fit_to_decide, one_line
 from nebula.tools.approval import Decision, allow_all, reaches_too_far
@@ -38,7 +38,7 @@ class TerminalApprover:
 
     def __init__(self, terminal: TerminalSession) -> None:
         self.terminal = terminal
-        self.listed: tuple[str, ...] = ()
+        self.listed: tuple[ProposedChange, ...] = ()
         """The writes shown together last, so that one message lists them once."""
 
     async def __call__(self, question: Approval) -> Decision:
@@ -104,12 +104,12 @@ class _WriteDialog:
 
     def introduce(self) -> None:
         screen, shown = self._terminal.screen, self._shown
-        paths = tuple(each.path for each in shown.together)
-        if len(paths) > 1 and paths != self._asker.listed:
-            screen.tell("This message writes {count} files:", count=len(paths))
-            for change in shown.together:
+        together = shown.together
+        if len(together) > 1 and together != self._asker.listed:
+            screen.tell("This message writes {count} files:", count=len(together))
+            for change in together:
                 screen.line(f"  {counted(change)}")
-        self._asker.listed = paths
+        self._asker.listed = together
         (change,) = shown.changes
         if change.kind == "created":
             screen.line(translate("Create a new file: {path}", path=counted(change)), "bold")
