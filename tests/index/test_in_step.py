@@ -16,9 +16,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from index.project import Project, contents, function
-from nebula.index.errors import IndexFailed, OutsideRoot
+from nebula.config import Settings
+from nebula.index.errors import IndexFailed, IndexStopped, OutsideRoot
 from nebula.index.in_step.worktree import git_marks
 from nebula.index.values import Report
+from nebula.tools.code.code_index import LocalCode
 
 
 def paths(project: Project, question: str) -> list[str]:
@@ -443,3 +445,14 @@ def test_many_small_updates_are_merged_and_still_equal_a_fresh_index(project: Pr
         assert len(index.store.shape().segments) <= 25
         index.sync()
     assert_equals_fresh(project)
+
+
+def test_a_search_whose_project_is_closed_reads_no_further_file(tmp_path: Path) -> None:
+    """It has a thread of its own, for which the end of the program would wait."""
+    project = Project(tmp_path)
+    project.write("a.py", function("lighthouse"))
+    code = LocalCode(Settings(home=str(project.home), root=str(project.root)))
+    assert code.is_new()
+    code.close()
+    with pytest.raises(IndexStopped):
+        code.search("lighthouse", 1, "", "")

@@ -87,6 +87,7 @@ class LocalCode:
         self._settings = settings
         self._index: Index | None = None
         self._guard = threading.Lock()  # only one thread at a time may use an index
+        self._stop = threading.Event()
 
     def is_new(self) -> bool:
         with self._guard:
@@ -107,6 +108,9 @@ class LocalCode:
             Queue(self._settings.root, self._settings.home).add([path])
 
     def close(self) -> None:
+        """Close the index for good. What another thread reads for it ends soon; the next look at the files finds the
+        rest."""
+        self._stop.set()
         with self._guard:
             index, self._index = self._index, None
         if index is not None:
@@ -115,6 +119,7 @@ class LocalCode:
     def _open(self) -> Index:
         if self._index is None:
             self._index = open_index(self._settings)
+            self._index.stop_by(self._stop)
         return self._index
 
 
