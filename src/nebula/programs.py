@@ -11,6 +11,8 @@ from contextlib import suppress
 from nebula.files.system.machine import limit_memory
 from nebula.value import value
 
+AT_ONCE_S = 1.0
+"""A signal so soon after another is the same wish: whoever ends a program may send two (SIGTERM and SIGHUP)."""
 _SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 

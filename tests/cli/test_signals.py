@@ -112,9 +112,12 @@ sys.exit(start.{command}())
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-@pytest.mark.parametrize("argv", [["nebula", "-p", "x"], ["evercontext", "run", "--task", "x"]], ids=["nebula", "run"])
-def test_a_task_that_is_told_to_end_while_it_is_loaded_has_its_exit_code(argv: list[str], number: int) -> None:
-    code = TOLD_TO_END.format(command=argv[0], argv=argv, number=int(number))
+@pytest.mark.parametrize(
+    "argv", ["nebula -p x", "nebula race x", "evercontext run --task x", "evercontext batch x"], ids=lambda argv: argv
+)
+def test_a_task_that_is_told_to_end_while_it_is_loaded_has_its_exit_code(argv: str, number: int) -> None:
+    words = argv.split()
+    code = TOLD_TO_END.format(command=words[0], argv=words, number=int(number))
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 

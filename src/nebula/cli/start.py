@@ -19,11 +19,11 @@ INTERRUPTED = 130
 
 
 def nebula() -> int:
-    return _start("nebula.cli.nebula", is_task="-p" in sys.argv)
+    return _start("nebula.cli.nebula", is_task="-p" in sys.argv or sys.argv[1:2] == ["race"])
 
 
 def evercontext() -> int:
-    return _start("nebula.cli.evercontext_start", is_task=sys.argv[1:2] == ["run"])
+    return _start("nebula.cli.evercontext_start", is_task=sys.argv[1:2] in (["run"], ["batch"]))
 
 
 def vizprompt() -> int:

@@ -11,10 +11,12 @@ from __future__ import annotations
 import gc
 import ipaddress
 import logging
+import os
 import signal
 import socket
 import sys
 import threading
+import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any, Final
@@ -22,7 +24,7 @@ from typing import Any, Final
 import uvicorn
 
 from nebula.errors import EXIT_INTERRUPTED
-from nebula.programs import ending_signals
+from nebula.programs import AT_ONCE_S, ending_signals
 from nebula.server.asgi import App
 from nebula.server.connections import LimitedConfig, hide_bad_text
 from nebula.server.gate import Rules, own_hosts
@@ -95,8 +97,8 @@ def serve(
     websocket_bytes: int = 0,
     stop: threading.Event | None = None,
 ) -> int:
-    """Runs until SIGTERM or SIGHUP (0), or SIGINT (130), letting requests under way finish; a second one does not
-    wait.
+    """Runs until SIGTERM or SIGHUP (0), or SIGINT (130), letting requests under way finish; a second one that does not
+    come at once, does not wait for them, and a third one for nothing.
 
     `announce` is the first line on stdout (the address if empty); `websocket_bytes` above 0 allows WebSockets with
     messages of that size; `stop` is set as soon as somebody asks to stop.
@@ -125,6 +127,7 @@ class _Server(uvicorn.Server):
         self.interrupted = False
         self._announce = announce
         self._told = stop
+        self._heard_at = -AT_ONCE_S
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -135,6 +138,8 @@ class _Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._told.set()  # not by the handler: a second signal would wait for the lock that the first one holds
         await super().shutdown(sockets)
+        if self.force_exit:  # what the app has under way is ended properly all the same
+            await self.lifespan.shutdown()
 
     @contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
@@ -149,6 +154,11 @@ class _Server(uvicorn.Server):
                 signal.signal(number, handler)
 
     def _stop(self, number: int, _: object) -> None:
+        if time.monotonic() - self._heard_at < AT_ONCE_S:
+            return
+        self._heard_at = time.monotonic()
+        if self.force_exit:
+            os._exit(EXIT_INTERRUPTED)
         self.force_exit = self.should_exit
         self.should_exit = True
         self.interrupted = self.interrupted or number == signal.SIGINT

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import signal
 import threading
 
 import pytest
@@ -10,6 +12,7 @@ from conversation_rig import Failed, Server, serving, talk
 from nebula.events import Message, Usage
 from nebula.graph.graph import Graph
 from nebula.messages import AssistantMessage
+from scripted_model import Fault, ScriptedModel, Turn
 from trace_lines import write_task
 
 
@@ -47,3 +50,17 @@ async def test_the_figures_of_the_page_are_those_of_the_trace(bench):
             assert (await client.ask("get_figures", since="2999-01-01", all=True))["data"]["tasks"] == 0
             with pytest.raises(Failed, match="'since' must be a date such as"):
                 await client.ask("get_figures", since="soon")
+
+
+async def test_two_signals_at_once_are_one_and_a_turn_has_its_end(bench):
+    """Whoever keeps services may send both."""
+    with (
+        ScriptedModel([Turn("late", fault=Fault.stall(0))]) as model,
+        serving(bench, "nebula", **model.env()) as server,
+    ):
+        async with talk(server) as client:
+            await client.ask("send_prompt", prompt="wait", from_=[])
+            await asyncio.to_thread(model.wait_until, lambda: bool(model.turns))
+            server.process.send_signal(signal.SIGTERM)
+            assert await asyncio.to_thread(server.stop, signal.SIGHUP) == 0
+    assert (bench.trace()[-1]["type"], bench.trace()[-1]["status"]) == ("final", "interrupted")

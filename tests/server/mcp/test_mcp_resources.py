@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -210,7 +211,8 @@ def test_a_server_that_is_told_to_end_leaves_a_turn_of_its_agent_with_its_end(be
         process.stdin.write(b"".join(json.dumps({"jsonrpc": "2.0", **each}).encode() + b"\n" for each in said))
         process.stdin.flush()
         server.wait_until(lambda: bool(server.turns))
-        process.terminate()
+        for number in (signal.SIGTERM, signal.SIGHUP):  # as a service's keeper may send them
+            process.send_signal(number)
         assert process.wait(60) == 0
         process.communicate()
     assert [(event["type"], event.get("status")) for event in bench.trace()][-1] == ("final", "interrupted")

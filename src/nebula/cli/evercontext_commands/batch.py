@@ -23,13 +23,13 @@ from nebula.agent.orchestrator.models import GEMINI_COMMAND
 from nebula.agent.race.begin import BadRace, check_model
 from nebula.cli.arguments import Parser, UsageError, checked_root, number_up_to, positive_number
 from nebula.cli.evercontext_commands.batch_view import BatchView, compare_results, print_scores, print_table
+from nebula.cli.headless.signals import Signals
 from nebula.cli.printing import print_json, print_remark, tell_remark
 from nebula.cli.settings import open_settings
 from nebula.config import Settings
 from nebula.errors import EXIT_FAILED, EXIT_INTERRUPTED
 from nebula.files.named import named
 from nebula.language import translate
-from nebula.programs import ending_signals
 
 MOST_PARALLEL = 1_000
 _FORM = '{"task": "…", "root"?: "…", "id"?: "…", "planner"?: "…", "executor"?: "…", "plan"?: {…}}'
@@ -76,11 +76,9 @@ async def _run(tasks: list[BatchTask], results: Results, said: dict[str, Any], o
     places = TaskPlaces(waiting, results.folder, lambda said: print_remark(str(said)))
     engine = _engine(results, places, said, options)
     work = asyncio.create_task(run_batch(waiting, options.parallel, engine, view, options.max_total_cost))
-    loop = asyncio.get_running_loop()
-    for number in ending_signals():
-        loop.add_signal_handler(number, work.cancel)
     try:
-        fresh = {outcome.id: outcome for outcome in await work}
+        with Signals(work.cancel):
+            fresh = {outcome.id: outcome for outcome in await work}
     except asyncio.CancelledError:
         view.close()
         tell_remark("Interrupted: what has ended is kept, the same command goes on with the rest.")

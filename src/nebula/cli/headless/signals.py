@@ -9,10 +9,7 @@ from _signal import signal as set_handler  # type: ignore[import-not-found]
 from collections.abc import Callable
 from types import FrameType
 
-from nebula.programs import ending_signals
-
-AT_ONCE_S = 1.0
-"""A signal so soon after another is the same wish."""
+from nebula.programs import AT_ONCE_S, ending_signals
 
 
 class Signals:

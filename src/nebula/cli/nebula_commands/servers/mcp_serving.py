@@ -8,6 +8,7 @@ import logging
 import os
 import signal
 import sys
+import time
 from typing import Any
 
 from mcp.server.lowlevel import Server
@@ -18,7 +19,7 @@ from nebula.cli.printing import print_remark
 from nebula.config import Settings
 from nebula.errors import EXIT_INTERRUPTED
 from nebula.language import explain, translate
-from nebula.programs import ending_signals
+from nebula.programs import AT_ONCE_S, ending_signals
 from nebula.server.gate import body_limit
 from nebula.server.mcp.agent_tool import AgentTool
 from nebula.server.mcp.app import MCP_PATH, GuardedTools, create_mcp_app, create_mcp_server, serve_stdio
@@ -48,18 +49,22 @@ def _end_at_once(number: int, _: object = None) -> None:
 
 async def _serve_with_agent(server: Server[Any], agent: AgentTool) -> None:
     """Serve until standard input ends, or a signal comes: then turns under way are interrupted as by Ctrl-C. A second
-    signal does not wait for that."""
+    signal, if it does not come at once, does not wait for that."""
     loop = asyncio.get_running_loop()
     ending: list[asyncio.Task[None]] = []
+    began = 0.0
 
     async def end(number: int) -> None:
         await agent.stop()
         _end_at_once(number)
 
     def hear(number: int) -> None:
-        if ending:
+        nonlocal began
+        if not ending:
+            began = time.monotonic()
+            ending.append(loop.create_task(end(number)))
+        elif time.monotonic() - began >= AT_ONCE_S:
             _end_at_once(number)
-        ending.append(loop.create_task(end(number)))
 
     for number in ending_signals():
         loop.add_signal_handler(number, hear, number)
