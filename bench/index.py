@@ -104,7 +104,7 @@ def first_index(project: Path, home: Path) -> None:
     with Index.open(str(project), home=str(home)) as index:
         status = index.status()
         lines = index.store.db.execute("SELECT sum(lines) FROM file").fetchone()[0]
-        source = sum(state.stamp[0] for state in index.store.states().values())
+        source = sum(os.path.getsize(project / path) for path in index.store.states())  # a fresh file has no stamp yet
     (database,) = home.rglob(DATABASE_NAME)
     row("first index: lines/s (bar 100,000)", f"{lines / wall:,.0f}", f"{lines / (cpu / 2):,.0f} by CPU of 2 cores")
     row(f"  {status.files:,} files, {lines:,} lines, {status.chunks:,} chunks", f"{wall:.1f} s", f"{cpu:.1f} s CPU")
