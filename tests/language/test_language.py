@@ -167,7 +167,7 @@ def test_every_sentence_of_a_room_is_translated(room: str) -> None:
             if sentence is None:
                 missing.append(f"{where}: put together on the spot; pass its values by name")
             elif sentence and sentence not in japanese:
-                missing.append(f"{where}: no Japanese for {sentence!r}")
+                missing.append(f"{where}: no Japanese for {sentence!r}; add it to a table of language/ja/")
     assert not missing, "\n".join(missing)
 
 
