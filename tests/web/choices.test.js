@@ -23,6 +23,7 @@ import { reduce } from "../../src/nebula/web/state/reduce.js";
 import { EMPTY } from "../../src/nebula/web/state/state.js";
 import { partingOf, topologyOf } from "../../src/nebula/web/state/topology.js";
 import { recentConversations } from "../../src/nebula/web/transcript/recent.js";
+import { nameProposal } from "../../src/nebula/web/lib/deeds.js";
 
 test("the conversations of late are those said in last, the tries of one prompt one of them", () => {
   const connections = [
@@ -281,4 +282,13 @@ test("a draft that a browser has no room for is not kept, and nothing older in i
   assert.equal(draft(), "short");
   keepDraft("x".repeat(6_000_000));
   assert.equal(draft(), "");
+});
+
+test("a question about a command that changes no file says so, and does not count them", () => {
+  const say = speaker("en");
+  const change = { path: "a", kind: "created", added: 1, removed: 0, diff: "" };
+  assert.equal(nameProposal({ tool: "runCommand", changes: [change] }, say), "A command wants to change 1 file");
+  assert.match(nameProposal({ tool: "runCommand", changes: [], once: true }, say), /more than change files$/);
+  assert.match(nameProposal({ tool: "runCommand", changes: [] }, say), /changes no file that git tracks/);
+  assert.match(nameProposal({ tool: "take", changes: [change, change] }, say), /^2 files change if you take this/);
 });

@@ -2,6 +2,7 @@
 
 import { begunAnswer, keepAnswer } from "../app/preferences.js";
 import { counts } from "../files/file_list.js";
+import { nameProposal } from "../lib/deeds.js";
 import { diffOf, hunkOf, placeOf, quoted } from "../lib/diff.js";
 import { fieldOf, isEnter } from "../lib/dom.js";
 import { countsOf, hunksOf } from "../lib/hunks.js";
@@ -156,12 +157,7 @@ function heading(ask, say) {
   if (ask.secrets) return titled("eye", say("ask_secrets"));
   if (ask.call) return titled("wrench", say("ask_call", { tool: ask.tool }));
   if (ask.read) return titled("eye", say("ask_read", { path: ask.path }));
-  const isTaken = ask.tool === "take";
-  if (ask.changes)
-    return titled(
-      isTaken ? "file-diff" : "terminal",
-      say(isTaken ? "ask_taken" : "ask_set", { count: ask.changes.length }),
-    );
+  if (ask.changes) return titled(ask.tool === "take" ? "file-diff" : "terminal", nameProposal(ask, say));
   const [verb, rest] = say("ask_write", { path: "\0" }).split("\0");
   return html`${icon("file-diff")}<span>${verb}${pathOf(ask.path ?? "")}${rest}</span>${counts(countsOf(hunksOf(ask.diff ?? "")))}`;
 }

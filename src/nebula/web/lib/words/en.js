@@ -30,6 +30,8 @@ export const EN = {
   ask_write: "Write {path}",
   ask_taken: "{count} {count|file changes|files change} if you take this. Apply?",
   ask_set: "A command wants to change {count} {count|file|files}",
+  ask_beyond: "A command wants to do more than change files",
+  ask_ignored: "A command changes no file that git tracks, but this",
   ask_call: "Call {tool} with:",
   ask_read: "Read the secret file {path}?",
   ask_network: "This command asks for the network, servers of this machine included",
