@@ -12,7 +12,7 @@ from nebula.cli.terminal.dialogs.approval import pattern_for
 from nebula.cli.terminal.dialogs.session_choice import Choice, listed_session, read_choice, session_line
 from nebula.cli.terminal.output.width import display_width
 from nebula.cli.turn_lines import Refusals
-from nebula.events import Step, ToolResult
+from nebula.events import Approval, ProposedChange, Step, ToolResult
 from nebula.extensions.commands import is_command_word
 from nebula.language import use_language
 from nebula.memory.sessions import SessionInfo
@@ -183,6 +183,14 @@ def test_a_session_takes_one_line_whatever_was_said(columns):
     assert display_width(line) <= columns
     assert "\x1b" not in line and "\n" not in line
     assert "2026-01-01 10:00" in line and "gpt-4.1-nano" in line and "進行中" in line
+
+
+@pytest.mark.parametrize(("count", "named"), [(1, "0"), (3, "0, 1, 2"), (7, "0, 1, 2, 3, 4, …")])
+def test_all_that_a_command_would_have_changed_is_named_where_nobody_is_asked(count, named):
+    changes = tuple(ProposedChange(str(each), "deleted") for each in range(count))
+    refused = Approval("1", "command", "runCommand", changes, "make", decision="no")
+    said = f"Not applied: {named}. Nobody is there to ask; to allow it add --yes."
+    assert str(Refusals().read(refused)) == said
 
 
 @pytest.mark.parametrize(("in_session", "said"), [(True, ""), (False, "To allow it add --allow-network.")])

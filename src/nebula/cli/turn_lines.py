@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 from nebula.events import Approval, Event, Retry, Step, ToolResult
@@ -16,6 +16,8 @@ from nebula.workspace.guard.paths import normal_path
 LONG_S = 60
 """From so many seconds on the clock says more than a countdown."""
 
+NAMED = 5
+"""So many of the files that a command would have changed are named."""
 _COMMANDS = frozenset({"runCommand", "run_command"})
 
 
@@ -79,6 +81,9 @@ class Refusals:
             if event.kind == "call":
                 tool = one_line(event.tool)
                 return Sentence("{tool} was not called: nobody is there to ask. To allow it add --yes.", tool=tool)
+            if event.kind == "command" and event.changes:
+                paths = _name_some([change.path for change in event.changes])
+                return Sentence("Not applied: {paths}. Nobody is there to ask; to allow it add --yes.", paths=paths)
             return Sentence("{path} was not written: nobody is there to ask. To allow it add --yes.", path=path)
         elif isinstance(event, ToolResult) and event.problem is not None and _left_something_out(event):
             return event.problem
@@ -101,6 +106,10 @@ class Refusals:
                     path=one_line(path),
                 )
         return None
+
+
+def _name_some(paths: Sequence[str]) -> str:
+    return ", ".join([one_line(path) for path in paths[:NAMED]] + ["…"] * (len(paths) > NAMED))
 
 
 def _left_something_out(event: ToolResult) -> bool:
