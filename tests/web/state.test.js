@@ -298,7 +298,7 @@ test("what a reader decided is read from a turn's log, and a plain yes is not", 
   const part = { about: "a.py", answer: "hunks 1, 3", taken: 2, of: 3, tool_use_id: "t1" };
   const no = { about: "b.py", answer: "keep it", refused: true };
   assert.deepEqual(decided([round([part, { about: "c.py", answer: "yes" }, no])]), [
-    { ...part, proposed: "@@ -1 +1 @@\n-a\n+b\n+\n", left: REMARK },
+    { ...part, proposed: "@@ -1,1 +1,2 @@\n-a\n+b\n+\n", left: "@@ -7 +7 @@\n-c\n+d\n" },
     { ...no, proposed: "", left: "" },
   ]);
   for (const odd of [3, null, ["x", null, { about: 1, answer: "no", refused: true }]])

@@ -56,19 +56,28 @@ function proposalOf(args) {
   const whole = args?.content ?? args?.new_content;
   const pairs = edits.length ? edits.map((each) => [each?.old_text, each?.new_text]) : [["", whole]];
   const sides = pairs.filter(([old, now]) => typeof old === "string" && typeof now === "string");
-  return sides.map(([old, now]) => `@@ -1 +1 @@\n${signed(old, "-")}${signed(now, "+")}`).join("");
+  return sides
+    .map(([old, now]) => [signed(old, "-"), signed(now, "+")])
+    .map(([old, now]) => `@@ -1,${countLines(old)} +1,${countLines(now)} @@\n${old}${now}`)
+    .join("");
 }
 
 // The model is told of what was left out: words, and then a diff.
 /** @param {any} result */
 function leftOut(result) {
   const remark = listed(result?.content)[0]?.Json?.remark;
-  return typeof remark === "string" && remark.includes("\n@@ ") ? remark : "";
+  const start = typeof remark === "string" ? remark.search(/^@@ /m) : -1;
+  return start > 0 ? remark.slice(start) : "";
 }
 
 /** @param {string} text @param {string} sign */
 function signed(text, sign) {
   return text ? `${text.replace(/\n$/, "").replace(/^/gm, sign)}\n` : "";
+}
+
+/** @param {string} text */
+function countLines(text) {
+  return text.split("\n").length - 1;
 }
 
 /** @param {{ role: string, text: string }[]} texts @returns {any[]} */
