@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 
 from nebula.blame import text
 from nebula.blame.inherit import inherit
+from nebula.blame.line_record import count_written, record_lines
+from nebula.graph.values import FileState
 
 LINES = st.lists(
     st.sampled_from([b"alpha one", b"beta two", b"gamma three", b"}", b"", b"delta four", b"x"]), max_size=12
@@ -100,3 +102,19 @@ def test_a_bracket_alone_moves_nowhere() -> None:
         owners("first line\n}\nsecond line\nthird line\n", "first line\nsecond line\nthird line changed\n}\n")[-1]
         is None
     )
+
+
+def test_a_turn_of_many_edits_reads_each_content_once_and_keeps_none() -> None:
+    contents = {str(number): b"first line\n" * (number + 1) + b"last line\n" * 99 for number in range(9)}
+    steps = [FileState("a", str(number), str(number + 1)) for number in (*range(3), *range(4, 8))]
+    read: list[str] = []
+
+    def content(state: str) -> bytes:
+        read.append(state)
+        return contents[state]
+
+    wrote = record_lines(steps, content, lambda _: True)["a"].wrote
+    assert read == [str(number) for number in range(9)]
+    assert count_written(wrote) == 7  # one was put there by somebody else
+    lost = inherit(b"telling line\n}\nx\n", ["me"] * 3, b"").lost
+    assert [(each.key, bool(each.old)) for each in lost] == [(b"tellingline", False), (b"}", False), (b"x", True)]

@@ -27,7 +27,7 @@ class Lost(Generic[Owner]):
     key: bytes
     owner: Owner
     old: bytes
-    """The whole text that it was taken out of."""
+    """The whole text that it was taken out of, where that is asked about (`_needs_text`): a turn may make many."""
 
 
 @record
@@ -75,7 +75,11 @@ def inherit(old: bytes, owners: Sequence[Owner], new: bytes) -> Inheritance[Owne
     found: list[Owner | None] = [None if number is None else given[number] for number in kept]
     stayed = {number for number in kept if number is not None}
     gone = [number for number in range(len(before)) if number not in stayed]
-    lost = [Lost(number, text.key(before[number]), given[number], old) for number in gone]
+    keys = [text.key(before[number]) for number in gone]
+    lost = [
+        Lost(number, key, given[number], old if _needs_text(key) else b"")
+        for number, key in zip(gone, keys, strict=True)
+    ]
     rest = _claim_moved(after, found, lost, new)
     return Inheritance(head, tail, after, found, rest, new)
 
@@ -130,7 +134,8 @@ def _claim_moved(
     free = [True] * len(lost)
     by_key: dict[bytes, deque[int]] = {}
     for number, each in enumerate(lost):
-        by_key.setdefault(each.key, deque()).append(number)
+        if each.key in open_keys:
+            by_key.setdefault(each.key, deque()).append(number)
     taken: list[int | None] = [None] * len(lines)
 
     def take(number: int, place: int | None) -> None:
@@ -158,12 +163,17 @@ def _claim_moved(
 def _find_telling(keys: set[bytes], lost: Sequence[Lost[Owner]], new: bytes) -> set[bytes]:
     """Return which of these keys of a new text's lines say by themselves where they came from."""
     known = {key for key in keys if text.is_telling(key)}
-    short: dict[bytes, list[Lost[Owner]]] = {key: [] for key in keys - known if text.says_anything(key)}
+    short: dict[bytes, list[Lost[Owner]]] = {key: [] for key in keys if _needs_text(key)}
     for each in lost:
         if each.key in short:
             short[each.key].append(each)
     only = (own[0] for own in short.values() if len(own) == 1)
     return known | {each.key for each in only if text.is_only(each.key, each.old) and text.is_only(each.key, new)}
+
+
+def _needs_text(key: bytes) -> bool:
+    """Return whether only the whole text tells if a short line is the one that stands elsewhere now."""
+    return not text.is_telling(key) and text.says_anything(key)
 
 
 def _beside(

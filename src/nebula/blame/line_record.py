@@ -106,14 +106,16 @@ def _follow(steps: Sequence[FileState], content: Callable[[str], bytes | None]) 
     first = _bytes(steps[0].before, content)
     if first is None or text.is_binary(first):
         return None
-    here: bytes = first
+    here, state = first, steps[0].before
     owners: list[_Writer] = ["found"] * text.count_lines(here)
     lost: list[Lost[_Writer]] = []
     for step in steps:
-        before, after = _bytes(step.before, content), _bytes(step.after, content)
-        if before is None or after is None or text.is_binary(after):
-            return None
-        for then, writer in ((before, "found"), (after, "turn")):
+        for next_state, writer in ((step.before, "found"), (step.after, "turn")):
+            if next_state == state:  # mostly nobody else changes a file between two steps
+                continue
+            then = _bytes(next_state, content)
+            if then is None or (writer == "turn" and text.is_binary(then)):
+                return None
             heritage = inherit(here, owners, then)
             if writer == "turn":
                 lost = heritage.claim_moved(lost)  # it may put back what it took out
@@ -121,7 +123,7 @@ def _follow(steps: Sequence[FileState], content: Callable[[str], bytes | None]) 
             tail = owners[len(owners) - heritage.tail :] if heritage.tail else []
             owners = [*owners[: heritage.head], *(each or "found" for each in heritage.owners), *tail]
             lost += [each for each in heritage.lost if each.owner == "found" and writer == "turn"]
-            here = then
+            here, state = then, next_state
     return first, owners, text.split(here), lost
 
 
