@@ -145,3 +145,10 @@ def test_nebula_graph_shows_the_same_for_the_project(vizprompt: Vizprompt, tmp_p
     assert wrong.code == 64 and "flow" in wrong.err
     helped = nebula("graph", "--help")
     assert helped.code == 0 and "search" in helped.out
+
+
+def test_what_a_flow_comes_to_is_said_in_words_and_not_by_the_names_of_fields(vizprompt: Vizprompt) -> None:
+    vizprompt.create("prompt")
+    said = vizprompt("flow", "count", "main").out
+    assert "Branch points   0\n" in said and "Cost            $0.0000\n" in said and "_" not in said
+    assert vizprompt("flow", "count", "main", "--json").json["branch_points"] == 0

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Mapping
 
 from nebula.cli.arguments import Parser
 from nebula.cli.printing import print_json, print_line, tell_line
+from nebula.cli.terminal.output.width import display_width, pad
 from nebula.cli.vizprompt_commands.showing import find_flow
+from nebula.graph.flows.statistics import FlowStatistics
 from nebula.graph.graph import Graph
 from nebula.graph.values import DEFAULT_FLOW
 from nebula.language import translate
@@ -62,13 +65,36 @@ def _add(graph: Graph, options: argparse.Namespace) -> None:
 
 
 def _count(graph: Graph, options: argparse.Namespace) -> None:
-    counted = graph.count_flow(find_flow(graph, options.flow).id).to_json()
+    counted = graph.count_flow(find_flow(graph, options.flow).id)
     if options.json:
-        print_json(counted)
+        print_json(counted.to_json())
         return
-    for name, figure in counted.items():
-        shown = ", ".join(f"{key} {count}" for key, count in figure.items()) if isinstance(figure, dict) else figure
-        print_line(f"{name:>14}  {shown}")
+    shown = [(translate(title), figure(counted)) for title, figure in _FIGURES.items()]
+    wide = max(display_width(title) for title, _ in shown)
+    for title, text in shown:
+        print_line(f"{pad(title, wide)}  {text}")
+
+
+def _priced(counted: FlowStatistics) -> str:
+    known = f"${counted.cost:.4f}"
+    return f"{known} + ?" if counted.unpriced else known
+
+
+def _list_counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in counts.items()) or "–"
+
+
+_FIGURES: dict[str, Callable[[FlowStatistics], str]] = {
+    "Turns": lambda counted: f"{counted.turns:,}",
+    "Conversations": lambda counted: f"{counted.conversations:,}",
+    "Branch points": lambda counted: f"{counted.branch_points:,}",
+    "Merges": lambda counted: f"{counted.merges:,}",
+    "Tokens sent": lambda counted: f"{counted.input_tokens:,}",
+    "Tokens written": lambda counted: f"{counted.output_tokens:,}",
+    "Cost": _priced,
+    "Models": lambda counted: _list_counts(counted.models),
+    "Tags": lambda counted: _list_counts(counted.tags),
+}
 
 
 def add_changes(parser: Parser) -> None:
