@@ -29,7 +29,7 @@ from nebula.cli.settings import open_settings
 from nebula.config import Settings
 from nebula.errors import EXIT_FAILED, EXIT_INTERRUPTED
 from nebula.files.named import named
-from nebula.language import translate
+from nebula.language import translate, translate_count
 
 MOST_PARALLEL = 1_000
 _FORM = '{"task": "…", "root"?: "…", "id"?: "…", "planner"?: "…", "executor"?: "…", "plan"?: {…}}'
@@ -70,7 +70,8 @@ async def _run(tasks: list[BatchTask], results: Results, said: dict[str, Any], o
     done = results.done(tasks, again=options.again)
     waiting = [task for task in tasks if task.id not in done]
     if done:
-        tell_remark("{count} tasks were done before; their results stand.", count=len(done))
+        before = "1 task was done before; its result stands.", "{count} tasks were done before; their results stand."
+        print_remark(translate_count(len(done), *before))
     view = BatchView(len(tasks), len(done))
     started = time.monotonic()
     places = TaskPlaces(waiting, results.folder, lambda said: print_remark(str(said)))
@@ -151,7 +152,7 @@ def _parser() -> Parser:
         help="how many tasks run at a time",
     )
     parser.add_argument("--root", metavar="DIR", help="the project of tasks that name none")
-    parser.add_argument("--out", metavar="DIR", help="folder of results (default: FILE.results)")
+    parser.add_argument("--out", metavar="DIR", help="folder of results (default: tasks.results for tasks.jsonl)")
     parser.add_argument(
         "--on", metavar="ADDRESS", help="a Ray cluster: ray://HOST:PORT, or 'ray' for one on this machine"
     )

@@ -36,7 +36,7 @@ def _take_back(terminal: TerminalSession, name: str) -> None:
     for each in taken:
         terminal.screen.tell("Taken back: {permission}", permission=_format(each))
     if not terminal.permissions:
-        terminal.screen.tell("From now on everything is asked about.")
+        terminal.screen.tell("From now on everything is asked about." if taken else "Everything is asked about.")
 
 
 def _format(permission: Permission) -> str:
