@@ -72,6 +72,21 @@ def test_everything_is_as_it_was(project: Path, tmp_path: Path, mask: int) -> No
     assert described(copy) == before
 
 
+def test_holes_of_a_file_take_no_room_in_the_copy_either(project: Path, tmp_path: Path) -> None:
+    """A file of five gigabytes that holds nothing would fill the disk, for each race."""
+    with (project / "holes").open("wb") as file:
+        for place in (1 << 16, 3 << 20, 9 << 20):
+            file.seek(place)
+            file.write(b"here")
+        file.truncate(10 << 20)
+    (project / "nothing").touch()
+    os.truncate(project / "nothing", 64 << 20)
+    copy = copied(project, tmp_path)
+    assert (copy / "holes").read_bytes() == (project / "holes").read_bytes()
+    assert (copy / "nothing").stat().st_size == 64 << 20
+    assert sum((copy / name).stat().st_blocks for name in ("holes", "nothing")) * 512 < 1 << 20
+
+
 def test_what_is_shown_instead_and_what_is_left_out(project: Path, tmp_path: Path) -> None:
     for name in (".nebula/log.txt", "keys/one", "sub/.nebula/log.txt"):
         (project / name).parent.mkdir(parents=True, exist_ok=True)

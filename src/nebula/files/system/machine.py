@@ -7,6 +7,7 @@ it is missing stands with each function, and in docs/systems.md.
 from __future__ import annotations
 
 import os
+import sys
 from contextlib import suppress
 
 _DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of Linux
@@ -57,13 +58,15 @@ def path_of(handle: int, path: str) -> str:
     return path if ask is None else os.fsdecode(fcntl.fcntl(handle, ask, bytes(_PATH_LENGTH)).rstrip(b"\0"))
 
 
-def copy_bytes(source: int, target: int) -> None:
-    """Copy what is left of a file to another one: inside the kernel, where it can do that between two files."""
+def copy_bytes(source: int, target: int, most: int = sys.maxsize) -> None:
+    """Copy what is left of a file, or the next `most` bytes, to another one: inside the kernel, where it can do that
+    between two files."""
     try:
-        while os.sendfile(target, source, None, _AT_ONCE):  # type: ignore[arg-type,unused-ignore]
-            pass
+        while sent := os.sendfile(target, source, None, min(_AT_ONCE, most)):  # type: ignore[arg-type,unused-ignore]
+            most -= sent
     except TypeError:  # that of macOS sends to sockets alone, and wants an offset
-        while data := os.read(source, _AT_ONCE):
+        while data := os.read(source, min(_AT_ONCE, most)):
+            most -= len(data)
             rest = memoryview(data)
             while rest:
                 rest = rest[os.write(target, rest) :]

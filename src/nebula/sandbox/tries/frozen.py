@@ -15,6 +15,8 @@ from nebula.sandbox.errors import SandboxError
 
 _NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 _OLD_FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_BLOCK: Final = 512
+"""What `st_blocks` counts, whatever the file system."""
 _FICLONE: Final = 0x40049409
 _SMALL: Final = 1 << 16
 _PAGE: Final = 4096
@@ -92,14 +94,14 @@ class FrozenCopy:
             found = os.fstat(handle)
             if not stat.S_ISREG(found.st_mode):
                 return  # something else by now
-            self._room -= max(found.st_blocks * 512, _PAGE) if instead is None else _PAGE
+            self._room -= max(found.st_blocks * _BLOCK, _PAGE) if instead is None else _PAGE
             if self._room < 0:
                 raise TooLargeToFreeze("The project is too large to be copied for several tries.")
             with closed_after(os.open(name, _NEW_FILE, stat.S_IMODE(found.st_mode), dir_fd=target)) as copy:
                 if instead is not None:
                     os.write(copy, instead)
                 elif not self._clone(handle, copy):
-                    _copy_content(handle, copy, found.st_size)
+                    _copy_content(handle, copy, found)
                 self._copy_attributes(copy, found)
 
     def _copy_attributes(self, target: int, found: os.stat_result) -> None:
@@ -128,12 +130,37 @@ class FrozenCopy:
         return self._clones
 
 
-def _copy_content(source: int, target: int, size: int) -> None:
-    if size <= _SMALL:
+def _copy_content(source: int, target: int, found: os.stat_result) -> None:
+    if found.st_size <= _SMALL:
         data = os.read(source, _SMALL)
         if len(data) < _SMALL:
             if data:
                 os.write(target, data)
             return
         os.lseek(source, 0, os.SEEK_SET)  # it grows meanwhile
-    copy_bytes(source, target)
+    if found.st_blocks * _BLOCK < found.st_size:
+        _copy_around_holes(source, target, found.st_size)
+    else:
+        copy_bytes(source, target)
+
+
+def _copy_around_holes(source: int, target: int, size: int) -> None:
+    """Copy what takes room in a file and leave the rest a hole: five gigabytes of nothing would fill the disk."""
+    place = 0
+    while (place := _next_data(source, place, size)) < size:
+        end = os.lseek(source, place, os.SEEK_HOLE)
+        os.lseek(source, place, os.SEEK_SET)
+        os.lseek(target, place, os.SEEK_SET)
+        copy_bytes(source, target, end - place)
+        place = end
+    os.ftruncate(target, size)
+
+
+def _next_data(handle: int, place: int, size: int) -> int:
+    """Return where the next hole has ended; `size` where nothing but a hole is left."""
+    try:
+        return os.lseek(handle, place, os.SEEK_DATA)
+    except OSError as error:
+        if error.errno != errno.ENXIO:
+            raise
+        return size
