@@ -9,6 +9,7 @@ from typing import Any
 
 from conftest import Bench
 from in_process import run_here
+from new_repository import make_repository
 from scripted_model import Call, ScriptedModel, Turn
 
 GIT = {
@@ -58,9 +59,7 @@ def git(folder: Path, *argv: str, by: str = "me", at: str = "") -> str:
 
 
 def repository(bench: Bench) -> None:
-    git(bench.project, "init", "-q", "-b", "main")
-    git(bench.project, "config", "user.email", "me@example.org")
-    git(bench.project, "config", "user.name", "Me")
+    make_repository(bench.project, "Me")
 
 
 def share(bench: Bench) -> None:

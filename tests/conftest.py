@@ -52,6 +52,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Brings the page's third-party modules to those of the lock file, and makes the user that PostgreSQL runs as where
     we are root: once, before workers would do it at the same time, and while no test looks whether `/etc/passwd` stays
     as it is."""
+    gc.disable()  # until all is collected
     signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup the programs that tests start would not hear it either
     is_worker = hasattr(config, "workerinput")
     if not is_worker:
@@ -94,6 +95,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 def pytest_collection_finish() -> None:
     gc.freeze()  # what was collected stays to the end: the collector need not look at it thousands of times
+    gc.enable()
+    gc.set_threshold(20_000, 20, 20)  # and seldom at what tests leave
 
 
 def starts_the_program(test_file: Path) -> bool:

@@ -20,6 +20,7 @@ from nebula.graph.ids import new_id
 from nebula.graph.values import FileState, Utterance
 from nebula.workspace.contract import PathChange
 from nebula.workspace.local import open_workspace
+from new_repository import make_repository
 
 YOU, BEFORE = "you", "before"
 _MARK = re.compile(r"mark(\d+)")
@@ -129,9 +130,7 @@ class RealHistory:
         return not subprocess.run(["git", *argv], cwd=self.root, env=env, capture_output=True).returncode
 
     def make_repository(self) -> None:
-        self.git("init", "-q", "-b", "main")
-        self.git("config", "user.email", "me@example.org")
-        self.git("config", "user.name", "Me")
+        make_repository(self.root, "Me")
 
     def commit(self, message: str = "work", *options: str, by: str = "me") -> None:
         self.git("add", "-A", "--", "*.py")

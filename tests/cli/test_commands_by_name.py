@@ -9,6 +9,7 @@ import pytest
 
 from conftest import Bench
 from in_process import Ran, run_here, sit_down_here
+from new_repository import make_repository
 from scripted_model import Call, ScriptedModel, Turn
 from terminal_driver import Person
 
@@ -19,13 +20,8 @@ COMMIT = "echo hi > new.txt; git add -A && git commit -qm second"
 @pytest.fixture
 def repository(bench: Bench) -> Bench:
     bench.write("a.txt", "one\n")
-    for line in (
-        "git init -q -b main",
-        "git config user.name Hana",
-        "git config user.email hana@example.org",
-        "git add a.txt",
-        "git commit -qm first",
-    ):
+    make_repository(bench.project, "Hana")
+    for line in ("git add a.txt", "git commit -qm first"):
         subprocess.run(line.split(), cwd=bench.project, check=True)
     return bench
 

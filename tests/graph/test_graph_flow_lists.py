@@ -136,11 +136,11 @@ def writers(count: int) -> dict[str, str]:
 
 @pytest.mark.parametrize("style", writers(3))
 def test_a_new_turn_in_another_writers_file_costs_a_fraction_of_reading_it_as_yaml(style: str) -> None:
-    file = load_flow(writers(1000)[style].encode(), "x")
+    file = load_flow(writers(400)[style].encode(), "x")
     wanted = replace(
         file.flow,
-        entries=(*file.flow.entries, FlowEntry(1001, "n-1001")),
-        edges=(*file.flow.edges, Edge(1000, 1001)),
+        entries=(*file.flow.entries, FlowEntry(401, "n-401")),
+        edges=(*file.flow.edges, Edge(400, 401)),
     )
     edited = edit(file, wanted)
     assert edited.flow == wanted

@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 from nebula.index.index import Index
+from new_repository import make_repository
 
 _ENV = {
     "GIT_AUTHOR_NAME": "a",
@@ -25,7 +26,7 @@ class Project:
         self.home = folder / "home"
         self.root.mkdir(parents=True)
         if with_git:
-            self.git("init", "-q", "-b", "main")
+            make_repository(self.root)
 
     def git(self, *args: str, cwd: Path | None = None, stdin: str | None = None) -> str:
         done = subprocess.run(

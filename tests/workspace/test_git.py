@@ -14,6 +14,7 @@ import pytest
 
 from nebula.git import READING, GitFailed, OddRepository, find_repository, git_setting, git_user, safe_git
 from nebula.git.writing import check_out
+from new_repository import make_repository
 
 
 def git(root: Path, *args: str) -> None:
@@ -24,7 +25,7 @@ def git(root: Path, *args: str) -> None:
 
 @pytest.fixture
 def repository(root: Path) -> Path:
-    git(root, "init", "-q", "-b", "main")
+    make_repository(root)
     (root / "a.txt").write_text("one\n")
     (root / "b.bin").write_text("two\n")
     git(root, "add", ".")
