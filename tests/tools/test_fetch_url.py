@@ -224,7 +224,7 @@ def test_a_host_is_remembered_by_its_name_and_port() -> None:
 def test_a_yes_to_a_host_with_the_name_of_a_permission_is_one_to_that_host() -> None:
     approvals = Approvals(Asked(Decision(True, "session")))
     use = AssistantToolUse("1", "fetchUrl", "fetchUrl", {}, {})
-    public = Target(parse_url("http://network/"), ("93.184.216.34",))
+    public = Target(parse_url("https://network/"), ("93.184.216.34",))
     for _ in range(2):
         asyncio.run(ask_for_page(approvals, public, "", Call(use)))
     assert [each.name for each in approvals.granted] == ["network"] and not approvals.permissions.has(NETWORK)
@@ -255,3 +255,14 @@ def test_no_page_takes_longer_than_its_size(piece: str) -> None:
 )
 def test_what_a_reader_sees(html: str, text: str) -> None:
     assert html_to_text(html) == text
+
+
+def test_a_yes_to_https_is_none_to_plain_http() -> None:
+    """There anybody on the way may answer. The other way round a yes includes what is safer."""
+    plain, safe = (Target(parse_url(f"{scheme}://a.example/"), ("93.184.216.34",)) for scheme in ("http", "https"))
+    for order, asked in (((safe, plain), 2), ((plain, safe), 1)):
+        asking = Asked(Decision(True, "session"))
+        approvals, use = Approvals(asking), AssistantToolUse("1", "fetchUrl", "fetchUrl", {}, {})
+        for target in order:
+            asyncio.run(ask_for_page(approvals, target, "", Call(use)))
+        assert len(asking.questions) == asked

@@ -51,9 +51,9 @@ async def fetch_url(approvals: Approvals, args: Mapping[str, Any], call: Call) -
     allowed_once = ""
     for _ in range(MOST_REDIRECTS + 1):
         target = await _in_thread(partial(look_up, url), deadline)
-        if allowed_once != url.authority or target.private:
+        if allowed_once not in _names_of_host(url) or target.private:
             await ask_for_page(approvals, target, origin, call)
-            allowed_once = url.authority
+            allowed_once = _names_of_host(url)[0]
             deadline.restart()  # waiting for an answer does not count as the server's time
         page = await _in_thread(partial(fetch, target, deadline), deadline)
         if page.location is None:
@@ -65,8 +65,9 @@ async def fetch_url(approvals: Approvals, args: Mapping[str, Any], call: Call) -
 async def ask_for_page(approvals: Approvals, target: Target, origin: str, call: Call) -> None:
     """Ask whether a page of this host may be fetched, unless that is allowed already. Raises ToolFailure for a no."""
     url = target.url
-    lasting = None if target.private else Permission("host", url.authority)
-    if lasting is not None and (approvals.permissions.has(lasting) or approvals.permissions.has(NETWORK)):
+    names, given = _names_of_host(url), approvals.permissions
+    lasting = None if target.private else Permission("host", names[0])
+    if lasting is not None and (given.has(NETWORK) or any(given.has(Permission("host", each)) for each in names)):
         return
     if not approvals.somebody_is_there:
         raise ToolFailure(UNATTENDED, code=403, policy=True, decision="no")
@@ -77,6 +78,13 @@ async def ask_for_page(approvals: Approvals, target: Target, origin: str, call: 
     decision = await approvals.ask(question, call, lasting)
     if not decision.allowed:
         raise decision.refusal(REFUSED)
+
+
+def _names_of_host(url: Url) -> tuple[str, ...]:
+    """Return what a yes to pages of this host is given to, and what else includes it: by plain HTTP anybody on the way
+    may answer, so a yes to HTTPS is none to that."""
+    plain = f"http://{url.authority}"
+    return (url.authority, plain) if url.scheme == "https" else (plain,)
 
 
 def _report(url: Url, page: Page, call: Call) -> Outcome:
