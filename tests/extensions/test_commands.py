@@ -76,7 +76,7 @@ def test_an_unknown_name_is_a_mistake_and_a_path_is_not(bench):
 def test_a_projects_command_does_nothing_before_it_is_trusted(bench, put):
     put(".claude/commands/evil.md", "do evil", at="project")
     ran, bodies = ask(bench, "/evil")
-    assert ran.code == 64 and not bodies
+    assert ran.code == 64 and not bodies and "once its folder is trusted: --trust" in ran.err
     ran, (body,) = ask(bench, "/evil", "--trust")
     assert ran.code == 0 and "do evil" in body
 

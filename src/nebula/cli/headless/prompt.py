@@ -72,6 +72,11 @@ def expand_command(text: str, settings: Settings) -> str:
         return expanded
     if not is_command_word(text):
         return text
+    if settings.extensions_need_trust:
+        raise UsageError(
+            "there is no command {word} (this project's are used once its folder is trusted: --trust)",
+            word=text.split(None, 1)[0],
+        )
     raise UsageError(
         "there is no command {word} (to send text that begins with a slash, put a space in front)",
         word=text.split(None, 1)[0],
