@@ -254,6 +254,11 @@ def said_in(texts: list[str]) -> set[str]:
     return {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
 
 
+def test_a_question_in_japanese_ends_with_its_wide_mark() -> None:
+    narrow = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]\?")
+    assert [said for said in table().values() if narrow.search(said)] == []
+
+
 def test_every_translation_is_of_a_sentence_that_the_code_says() -> None:
     texts = [path.read_text("utf-8") for path in (*SOURCE.rglob("*.py"), Path(argparse.__file__))]
     plain = {said for text in texts for said in re.findall(r'"([^"\\\n]+)"', re.sub(r'"\n\s*"', "", text))}
