@@ -75,6 +75,7 @@ def test_the_image_in_the_clipboard_goes_with_the_prompt(bench: Bench, tmp_path:
         (tmp_path / "clip").write_bytes(b"")
         me.send(CTRL_V)
         me.wait("No image in the clipboard.")
+        me.prompt(times=2)  # while the line is printed, the terminal itself takes a Ctrl+V
         (tmp_path / "wl-paste").unlink()
         me.send(CTRL_V)
         me.wait("Nothing here can read the clipboard")
