@@ -231,7 +231,8 @@ async def test_what_goes_without_asking_is_listed_and_taken_back_in_an_editor(be
             for line in ("a", "/permissions", "/permissions revoke network", "b", "/permissions revoke *", "c"):
                 await agent.prompt(session_id=session, prompt=words(line))
     said = editor.said()
-    assert "network  commands that use the network" in said and "  *  every change of ordinary files" in said
+    assert "network  commands that use the network, and pages that are fetched" in said
+    assert "  *  every change of ordinary files" in said
     assert "Taken back: network" in said and "Taken back: *" in said and "everything is asked about" in said
     wanted = ["Create a new file: a.txt", "Take all of them back now?", "Create a new file: c.txt"]
     assert titles(editor.questions) == wanted

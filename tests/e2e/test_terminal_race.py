@@ -38,8 +38,9 @@ def test_a_race_in_a_session_and_parts_of_it_taken_and_taken_back(bench, termina
         assert bench.read("a.txt") == "one\n" and not (bench.project / "b.txt").exists()
         screen.line("/take 2 b.txt")
         screen.wait(ASK, times=2)
-        screen.line("y")
+        screen.line("a")
         screen.wait("b.txt (+1 −0)", times=2)
+        assert "From now on" not in screen.text  # what is taken is no yes to anything else
         screen.line("/take 1")
         screen.wait(ASK, times=3)
         screen.line("y")

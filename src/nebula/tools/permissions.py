@@ -44,7 +44,7 @@ _ABOUT = {
     "write": Sentence("what is written into such files; not their deletion"),
     "ignored": Sentence("what commands leave in files that git ignores"),
     "call": Sentence("a tool of an MCP server, as it was described"),
-    "network": Sentence("commands that use the network"),
+    "network": Sentence("commands that use the network, and pages that are fetched"),
     "host": Sentence("pages of this host that are fetched"),
     "folder": Sentence("a folder that commands may read, in later sessions as well"),
     "secret": Sentence("a secret file that commands may read"),

@@ -12,6 +12,7 @@ from nebula.events.approval import TAKE
 from nebula.language import Sentence, agrees, explain, fold_width, translate, translate_count
 from nebula.stage.questions import NETWORK_WARNING, head_question
 from nebula.tools.approval import Decision
+from nebula.value import replace
 
 if TYPE_CHECKING:
     from nebula.cli.terminal.terminal_session import TerminalSession
@@ -49,13 +50,13 @@ class ChangeSetDialog:
         self._question = question
         self._shown = shown
         """The question, fit to be shown; its changes stand in the same order."""
+        self._is_taken = shown.tool == TAKE
         self._seen = not shown.changes
         """All differences stand above the question."""
 
     def introduce(self) -> None:
         screen, changes = self._terminal.screen, self._shown.changes
-        is_taken = self._shown.tool == TAKE
-        if is_taken:
+        if self._is_taken:
             said = "1 file changes if you take this:", "{count} files change if you take this:"
             screen.line(translate_count(len(changes), *said), "bold")
         elif changes:
@@ -69,7 +70,7 @@ class ChangeSetDialog:
             screen.line(translate("A command wants to do more than change files:"), "bold")
         else:
             screen.line(translate("A command changes no file that git tracks, but this:"), "bold")
-        show_lines(screen, self._shown.text, "" if is_taken else "$ ", COMMAND_LINES)
+        show_lines(screen, self._shown.text, "" if self._is_taken else "$ ", COMMAND_LINES)
         at_once = fits_half(screen, [each.diff or each.path for each in changes])
         if not at_once or len(changes) > 1:  # else its one line stands above the difference
             for change in changes[:LISTED]:
@@ -86,7 +87,7 @@ class ChangeSetDialog:
         keys = [translate("y yes · n no") if self._seen else translate("y yes · n no · d show the diff")]
         if len(self._shown.changes) > 1:
             keys.append(translate("f choose file by file"))
-        if not self._shown.once:
+        if not self._shown.once and not self._is_taken:
             reach = translate("a yes to all that git ignores in this session") if self._shown.ignored else ""
             keys.append(reach or translate("a yes to all in this session"))
         self._terminal.screen.parts([*keys, translate("or say why not")], "dim")
@@ -107,7 +108,8 @@ class ChangeSetDialog:
             return None
         if key == "f" and len(self._shown.changes) > 1:
             return await self._file_by_file()
-        return Decision.read(answer)
+        decision = Decision.read(answer)
+        return replace(decision, scope="once") if self._is_taken else decision  # no later change goes without asking
 
     async def _file_by_file(self) -> Decision:
         changes, asked = self._shown.changes, translate("Take file {number} of {count}? (y/N): ")
