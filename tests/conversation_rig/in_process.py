@@ -79,7 +79,7 @@ async def serving_here(
     to_app: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
     from_app: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
     async with asyncio.TaskGroup() as tasks:
-        tasks.create_task(app({"type": "lifespan", "asgi": {"version": "3.0"}}, to_app.get, from_app.put))
+        tasks.create_task(app({"type": "lifespan", "asgi": {"version": "3.0"}, "state": {}}, to_app.get, from_app.put))
         for step in ("startup", "shutdown"):
             await to_app.put({"type": f"lifespan.{step}"})
             assert (await from_app.get())["type"] == f"lifespan.{step}.complete"

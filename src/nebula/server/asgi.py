@@ -15,6 +15,10 @@ ADMITTED: Final = "nebula.admitted"
 """The key in a WebSocket's scope of a function to call once the client has shown the token; until then its messages
 have a small limit."""
 
+AT_STOP: Final = "nebula.at_stop"
+"""The key in the state of a server's lifespan of a function to await when somebody asks the server to stop, while its
+clients are still connected."""
+
 
 def tell_admitted(scope: Scope) -> None:
     tell = scope.get(ADMITTED)

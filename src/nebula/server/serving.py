@@ -8,6 +8,7 @@ The socket is bound before the app is built, so that the gate knows the port als
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import ipaddress
 import logging
@@ -25,7 +26,7 @@ import uvicorn
 
 from nebula.errors import EXIT_INTERRUPTED
 from nebula.programs import AT_ONCE_S, ending_signals
-from nebula.server.asgi import App
+from nebula.server.asgi import AT_STOP, App
 from nebula.server.connections import LimitedConfig, hide_bad_text
 from nebula.server.gate import Rules, own_hosts
 from nebula.value import value
@@ -34,6 +35,8 @@ BACKLOG: Final = 1024
 SWITCH_S: Final = 0.0005
 """Seconds after which a thread that works in the background gives way to one that answers. With the usual 5 ms, an
 answer that reads a hundred files would wait that long for each of them."""
+LAST_WORDS_S: Final = 0.05
+"""For what is told at the end to reach those who listen, before their connections are closed."""
 GROWTH: Final = 10_000
 """The number of new objects after which the collector runs: a flow of 50,000 turns is 140 of the usual portions."""
 
@@ -137,6 +140,9 @@ class _Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._told.set()  # not by the handler: a second signal would wait for the lock that the first one holds
+        if AT_STOP in self.lifespan.state:
+            await self.lifespan.state[AT_STOP]()
+            await asyncio.sleep(LAST_WORDS_S)
         await super().shutdown(sockets)
         if self.force_exit:  # what the app has under way is ended properly all the same
             await self.lifespan.shutdown()

@@ -62,5 +62,7 @@ async def test_two_signals_at_once_are_one_and_a_turn_has_its_end(bench):
             await client.ask("send_prompt", prompt="wait", from_=[])
             await asyncio.to_thread(model.wait_until, lambda: bool(model.turns))
             server.process.send_signal(signal.SIGTERM)
-            assert await asyncio.to_thread(server.stop, signal.SIGHUP) == 0
+            server.process.send_signal(signal.SIGHUP)
+            assert (await client.turn())[-1]["data"]["status"] == "interrupted"
+            assert await asyncio.to_thread(server.process.wait) == 0
     assert (bench.trace()[-1]["type"], bench.trace()[-1]["status"]) == ("final", "interrupted")

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager, suppress
-from typing import Final
+from typing import Any, Final
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -22,7 +22,7 @@ from starlette.websockets import WebSocket
 from nebula.config import Settings
 from nebula.graph.graph import Graph
 from nebula.graph.undo import EditHistories
-from nebula.server.asgi import App, Message, Receive, Scope, Send
+from nebula.server.asgi import AT_STOP, App, Message, Receive, Scope, Send
 from nebula.server.conversation.context import ServerContext
 from nebula.server.conversation.first_look import PATH as FIRST_LOOK
 from nebula.server.conversation.first_look import FirstLooks
@@ -70,10 +70,10 @@ def create_conversation(
         await serve_socket(websocket, server, rules.token)
 
     @asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+    async def lifespan(_: Starlette) -> AsyncIterator[dict[str, Any]]:
         watching = asyncio.create_task(watch.run())
         try:
-            yield
+            yield {AT_STOP: turns.close}  # while the clients are there to hear how their turns ended
         finally:
             await turns.close()
             await commands.close()
