@@ -40,9 +40,9 @@ def test_a_race_in_a_session_and_parts_of_it_taken_and_taken_back(bench, termina
         screen.wait(ASK, times=2)
         screen.line("a")
         screen.wait("b.txt (+1 −0)", times=2)
-        assert "From now on" not in screen.text  # what is taken is no yes to anything else
         screen.line("/take 1")
         screen.wait(ASK, times=3)
+        assert "From now on" not in screen.text  # the answer to the last question was no yes to anything else
         screen.line("y")
         screen.wait("The conversation goes on from this try.")
     assert (bench.read("a.txt"), bench.read("b.txt")) == ("two\n", "b\n")
