@@ -273,6 +273,6 @@ def test_what_doctor_says_of_commands_stands_in_its_column(bench: Bench) -> None
     path = f"{bench.home}:{bench.env()['PATH']}"  # a home is never shown
     with Terminal(bench.argv("nebula", "doctor"), bench.project, bench.env(PATH=path), columns=60) as screen:
         screen.ended()
-    begin = next(number for number, line in enumerate(screen.lines) if "Commands do not see" in line)
+    begin = next(number for number, line in enumerate(screen.lines) if "Commands cannot see" in line)
     rest = itertools.takewhile(bool, screen.lines[begin:])
     assert {re.match(" *", line)[0] for line in rest} == {" " * 14}  # type: ignore[index]
