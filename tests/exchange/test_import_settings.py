@@ -46,6 +46,11 @@ def test_taken_over_without_keys(claude):
     assert again.code == 0 and "nothing to take over" in again.err and config_of(claude) == held
 
 
+def test_where_there_is_nothing_it_does_not_say_that_all_is_here(bench):
+    ran = run_here(bench, "nebula", "import", "settings", "codex")
+    assert ran.code == 0 and ran.err == "Nothing that could be taken over is among the settings of codex.\n"
+
+
 def test_codex(bench):
     folder = bench.home / ".codex"
     folder.mkdir()

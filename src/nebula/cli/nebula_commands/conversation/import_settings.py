@@ -29,6 +29,9 @@ def main(argv: Sequence[str]) -> int:
     options = parser.parse_args(argv)
     settings = open_project("nebula", options)
     found = read_settings_of(options.agent, settings.root)
+    if not (found.mcp_servers or found.hosts or found.instructions):
+        tell_remark("Nothing that could be taken over is among the settings of {agent}.", agent=options.agent)
+        return EXIT_OK
     instructions = os.path.join(settings.home, "AGENTS.md")
     choices = _new_choices(found, settings)
     words = found.instructions if not os.path.lexists(instructions) else ""
