@@ -288,6 +288,12 @@ test("a flow that is not as it is said to be is fetched", () => {
   assert.equal(event(known, "flow_updated", { flow_id: "g", name: "side", deleted: true }).outdated, true);
 });
 
+test("what was missed makes every turn be read again, and takes no text away until then", () => {
+  const state = reduce(at("main", "a", "b"), { kind: "body", node: { id: "a", prompt: "p", response: "", tags: [] } });
+  const { outdated, bodies } = event(state, "resync_required", {});
+  assert.deepEqual([outdated, bodies.get("a")?.prompt, bodies.get("a")?.isOutdated], [true, "p", true]);
+});
+
 test("an updated node is read again, and a deleted one is gone from everywhere", () => {
   let state = reduce(at("main", "a", "b"), { kind: "body", node: { id: "a", prompt: "p", response: "", tags: [] } });
   state = event(state, "node_updated", { node_id: "a", node: { id: "a", title: "new" } });

@@ -14,7 +14,7 @@ const EVENTS = {
   node_deleted: deleted,
   flow_updated: flowUpdated,
   steering_waits: (state, { trace_id, waiting }) => ({ ...state, turns: withWaiting(state.turns, trace_id, waiting) }),
-  resync_required: (state) => ({ ...state, outdated: true, bodies: new Map() }),
+  resync_required: missed,
 };
 
 /**
@@ -116,6 +116,13 @@ function created(state, all) {
   if (Object.keys(tries).length) flow.tries = { ...flow.tries, ...tries };
   if (Object.keys(begun).length) flow.begun = { ...flow.begun, ...begun };
   return { ...state, briefs, flow };
+}
+
+// Any turn may have changed meanwhile. Were the texts taken away, the conversation would shrink, and the reader lose the place.
+/** @param {State} state */
+function missed(state) {
+  const bodies = new Map([...state.bodies].map(([id, body]) => [id, { ...body, isOutdated: true }]));
+  return { ...state, outdated: true, bodies };
 }
 
 // What was read stands until it is read again: whoever is at work in the turn keeps the focus and an open menu.
