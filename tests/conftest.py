@@ -45,6 +45,9 @@ WHOLE_PROGRAM = ("e2e/", "web/", "server/conversation/test_conversation_", "serv
 
 USER_OF_POSTGRES = "pgserver"
 """As the package that brings PostgreSQL calls it."""
+_USUAL = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)} | {
+    signal.SIGHUP: signal.SIG_DFL
+}
 WHOLLY_SLOW = re.compile(rb"^pytestmark = .*\bmark\.slow\b", re.MULTILINE)
 
 
@@ -119,9 +122,12 @@ def home_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown() -> None:
-    """Thousands of tests share a process: none leaves a language behind, nor a graph open, since a terminal cannot be
+    """Thousands of tests share a process: none leaves a language behind, nor a command's answer to signals, which goes on
+    until its process ends and hears no Ctrl-C of a later test, nor a graph open, since a terminal cannot be
     read where there are more than 1,024 descriptors. A hook, since two fixtures would cost each test a quarter of a millisecond."""
     use_language("en")
+    for number, answer in _USUAL.items():
+        signal.signal(number, answer)
     store = sys.modules.get("nebula.graph.store")
     if store is not None:
         store._close_all()
