@@ -81,7 +81,9 @@ def test_a_server_is_tried_out(bench: Bench, tmp_path: Path) -> None:
 def test_a_projects_shared_file_is_listed_once_it_is_trusted(bench: Bench) -> None:
     shared = {"mcpServers": {"theirs": {"type": "stdio", "command": "run-me", "args": ["${HOME}"], "disabled": False}}}
     (bench.project / ".mcp.json").write_text(json.dumps(shared))
+    bench.write(".nebula/commands/greet.md", "Greet.")
     ran = run_here(bench, "nebula", "mcp", "list")
+    assert "skills and commands" not in ran.err, "they have nothing to do with servers"
     assert "run-me" not in ran.out and "MCP servers are not started: its folder is not trusted" in ran.err
     assert (
         ran.err.rstrip().endswith("add --trust.")

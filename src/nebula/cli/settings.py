@@ -54,6 +54,12 @@ def remark_on_trust(prog: str, settings: Settings) -> None:
         print_remark(f"{prog}: {explain(remark)}")
 
 
+def remark_on_servers(prog: str, settings: Settings) -> None:
+    """Tell whoever reads how to have the project's MCP servers, and nothing of what else waits for trust."""
+    for remark in _remarks_on_servers(settings):
+        print_remark(f"{prog}: {explain(remark)}")
+
+
 def said_of_settings(settings: Settings) -> list[Sentence]:
     """Return what `open_settings` and `remark_on_trust` print."""
     return [*settings.remarks, *_remarks_on_trust(settings)]
@@ -66,6 +72,10 @@ def _remarks_on_trust(settings: Settings) -> Iterator[Sentence]:
         yield Sentence(
             "This project's skills and commands are not used: its folder is not trusted. To have them add --trust."
         )
+    yield from _remarks_on_servers(settings)
+
+
+def _remarks_on_servers(settings: Settings) -> Iterator[Sentence]:
     if settings.needs_trust and settings.is_from_project("mcp_servers"):
         yield Sentence(
             "This project's MCP servers are not started: its folder is not trusted. To let them run add --trust."

@@ -13,7 +13,7 @@ from typing import Any
 from nebula.cli.arguments import Parser, UsageError
 from nebula.cli.busy import busy
 from nebula.cli.printing import print_item, print_json, print_line, short_path, tell_line
-from nebula.cli.settings import open_project, remark_on_trust
+from nebula.cli.settings import open_project, remark_on_servers
 from nebula.config import Settings
 from nebula.config.checks import ConfigError, mcp_servers
 from nebula.config.user_file import save_server
@@ -42,7 +42,7 @@ def main(argv: Sequence[str]) -> int:
     if word == "remove":
         _remove(settings, options.name)
         return EXIT_OK
-    remark_on_trust("nebula mcp", settings)
+    remark_on_servers("nebula mcp", settings)
     if word == "test":
         return asyncio.run(_test(settings, options.name))
     if word == "list":
