@@ -11,7 +11,7 @@ import pytest
 
 from conftest import Bench
 from scripted_model import Call, Fault, ScriptedModel, Turn
-from slow_git import slow_git, wait_for
+from slow_git import hurry_git, slow_git, wait_for
 
 pytestmark = pytest.mark.slow
 
@@ -23,6 +23,7 @@ def test_while_the_context_is_built(bench: Bench, number: signal.Signals) -> Non
         process = bench.start("nebula", "-p", "first", "--output-format", "stream-json", **server.env(), PATH=path)
         wait_for(asked)
         process.send_signal(number)
+        hurry_git(bench)
         out, err = process.communicate(timeout=60)
         events = [json.loads(line) for line in out.splitlines()]
         assert (process.returncode, err.decode()) == (130, f"nebula: {events[-1]['remark']}\n")
