@@ -17,8 +17,7 @@ from nebula.agent.repeat_breaker import RepeatBreaker
 from nebula.agent.turn_result import Ending, TurnLimit, TurnResult
 from nebula.errors import NebulaError
 from nebula.events import Error, Event, EventStream, Final, Message, Notice, Stamped, Steering, Step, Task, ToolResult
-from nebula.files.named import explain_failure
-from nebula.language import Sentence, sentence_of
+from nebula.language import Sentence, explain_failure, sentence_of
 from nebula.llm.contract import Model, ModelReply, ModelRequest
 from nebula.llm.errors import FormatError
 from nebula.messages import (

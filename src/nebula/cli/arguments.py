@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NoReturn, TypeVar
 
 from nebula.errors import EXIT_USAGE, NebulaError
-from nebula.files.named import named
+from nebula.files.descriptors import naming
 from nebula.language import translate
 from nebula.providers import PROVIDERS
 
@@ -202,7 +202,7 @@ def number_up_to(most: int) -> Callable[[str], int]:
 
 def write_last_message(path: str | None, text: str) -> None:
     if path:
-        with named(path), open(path, "w", encoding="utf-8", errors="replace", newline="") as file:
+        with naming(path), open(path, "w", encoding="utf-8", errors="replace", newline="") as file:
             file.write(text)
 
 

@@ -9,8 +9,16 @@ from contextlib import contextmanager
 
 from nebula.cli.printing import print_remark
 from nebula.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, NebulaError
-from nebula.files.named import NO_ROOM, explain_failure
-from nebula.language import Sentence, explain, language_of, sentence_of, translate, use_language
+from nebula.language import (
+    NO_ROOM,
+    Sentence,
+    explain,
+    explain_failure,
+    language_of,
+    sentence_of,
+    translate,
+    use_language,
+)
 from nebula.value import record
 
 

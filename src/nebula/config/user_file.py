@@ -14,10 +14,9 @@ from nebula.config.brought_along import extensions_fingerprint
 from nebula.config.checks import ConfigError
 from nebula.config.parsing import MAX_CONFIG_BYTES, parse_object, printable
 from nebula.config.settings import DECLINED, Settings
-from nebula.files.descriptors import closed_after
+from nebula.files.descriptors import closed_after, naming
 from nebula.files.digest import digest
 from nebula.files.home import make_private
-from nebula.files.named import named
 from nebula.files.reading import UnreadableFile, read_limited
 from nebula.files.syscalls import REAL
 from nebula.value import replace
@@ -141,7 +140,7 @@ def _write(path: str, text: str) -> None:
     temporary = f"{path}.{os.getpid()}.tmp"
     try:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        with named(path), os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        with naming(path), os.fdopen(descriptor, "w", encoding="utf-8") as file:
             os.fchmod(descriptor, mode)
             file.write(text)
             file.flush()

@@ -1,4 +1,4 @@
-"""Descriptors of the system, and what else is closed at the end of the block that needs it."""
+"""Descriptors of the system, what else is closed at the end of its block, and the names that errors lack."""
 
 from __future__ import annotations
 
@@ -33,3 +33,15 @@ def closed_after(handle: int) -> Iterator[int]:
         yield handle
     finally:
         os.close(handle)
+
+
+@contextmanager
+def naming(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Give an OSError of the block that names no file the name of this one. What fails on a descriptor knows no name,
+    and whoever is told only that a disk is full does not know which."""
+    try:
+        yield
+    except OSError as problem:
+        if problem.filename is None and problem.errno is not None:
+            problem.filename = os.fspath(path)
+        raise

@@ -13,8 +13,7 @@ import os
 import stat
 
 from nebula.files.beneath import FILE_FLAGS, FOLDER_FLAGS, best_opener
-from nebula.files.descriptors import ClosedByBlock, closed_after
-from nebula.files.named import named
+from nebula.files.descriptors import ClosedByBlock, closed_after, naming
 from nebula.files.reading import UnreadableFile, read_limited
 from nebula.files.syscalls import REAL
 from nebula.language import Sentence
@@ -126,7 +125,7 @@ class Folder(ClosedByBlock):
         parent, name = self.find_parent(path)
         perm = perm if is_new else _mode(name, parent.fd, perm)
         beside = staging or parent
-        with named(f"{self.path}/{path}"):
+        with naming(f"{self.path}/{path}"):
             temporary = beside.write_new(data, perm, durable=durable)
         try:
             os.rename(temporary, name, src_dir_fd=beside.fd, dst_dir_fd=parent.fd)

@@ -8,7 +8,7 @@ import os
 import threading
 from collections.abc import Iterable, Iterator
 
-from nebula.files.named import named
+from nebula.files.descriptors import naming
 from nebula.graph import events
 from nebula.graph.derived.metadata import Metadata
 from nebula.graph.derived.node_cache import NodeCache
@@ -151,7 +151,7 @@ class GraphStore:
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
         """Holds the lock; what happened inside is reported to the subscribers afterwards."""
-        with named(self.disk.root):
+        with naming(self.disk.root):
             self.disk.prepare()
             try:
                 with self.disk.exclusive():

@@ -8,6 +8,7 @@ on any sentence that has no translation or whose places do not match.
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -22,6 +23,7 @@ _AGREEMENT = (
     "はい お願いします",
 )
 """Plain words by which a person says yes, in both languages."""
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _tables: dict[str, dict[str, str]] = {"en": {}}
 _current = "en"
@@ -85,6 +87,15 @@ def sentence_of(problem: BaseException) -> Sentence:
         return Sentence(sentence, **getattr(problem, "values", {}))
     said = problem.strerror if isinstance(problem, OSError) else None
     return Sentence("{problem}", problem=said or str(problem))
+
+
+def explain_failure(problem: OSError) -> Sentence:
+    """Return what happened to which file, and what to do where that is known."""
+    if not problem.filename:
+        return sentence_of(problem)
+    if problem.errno in NO_ROOM:
+        return Sentence("{path}: the disk is full; make room and try again.", path=problem.filename)
+    return Sentence("{path}: {reason}", path=problem.filename, reason=problem.strerror)
 
 
 def translate_count(count: int, one: str, many: str, /, **values: Any) -> str:

@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING
 from nebula.agent.batch.outcome import TaskOutcome
 from nebula.agent.batch.packing import unpack
 from nebula.agent.batch.task_file import LOCK_FILE, RESULTS_FILE, WORK_FOLDER, BadTaskFile, BatchTask
-from nebula.files.descriptors import closed_after
-from nebula.files.named import named
+from nebula.files.descriptors import closed_after, naming
 from nebula.files.syscalls import REAL
 from nebula.files.untrusted_json import parse_json
 
@@ -43,7 +42,7 @@ class Results:
             raise BadTaskFile("another batch is at work in {folder}", folder=self.folder) from None
         self._path = os.path.join(self.folder, RESULTS_FILE)
         ignored = os.path.join(self.folder, ".gitignore")
-        with named(ignored), open(ignored, "w", encoding="utf-8") as rules:
+        with naming(ignored), open(ignored, "w", encoding="utf-8") as rules:
             rules.write("*\n")  # results in a project are no part of it, for git and for the copies that tasks get
 
     def close(self) -> None:
@@ -66,7 +65,7 @@ class Results:
         folder = os.path.join(self.folder, task.id)
         shutil.rmtree(folder, ignore_errors=True)
         os.makedirs(folder)
-        with named(folder):
+        with naming(folder):
             with open(self.patch(task.id), "w", encoding="utf-8", errors="surrogateescape", newline="") as file:
                 file.write(returned.patch)
             if returned.records:
@@ -75,7 +74,7 @@ class Results:
                 place = os.path.join(self.folder, WORK_FOLDER, task.id)
                 shutil.rmtree(place, ignore_errors=True)
                 unpack(returned.project, place)
-        with named(self._path):
+        with naming(self._path):
             self._append(json.dumps(returned.outcome.to_json(), ensure_ascii=False))
 
     def _append(self, line: str) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 
 from nebula.agent.plan.plan import BadPlan, StepPlan, read_plan
 from nebula.errors import EXIT_USAGE, NebulaError
-from nebula.files.named import named
+from nebula.files.descriptors import naming
 from nebula.files.reading import UnreadableFile, read_below
 from nebula.files.untrusted_json import parse_json
 from nebula.value import value
@@ -73,7 +73,7 @@ class PlanInProgress:
     def _write(self, lines: Sequence[Mapping[str, Any]], flag: int) -> None:
         path = _path(self._folder, self._kept.trace_id)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | flag, 0o600)
-        with named(path), open(descriptor, "wb") as file:
+        with naming(path), open(descriptor, "wb") as file:
             file.write("".join(json.dumps(line) + "\n" for line in lines).encode())
 
     def _drop(self, trace_id: str) -> None:

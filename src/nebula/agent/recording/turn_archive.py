@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, TextIO
 from nebula.agent.recording.nodes import kept_with_node, round_text
 from nebula.agent.turn_result import TurnResult
 from nebula.events import Diff, Final, Stamped, TurnNotKept
-from nebula.files.named import explain_failure
 from nebula.graph.errors import AmbiguousId, GraphError, NotFound
-from nebula.language import Sentence
+from nebula.language import Sentence, explain_failure
 from nebula.messages.redaction import Redactor
 from nebula.value import field, record, replace, value
 from nebula.workspace.contract import Workspace

@@ -28,7 +28,7 @@ from nebula.cli.printing import print_json, print_remark, tell_remark
 from nebula.cli.settings import open_settings
 from nebula.config import Settings
 from nebula.errors import EXIT_FAILED, EXIT_INTERRUPTED
-from nebula.files.named import named
+from nebula.files.descriptors import naming
 from nebula.language import translate, translate_count
 
 MOST_PARALLEL = 1_000
@@ -113,7 +113,7 @@ def _write_reports(outcomes: Sequence[TaskOutcome], results: Results, options: a
         (options.junit, partial(format_junit, outcomes)),
     ):
         if path:
-            with named(path), open(path, "w", encoding="utf-8", newline="") as file:
+            with naming(path), open(path, "w", encoding="utf-8", newline="") as file:
                 file.write(text())
 
 

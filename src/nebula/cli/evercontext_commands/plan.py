@@ -18,7 +18,7 @@ from nebula.cli.printing import print_json, print_lines, print_remark, tell_line
 from nebula.cli.settings import open_project
 from nebula.config import Settings
 from nebula.events import Error, Stamped
-from nebula.files.named import named
+from nebula.files.descriptors import naming
 from nebula.language import explain_to
 
 MOST_REPEATS = 100
@@ -58,7 +58,7 @@ def _face(settings: Settings, *, quiet: bool) -> Callable[[Stamped], None]:
 def _show(result: TaskResult, options: argparse.Namespace) -> None:
     task = options.task.strip()
     if options.output is not None:
-        with named(options.output), open(options.output, "x", encoding="utf-8") as file:
+        with naming(options.output), open(options.output, "x", encoding="utf-8") as file:
             file.write(plan_text(result.plans[0], task))
         tell_remark("Written: {path}. Carry it out with: evercontext run --plan {path}", path=options.output)
     if options.json:

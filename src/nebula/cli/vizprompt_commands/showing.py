@@ -11,12 +11,11 @@ from collections.abc import Callable, Iterator, Sequence
 from nebula.cli.arguments import Parser, UsageError
 from nebula.cli.printing import print_line, print_words, tell_line, tell_remark
 from nebula.cli.terminal.output.width import cut
-from nebula.files.named import explain_failure
 from nebula.graph.errors import GraphError, NotFound
 from nebula.graph.graph import Graph
 from nebula.graph.ids import shortest_unique
 from nebula.graph.values import Flow, Node
-from nebula.language import explain, translate
+from nebula.language import explain, explain_failure, translate
 
 COLUMNS = 100
 

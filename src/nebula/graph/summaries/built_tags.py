@@ -12,8 +12,8 @@ import threading
 from collections.abc import Sequence
 from contextlib import suppress
 
+from nebula.files.descriptors import naming
 from nebula.files.home import derived_folder
-from nebula.files.named import named
 from nebula.graph.values import Node, clean_tags
 
 FILE = "built_tags.jsonl"
@@ -37,7 +37,7 @@ class BuiltTags:
         line = json.dumps({"id": node_id, "tags": list(made)}, ensure_ascii=False) + "\n"
         with self._lock:
             self._read()[node_id] = list(made)
-            with named(self._path), open(self._path, "a", encoding="utf-8") as file:
+            with naming(self._path), open(self._path, "a", encoding="utf-8") as file:
                 file.write(line)
 
     def _read(self) -> dict[str, list[str]]:

@@ -10,8 +10,8 @@ from __future__ import annotations
 import os
 import shlex
 
+from nebula.files.descriptors import naming
 from nebula.files.home import derived_folder
-from nebula.files.named import named
 from nebula.git import find_repository, git_setting, place_in_repository, safe_git
 from nebula.index.errors import IndexFailed
 from nebula.index.in_step.hook_run import QUEUE_NAME, STAGED
@@ -93,7 +93,7 @@ def put_hook(root: str, name: str, mark: str, text: str) -> str:
             raise IndexFailed("{path} and {before} are both there; remove one of them.", path=path, before=before)
         os.rename(path, before)
     temporary = f"{path}.new-{os.getpid()}"
-    with named(path), open(temporary, "w", encoding="utf-8") as file:
+    with naming(path), open(temporary, "w", encoding="utf-8") as file:
         file.write(text)
     os.chmod(temporary, 0o755)  # noqa: S103 - git runs only hooks that may be run
     os.rename(temporary, path)

@@ -14,7 +14,7 @@ from nebula.cli.settings import open_project
 from nebula.config import Settings, save_choice
 from nebula.errors import EXIT_OK, EXIT_POLICY
 from nebula.exchange.imports.foreign_settings import AGENTS, ForeignSettings, read_settings_of
-from nebula.files.named import named
+from nebula.files.descriptors import naming
 from nebula.language import translate
 
 
@@ -46,7 +46,7 @@ def main(argv: Sequence[str]) -> int:
         save_choice(settings, **choices)
     if words:
         handle = os.open(instructions, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        with named(instructions), os.fdopen(handle, "w", encoding="utf-8") as file:
+        with naming(instructions), os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(words + "\n")
     tell_line("Taken over into {path}.", path=short_path(settings.config_path))
     return EXIT_OK
