@@ -45,9 +45,13 @@ WHOLE_PROGRAM = ("e2e/", "web/", "server/conversation/test_conversation_", "serv
 
 USER_OF_POSTGRES = "pgserver"
 """As the package that brings PostgreSQL calls it."""
-_USUAL = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)} | {
-    signal.SIGHUP: signal.SIG_DFL
+USUAL_ANSWERS = {
+    signal.SIGINT: signal.default_int_handler,
+    signal.SIGTERM: signal.SIG_DFL,
+    signal.SIGHUP: signal.SIG_DFL,
 }
+"""To signals, whatever we inherited: in the background of a script Ctrl-C is ignored, under nohup a hangup, and the
+programs that tests start would not hear them either."""
 WHOLLY_SLOW = re.compile(rb"^pytestmark = .*\bmark\.slow\b", re.MULTILINE)
 
 
@@ -56,7 +60,7 @@ def pytest_configure(config: pytest.Config) -> None:
     we are root: once, before workers would do it at the same time, and while no test looks whether `/etc/passwd` stays
     as it is."""
     gc.disable()  # until all is collected
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup the programs that tests start would not hear it either
+    answer_signals_as_usual()
     is_worker = hasattr(config, "workerinput")
     if not is_worker:
         subprocess.run([sys.executable, VENDOR], check=True)
@@ -126,11 +130,15 @@ def pytest_runtest_teardown() -> None:
     until its process ends and hears no Ctrl-C of a later test, nor a graph open, since a terminal cannot be
     read where there are more than 1,024 descriptors. A hook, since two fixtures would cost each test a quarter of a millisecond."""
     use_language("en")
-    for number, answer in _USUAL.items():
-        signal.signal(number, answer)
+    answer_signals_as_usual()
     store = sys.modules.get("nebula.graph.store")
     if store is not None:
         store._close_all()
+
+
+def answer_signals_as_usual() -> None:
+    for number, answer in USUAL_ANSWERS.items():
+        signal.signal(number, answer)
 
 
 @dataclass(frozen=True)
