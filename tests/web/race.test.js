@@ -3,11 +3,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { createStore } from "../../src/nebula/web/app/store.js";
 import { liveTurns, placeLive } from "../../src/nebula/web/graph/live.js";
 import { layoutOf } from "../../src/nebula/web/graph/layout/layout.js";
 import { deedOf, told } from "../../src/nebula/web/lib/deeds.js";
 import { speaker } from "../../src/nebula/web/lib/words.js";
 import { withLive } from "../../src/nebula/web/outline/live_rows.js";
+import { createRaceActions } from "../../src/nebula/web/race/actions.js";
 import { reduce } from "../../src/nebula/web/state/reduce.js";
 import { EMPTY } from "../../src/nebula/web/state/state.js";
 import { topologyOf } from "../../src/nebula/web/state/topology.js";
@@ -19,6 +21,16 @@ function hear(state, ...all) {
   const events = all.map((data) => ({ name: data.type, data }));
   return reduce(state, { kind: "events", events, now: 0 });
 }
+
+test("a second press is the same race, before it is answered and before its lanes are drawn", async () => {
+  const store = createStore(reduce, { ...EMPTY, status: "open" });
+  const asked = [];
+  const asking = { ask: async (action) => (asked.push(action), BEGUN), attempt: async (work) => (await work(), true) };
+  const races = createRaceActions(store, asking, {}, {}, speaker);
+  await Promise.all([races.start("p", { tries: 2 }, ""), races.start("p", { tries: 2 }, "")]);
+  await races.start("p", { tries: 2 }, "");
+  assert.deepEqual(asked, ["race"]);
+});
 
 test("each try has its line, and none becomes a turn of the conversation", () => {
   const state = hear(

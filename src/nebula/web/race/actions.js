@@ -72,6 +72,7 @@ export function createRaceActions(store, { ask, attempt, notice }, { open }, { t
     /** @param {string} prompt @param {Entrants} entrants @param {string} judge */
     start: (prompt, entrants, judge) =>
       once(async () => {
+        if (store.state.race) return; // pressed once more before its lanes took the place of the button
         const { flow, flowId } = store.state;
         const data = { prompt, from: continuing(store.state), flow_id: flow.id || flowId, ...entrants };
         const begun = await ask("race", judge ? { ...data, judge } : data);
