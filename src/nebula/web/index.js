@@ -165,6 +165,7 @@ function begin() {
   begun = true;
   drawNow();
   if (!store.state.view.seen) afterFrame(() => looking.look({ seen: true }));
+  afterFrame(() => list(store.state));
 }
 setTimeout(() => begun || begin(), BEGIN_WITHIN_MS);
 
@@ -214,12 +215,14 @@ store.subscribe((state) => {
 // What goes without asking is another list at another place; those that the reader passes by are not asked about.
 const isElsewhere = different();
 let listing = 0;
-store.subscribe((state) => {
+/** @param {import("./state/state.js").State} state */
+function list(state) {
   const moved = isElsewhere(placeOf(state), isBusy(state), state.status, state.modes);
   if (!moved || state.status !== "open" || !writes(state)) return;
   clearTimeout(listing);
   listing = window.setTimeout(permissions.load, REST_MS);
-});
+}
+store.subscribe((state) => begun && list(state)); // the first titles do not wait for it
 listen({
   onstatus: (status) => store.change("status", { status }),
   onevents: (events) => {
