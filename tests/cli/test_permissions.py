@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from conftest import Bench
-from in_process import run_here
+from in_process import run_here, sit_down_here
 from scripted_model import Call, ScriptedModel, Turn
+from terminal_driver import ENTER, Person
 
 ASK = "Go ahead? (y/N):"
 WRITE = Call("writeFile", {"path": "a.md", "content": "a\n"})
@@ -75,3 +76,47 @@ def test_a_delegate_has_what_is_allowed_when_it_begins(bench: Bench) -> None:
     with ScriptedModel(answer) as server:
         run_here(bench, "nebula", "--allow", ".env", stdin="/permissions revoke\nWHOLE\nexit\n", **server.env())
     assert told and "hunter2" not in told[0]
+
+
+@pytest.mark.parametrize(
+    ("asked_by", "question"),
+    [
+        ("/permissions", "Take all of them back now? (y/N):"),
+        ("mode", "Number of the mode"),
+        ("# remember tabs", "Add this to"),
+    ],
+)
+def test_a_prompt_typed_at_a_question_is_no_answer_and_stands_in_the_next_one(
+    bench: Bench, asked_by: str, question: str
+) -> None:
+    def person(screen: Person) -> None:
+        screen.prompt()
+        screen.line(asked_by)
+        screen.wait(question)
+        screen.line("fix the  test")
+        screen.prompt(times=2)
+        screen.wait("You: fix the  test")
+        screen.send(ENTER)
+        screen.wait("Fixed.")
+        screen.prompt(times=3)
+        screen.line("exit")
+
+    with ScriptedModel([Turn("Fixed.")]) as server:
+        _, screen = sit_down_here(bench, person, "--yes", **server.env())
+        assert "\nfix the  test--- USER" in str(server.turns[0].json["messages"][-1]["content"])
+    assert "Taken back" not in screen.text and not (bench.project / "AGENTS.md").exists()
+
+
+@pytest.mark.parametrize("answer", ["n", "No.", "nope", "いいえ"])
+def test_a_word_for_no_is_no_prompt(bench: Bench, answer: str) -> None:
+    def person(screen: Person) -> None:
+        screen.prompt()
+        screen.line("/permissions")
+        screen.wait("Take all of them back now? (y/N):")
+        screen.line(answer)
+        screen.prompt(times=2)
+        screen.line("exit")
+
+    with ScriptedModel([]) as server:
+        _, screen = sit_down_here(bench, person, "--yes", **server.env())
+    assert screen.text.count("[AGENT] You: exit") == 1

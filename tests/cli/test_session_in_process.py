@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import threading
 import time
@@ -344,6 +345,37 @@ def test_the_files_of_a_command_are_chosen_by_single_keys(bench: Bench, keys: st
     with ScriptedModel(script) as server:
         sit_down_here(bench, person, **server.env())
     assert [name for name in "abc" if (bench.project / name).exists()] == taken
+
+
+@pytest.mark.parametrize(
+    ("answers", "told"),
+    [
+        ("h\ny\nthat is tested elsewhere\n", "The user said: that is tested elsewhere\\nThe user left out a part"),
+        ("h\nnot now\nnor this\n", "The user refused: not now nor this"),
+    ],
+)
+def test_what_is_said_of_a_hunk_is_told_the_model(bench: Bench, answers: str, told: str) -> None:
+    bench.write("a.txt", "".join(f"line {number}\n" for number in range(40)))
+    edits = [{"old_text": f"line {number}\n", "new_text": f"LINE {number}\n"} for number in (2, 20)]
+    read, edit = Call("readFile", {"path": "a.txt"}), Call("editFile", {"path": "a.txt", "edits": edits})
+    with ScriptedModel([Turn("", [read]), Turn("", [edit]), Turn("So be it.")]) as server:
+        run_here(bench, "nebula", stdin=f"edit\n{answers}exit\n", **server.env())
+        assert told in server.turns[-1].json["messages"][-1]["content"]
+
+
+def test_a_slip_at_a_hunk_leaves_nothing_out(bench: Bench) -> None:
+    ran = asked_by_hunks(bench, (2,), "h\nx\n/help\ny\n")
+    assert "x is not an answer to this question." in ran.out and "/help is not an answer" in ran.out
+    assert "LINE 2\n" in bench.read("a.txt")
+
+
+@pytest.mark.slow
+def test_what_is_said_of_a_file_that_a_command_changed_is_told_the_model(bench: Bench) -> None:
+    script = [Turn("", [Call("runCommand", {"command": "touch a b"})]), Turn("Made.")]
+    with ScriptedModel(script) as server:
+        run_here(bench, "nebula", stdin="go\nf\ny\nb is generated\nexit\n", **server.env())
+        told = json.loads(server.turns[-1].json["messages"][-1]["content"])
+    assert told["changed"] == ["a"] and told["remark"] == "The user said: b is generated\nThe user left out: b."
 
 
 def test_no_hunk_at_all_is_a_no(bench: Bench) -> None:

@@ -8,6 +8,7 @@ import pty
 import select
 import termios
 import threading
+import time
 
 import pytest
 from prompt_toolkit.input.vt100 import raw_mode
@@ -26,7 +27,7 @@ from nebula.stage import Curtain, Heard, Scene, StageOptions, perform
 from nebula.tools.commands.program_name import program_of
 from rows import each_row
 from scripted_model import Call, ScriptedModel, Turn
-from terminal_driver import CTRL_D, ENTER, TAB, Person
+from terminal_driver import CTRL_C, CTRL_D, CTRL_O, ENTER, TAB, Person
 
 LOOK = Call("list", {"path": "."})
 
@@ -232,3 +233,45 @@ def test_commands_that_only_tell_do_not_wait_for_the_turn(bench: Bench, lang: st
     with ScriptedModel([Turn("Looking.", [LOOK]), Turn("Done.", until=answer)]) as server:
         sit_down_here(bench, person, NEBULA_LANG=lang, **server.env())
         assert len(server.turns) == 2
+
+
+@pytest.mark.parametrize("answers", ["y", f"y{ENTER}"])
+def test_what_comes_together_with_a_prompt_is_typed_ahead_and_answers_no_question(bench: Bench, answers: str) -> None:
+    def person(screen: Person) -> None:
+        screen.prompt()
+        screen.send(f"write{ENTER}{answers}")
+        screen.wait("Go ahead? (y/N):")
+        screen.send(f"n{ENTER}")
+        screen.wait("Not written.")
+        screen.wait("You: y")
+        screen.send(CTRL_C)
+        screen.prompt()
+        screen.send(CTRL_D)
+
+    write = Call("writeFile", {"path": "a.txt", "content": "a\n"})
+    with ScriptedModel([Turn("", [write]), Turn("Not written."), Turn("Yes.")]) as server:
+        sit_down_here(bench, person, **server.env())
+    assert not (bench.project / "a.txt").exists()
+
+
+def test_no_key_is_lost_while_something_is_printed_over_the_prompt(bench: Bench) -> None:
+    """Nobody reads the screen, so that the program stands still in the middle of printing while keys are typed."""
+
+    def person(screen: Person) -> None:
+        screen.prompt()
+        screen.line("look")
+        screen.wait("Seen.")
+        screen.prompt(times=2)
+        screen.send(f"secondX{CTRL_O}")
+        time.sleep(0.3)
+        screen.send(f"\x7f{ENTER}")
+        screen.wait("Twice.")
+        screen.prompt()
+        screen.send(CTRL_D)
+
+    bench.write("a.txt", "x" * 150_000)  # much more than a terminal takes while nobody reads
+    read = Turn("", [Call("readFile", {"path": "a.txt"})])
+    with ScriptedModel([read, Turn("Seen."), Turn("Twice.")]) as server:
+        sit_down_here(bench, person, **server.env())
+        prompts = [str(request.json["messages"][-1]["content"]) for request in server.turns]
+    assert "\nsecond--- USER MESSAGE END" in prompts[-1]

@@ -54,10 +54,10 @@ YES = [
     "ｙｅｓ", "Ｙ", "はい。", "ｵｰｹｰ", "yes . ", "go\tahead", "y.!。",
 ]  # fmt: skip
 NO = [
-    "", " ", "no", "n", "N", "No", "ｎｏ", "いいえ",
+    "", " ", "no", "n", "N", "No", "no.", "nope", "ｎｏ", "いいえ", "やめて",
 ]  # fmt: skip
 REASONS = [
-    "nope", "yes but rename it", "yes no", "not ok", "okay?", "yesx", "xyes", ".yes", "!ok", "no.", "yy", "y y", "いい",
+    "yes but rename it", "yes no", "not ok", "okay?", "yesx", "xyes", ".yes", "!ok", "yy", "y y", "いい",
     "はいいいえ", "はい 違う", "allow", "all of it", "aa", "ok go ahead", "do", "please",
 ]  # fmt: skip
 

@@ -55,7 +55,7 @@ async def _attend(terminal: TerminalSession) -> int:
     screen.line(translate("nebula {version} · {folder}", version=__version__, folder=folder), "bold")
     try:
         if terminal.settings.needs_trust or terminal.settings.extensions_need_trust:
-            terminal.settings = await ask_trust(terminal.settings, terminal.input, screen)
+            terminal.settings = await ask_trust(terminal, terminal.settings)
         choice = await _choice(terminal)
         if choice.leave:
             return 0

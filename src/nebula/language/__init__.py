@@ -23,6 +23,8 @@ _AGREEMENT = (
     "はい お願いします",
 )
 """Plain words by which a person says yes, in both languages."""
+_REFUSAL = ("", "n", "no", "nope", "no thanks", "いいえ", "いや", "だめ", "やめて")
+"""The same for no; so does Enter alone."""
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _tables: dict[str, dict[str, str]] = {"en": {}}
@@ -114,8 +116,17 @@ def explain_to(lang: str, problem: BaseException | Sentence | str) -> str:
 
 def agrees(text: str) -> bool:
     """Return whether a text is a plain word of agreement; also in full-width letters, as an input method types them."""
+    return _plain_words(text) in _AGREEMENT
+
+
+def declines(text: str) -> bool:
+    """Return whether a text is a plain word of refusal, or nothing at all."""
+    return _plain_words(text) in _REFUSAL
+
+
+def _plain_words(text: str) -> str:
     words = fold_width(text).replace("、", " ").replace(",", " ").split()
-    return " ".join(words).rstrip(".!。 ") in _AGREEMENT
+    return " ".join(words).rstrip(".!。 ")
 
 
 def fold_width(text: str) -> str:

@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any, Literal
 
 from nebula.events import Activity, Approval, Notice, ProposedChange, new_trace_id
-from nebula.language import Sentence, agrees, fold_width
+from nebula.language import Sentence, agrees, declines, fold_width
 from nebula.messages import AssistantToolUse, ToolSpec
 from nebula.tools.contract import Call, Outcome, ToolFailure, to_the_end
 from nebula.tools.permissions import ALL_WRITES, YES_TO_ALL, Permission, Permissions
@@ -44,7 +44,8 @@ REFUSED = "The user did not allow this write. Do not try it again; go on without
 
 @value
 class Decision:
-    """An answer. `scope` says how far a yes reaches; a no may have a reason, which the model is told."""
+    """An answer. `scope` says how far a yes reaches. A no may have a reason, which the model is told; so
+    may a yes to a part, of what it leaves out."""
 
     allowed: bool
     scope: Literal["once", "message", "pattern", "session"] = "once"
@@ -62,11 +63,11 @@ class Decision:
         word = text.strip()
         if agrees(word):
             return cls(True)
+        if declines(word):
+            return cls(False)
         key = fold_width(word)
         if key in ("all", "a"):
             return cls(True, "session")
-        if key in ("no", "n", "いいえ"):
-            return cls(False)
         if chosen := re.fullmatch(r"hunks? ([1-9][0-9]*(?:[ ,]+[1-9][0-9]*)*)", key):
             return cls(True, hunks=tuple(map(int, re.findall("[0-9]+", chosen[1]))))
         return cls(False, reason=word)
@@ -79,6 +80,10 @@ class Decision:
         if self.allowed:
             return "all" if self.scope == "session" else "yes"
         return self.reason or "no"
+
+    def left_out(self, what: str) -> str:
+        """Return what the model is told of what a yes to a part leaves out: `what` it is, and the reason."""
+        return f"The user said: {self.reason}\n{what}" if self.reason else what
 
     def refusal(self, otherwise: str) -> ToolFailure:
         """Return the error for the model after a no: its reason, or else the sentence `otherwise`."""
@@ -247,7 +252,7 @@ class Approved:
             meant = not decision.paths or proposal.path in decision.paths
             if not decision.allowed or not meant or (decision.hunks and not chosen.diff):
                 raise decision.refusal(REFUSED)
-            remark = _describe_left_out(proposal, chosen)
+            remark = decision.left_out(_describe_left_out(proposal, chosen))
             try:
                 return await to_the_end(partial(tool.carry_out, chosen, decision.word(), remark))
             except Stale:  # if several write to the file at once, those that wait equally long would collide again

@@ -8,7 +8,7 @@ from nebula.agent.context.system_prompt import template
 from nebula.agent.instructions.remember import PATH, plan_line, write_line
 from nebula.agent.judging import judge_of
 from nebula.cli.terminal.commands.command import SessionCommand
-from nebula.cli.terminal.input.contract import agreed
+from nebula.cli.terminal.dialogs.questions import agreed
 from nebula.cli.terminal.output.diff_view import show_diff
 from nebula.cli.terminal.terminal_session import TerminalSession, at_work
 from nebula.cli.terminal.turns import take_turn
@@ -37,7 +37,7 @@ async def remember(terminal: TerminalSession, text: str) -> None:
     workspace = terminal.session.project.workspace
     planned = await at_work(plan_line, workspace, text)
     show_diff(terminal.screen, planned.diff)
-    if not await agreed(terminal.input, translate("Add this to {path}? (y/N): ", path=PATH)):
+    if not await agreed(terminal, translate("Add this to {path}? (y/N): ", path=PATH)):
         terminal.screen.hint("Nothing was written.")
         return
     group = await at_work(write_line, workspace, planned, judge_of(terminal.session.settings))

@@ -119,7 +119,7 @@ class Settling:
         remarks = [*map(str, changes.remarks()), *(str(error) for _, error in done.left_out)]
         if decision.paths:
             dropped = [each.path for each in changes.proposed if each.path not in decision.paths]
-            remarks.append(f"The user left out: {', '.join(dropped)}.")
+            remarks.append(decision.left_out(f"The user left out: {', '.join(dropped)}."))
         report = self.report([each.path for each in applied], remarks)
         return Outcome.ok(report, changes=tuple(applied), decision=decision.word())
 

@@ -25,7 +25,7 @@ async def checks(terminal: TerminalSession, _: str) -> None:
         return
     await _tell_lacking(terminal, settings.checks)
     if settings.checks_need_trust:
-        settings = await ask_trust(settings, terminal.input, terminal.screen)
+        settings = await ask_trust(terminal, settings)
     terminal.settings = settings
     terminal.session.use_checks(settings)
     if settings.allowed_checks:

@@ -11,7 +11,7 @@ from nebula.agent.place import Place
 from nebula.agent.recording.node_files import changed_by, described
 from nebula.cli.terminal.commands.command import SessionCommand
 from nebula.cli.terminal.commands.graph.nodes import named_node
-from nebula.cli.terminal.input.contract import agreed
+from nebula.cli.terminal.dialogs.questions import agreed
 from nebula.cli.terminal.output.diff_view import fits, show_diff
 from nebula.cli.terminal.output.width import cut
 from nebula.cli.terminal.terminal_session import TerminalSession, at_work
@@ -39,7 +39,7 @@ async def undo(terminal: TerminalSession, _: str = "") -> None:
     await preview(terminal, plan)
     if not plan.conflicts and not all(map(terminal.session.made, plan.turns)):
         terminal.screen.warn("The last change was not made by this session: {files}", files=_in(plan))
-        if not await agreed(terminal.input, translate("Take it back all the same? (y/N): ")):
+        if not await agreed(terminal, translate("Take it back all the same? (y/N): ")):
             return
     if (touched := await _carry_out(terminal, plan)) is None:
         return
@@ -58,7 +58,7 @@ async def redo(terminal: TerminalSession, _: str = "") -> None:
     await preview(terminal, plan)
     if not plan.conflicts and plan.undone_by != terminal.session.id:
         terminal.screen.warn("It was not taken back by this session: {files}", files=_in(plan))
-        if not await agreed(terminal.input, translate("Do it again all the same? (y/N): ")):
+        if not await agreed(terminal, translate("Do it again all the same? (y/N): ")):
             return
     if (touched := await _carry_out(terminal, plan)) is None:
         return

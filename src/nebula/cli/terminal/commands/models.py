@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nebula.cli.terminal.commands.command import SessionCommand
-from nebula.cli.terminal.dialogs.numbered_list import choose
+from nebula.cli.terminal.dialogs.questions import choose
 from nebula.cli.terminal.output.live_line import waiting
 from nebula.cli.terminal.terminal_session import TerminalSession
 from nebula.config import save_choice
@@ -43,7 +43,7 @@ async def _ask_for_model(terminal: TerminalSession, listed: Listed, offered: lis
     at = current.index((chosen.provider, chosen.name)) if (chosen.provider, chosen.name) in current else None
     terminal.screen.tell("Models:")
     question = translate("Number or name of the model (Enter keeps {model}): ", model=one_line(short_name(chosen.name)))
-    answer = await choose(terminal, names, question, at, free_text=True)
+    answer = await choose(terminal, names, question, at, free_name=True)
     if isinstance(answer, int):
         return f"{offered[answer].provider}/{offered[answer].name}"
     return answer

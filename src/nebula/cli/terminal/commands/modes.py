@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nebula.agent.session import MODES
 from nebula.cli.terminal.commands.command import SessionCommand
-from nebula.cli.terminal.dialogs.numbered_list import choose
+from nebula.cli.terminal.dialogs.questions import choose
 from nebula.cli.terminal.terminal_session import TerminalSession
 from nebula.cli.terminal.turns import take_turn
 from nebula.config import save_choice
@@ -40,7 +40,7 @@ async def mode(terminal: TerminalSession, argument: str) -> None:
             translate("plan: only reads; ends with a plan you can accept"),
         ]
         question = translate("Number of the mode (Enter keeps {mode}): ", mode=current)
-        chosen = await choose(terminal, names, question, MODES.index(current), free_text=True)
+        chosen = await choose(terminal, names, question, MODES.index(current), free_name=True)
         argument = MODES[chosen] if isinstance(chosen, int) else chosen or current
     if argument.lower() not in MODES:
         unknown = translate("There is no mode '{mode}'; there are plan and agent.", mode=one_line(argument))

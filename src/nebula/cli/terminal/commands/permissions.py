@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nebula.cli.terminal.commands.command import SessionCommand
-from nebula.cli.terminal.input.contract import agreed
+from nebula.cli.terminal.dialogs.questions import agreed
 from nebula.cli.terminal.terminal_session import TerminalSession
 from nebula.language import explain, translate
 from nebula.stage import one_line
@@ -25,7 +25,7 @@ async def permissions(terminal: TerminalSession, argument: str) -> None:
     for each in given:
         terminal.screen.line(f"  {_format(each)}")
     terminal.screen.hint("/permissions revoke NAME takes one back, /permissions revoke all of them.")
-    if terminal.work is None and await agreed(terminal.input, translate("Take all of them back now? (y/N): ")):
+    if terminal.work is None and await agreed(terminal, translate("Take all of them back now? (y/N): ")):
         _take_back(terminal, "")
 
 

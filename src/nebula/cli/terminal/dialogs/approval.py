@@ -7,7 +7,8 @@ import re
 from glob import escape
 from typing import TYPE_CHECKING, Protocol
 
-from nebula.cli.terminal.dialogs.change_set import CallDialog, ChangeSetDialog, choose_one_by_one, counted
+from nebula.cli.terminal.dialogs.change_set import CallDialog, ChangeSetDialog, counted
+from nebula.cli.terminal.dialogs.questions import choose_one_by_one, is_slip, say_no_answer
 from nebula.cli.terminal.input.contract import OWN_COMMAND, EndOfInput, Interrupted
 from nebula.cli.terminal.output.diff_view import fits_half, show_diff
 from nebula.events import Approval, ProposedChange
@@ -56,9 +57,8 @@ class TerminalApprover:
                 return await self._interrupted()
             if decision is None:
                 dialog.show()
-            elif _is_slip(decision) or reaches_too_far(question, decision):
-                said = translate("{answer} is not an answer to this question.", answer=one_line(answer.strip()))
-                self.terminal.screen.line(said, "yellow")
+            elif (answer == decision.reason and is_slip(answer)) or reaches_too_far(question, decision):
+                say_no_answer(self.terminal, answer)
             else:
                 self._say_what_comes_of(decision, question)
                 self.terminal.screen.line()
@@ -183,10 +183,10 @@ class _WriteDialog:
         def show(number: int) -> None:
             show_diff(self._terminal.screen, hunks[number - 1])
 
-        chosen = await choose_one_by_one(self._terminal, len(hunks), show, asked)
-        if not chosen:
-            return Decision(False)
-        return Decision(True, hunks=() if len(chosen) == len(hunks) else tuple(chosen))
+        chosen, reason = await choose_one_by_one(self._terminal, len(hunks), show, asked)
+        if len(chosen) == len(hunks):
+            return Decision(True)
+        return Decision(bool(chosen), reason=reason, hunks=tuple(chosen))
 
 
 def _hunks_of(diff: str) -> list[str]:
@@ -214,12 +214,6 @@ def _what_is_allowed(question: Approval) -> str:
             "/permissions takes it back."
         )
     return translate("From now on every write of this session is allowed without asking. /permissions takes it back.")
-
-
-def _is_slip(decision: Decision) -> bool:
-    """Return whether a key was typed that is not offered here, or a command: that must not refuse anything."""
-    said = fold_width(decision.reason).strip()
-    return said.isascii() and (len(said) == 1 or (said[:1] == "/" and said[1:].isalpha()))
 
 
 def pattern_for(path: str) -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from nebula.cli.terminal.dialogs.questions import choose_one_by_one
 from nebula.cli.terminal.output.diff_view import fits_half, show_diff
 from nebula.cli.terminal.output.screen import Screen
 from nebula.events import Approval, ProposedChange
 from nebula.events.approval import TAKE
-from nebula.language import Sentence, agrees, explain, fold_width, translate, translate_count
+from nebula.language import Sentence, explain, fold_width, translate, translate_count
 from nebula.stage.questions import NETWORK_WARNING, head_question
 from nebula.tools.approval import Decision
 from nebula.value import replace
@@ -117,11 +117,11 @@ class ChangeSetDialog:
         def show(number: int) -> None:
             self._show_one(changes[number - 1])
 
-        chosen = await choose_one_by_one(self._terminal, len(changes), show, asked)
-        if not chosen:
-            return Decision(False)
+        chosen, reason = await choose_one_by_one(self._terminal, len(changes), show, asked)
+        if len(chosen) == len(changes):
+            return Decision(True)
         paths = tuple(self._question.changes[number - 1].path for number in chosen)
-        return Decision(True, paths=() if len(chosen) == len(changes) else paths)
+        return Decision(bool(chosen), reason=reason, paths=paths)
 
     def _show_one(self, change: ProposedChange) -> None:
         self._terminal.screen.line(name_change(change), "bold")
@@ -175,27 +175,3 @@ def name_change(change: ProposedChange) -> str:
         path = translate("{path} (was {old})", path=path, old=change.renamed_from)
     counts = f" (+{change.added} −{change.removed})" if change.added or change.removed else ""
     return f"{kind}  {path}{counts}"
-
-
-async def choose_one_by_one(
-    terminal: TerminalSession, count: int, show: Callable[[int], None], question: str
-) -> list[int]:
-    """Let the person choose from several things, one after the other: each by a key, the rest of them by another.
-
-    Show each, ask the translated `question` about it, and return the numbers, from 1, of those that are wanted."""
-    if count > 1:
-        ways = [translate("y yes · n no"), translate("r yes to the rest"), translate("q no to the rest")]
-        terminal.screen.parts(ways, "dim")
-    chosen: list[int] = []
-    for number in range(1, count + 1):
-        show(number)
-        asked = question.format(number=number, count=count)
-        answer = await terminal.input.ask(asked, keys="ynrq")
-        key = fold_width(answer).strip()
-        if key == "r":
-            return [*chosen, *range(number, count + 1)]
-        if key == "q":
-            return chosen
-        if agrees(answer):
-            chosen.append(number)
-    return chosen

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from nebula.cli.terminal.input.contract import TerminalInput, agreed
-from nebula.cli.terminal.output.screen import Screen
+from nebula.cli.terminal.dialogs.questions import agreed
+from nebula.cli.terminal.terminal_session import TerminalSession
 from nebula.config import Settings, remember_extensions, remember_trust
 from nebula.language import translate
 from nebula.stage import one_line
@@ -13,8 +13,9 @@ from nebula.stage import one_line
 MOST_NAMED = 20
 
 
-async def ask_trust(settings: Settings, terminal_input: TerminalInput, screen: Screen) -> Settings:
+async def ask_trust(terminal: TerminalSession, settings: Settings) -> Settings:
     """Show what the project would run or tell the model, ask once, and remember what was agreed to."""
+    screen = terminal.screen
     if settings.checks_need_trust:
         screen.tell("This project wants to run these commands as its checks:")
         for command in settings.checks:
@@ -30,7 +31,7 @@ async def ask_trust(settings: Settings, terminal_input: TerminalInput, screen: S
             screen.line(f"  {one_line(path)}")
         if len(paths) > MOST_NAMED:
             screen.tell("  … and {count} more", count=len(paths) - MOST_NAMED)
-    if await agreed(terminal_input, translate("Trust this folder and let them run? (y/N): ")):
+    if await agreed(terminal, translate("Trust this folder and let them run? (y/N): ")):
         if settings.extensions_need_trust:
             settings = remember_extensions(settings)
         if settings.commands:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from nebula.language import agrees
 from nebula.value import value
 
 OWN_COMMAND = ("!", "！")
@@ -61,14 +60,6 @@ class TerminalInput(Protocol):
     def watching(self, watch: Watch) -> AbstractContextManager[None]:
         """While it is open a turn runs, and keys go to `watch`."""
         ...
-
-
-async def agreed(terminal_input: TerminalInput, question: str) -> bool:
-    """Ask, and return whether somebody says yes; going away is a no."""
-    try:
-        return agrees(await terminal_input.ask(question, fresh=True, keys="yn", is_agreement=True))
-    except (Interrupted, EndOfInput):
-        return False
 
 
 def without_surrogates(text: str) -> str:

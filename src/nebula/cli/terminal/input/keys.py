@@ -6,11 +6,13 @@ import asyncio
 import termios
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TextIO
+from typing import Any, TextIO
 
+from prompt_toolkit.application import Application
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.filters import is_searching
 from prompt_toolkit.input.posix_utils import PosixStdinReader
+from prompt_toolkit.input.typeahead import get_typeahead
 from prompt_toolkit.input.vt100 import Vt100Input, raw_mode
 from prompt_toolkit.key_binding import ConditionalKeyBindings, KeyBindings, KeyBindingsBase, KeyPress, KeyPressEvent
 from prompt_toolkit.keys import Keys
@@ -68,10 +70,17 @@ def _bind_actions(keys: KeyBindings, terminal: TerminalSession) -> None:
         event.app.invalidate()
 
     @keys.add("c-o")
-    def backstage(_: KeyPressEvent) -> None:
-        from prompt_toolkit.application import run_in_terminal
+    def backstage(event: KeyPressEvent) -> None:
+        _print_above(event.app, terminal.toggle_backstage)  # with what has run so far
 
-        run_in_terminal(terminal.toggle_backstage)  # what has run so far is printed above the prompt
+
+def _print_above(app: Application[Any], show: Callable[[], None]) -> None:
+    """Have `show` print above the prompt. The terminal hands keys on as they are typed meanwhile: prompt_toolkit's
+    `run_in_terminal` lets it edit a line of its own, in which keys get lost."""
+    app.renderer.erase()
+    show()
+    app.renderer.request_absolute_cursor_position()
+    app.invalidate()
 
 
 def _bind_text(keys: KeyBindings, pastes: Pastes) -> None:
@@ -96,8 +105,6 @@ def _bind_text(keys: KeyBindings, pastes: Pastes) -> None:
 
 async def _insert_image(event: KeyPressEvent, pastes: Pastes) -> None:
     """Insert the mark of the image in the clipboard, or tell that there is none."""
-    from prompt_toolkit.application import run_in_terminal
-
     try:
         data = await asyncio.to_thread(clipboard_image)
     except UnreadableClipboard as problem:
@@ -108,7 +115,7 @@ async def _insert_image(event: KeyPressEvent, pastes: Pastes) -> None:
             event.app.invalidate()
             return
         said = translate("No image in the clipboard.")
-    await run_in_terminal(lambda: print_line(said))
+    _print_above(event.app, lambda: print_line(said))
 
 
 def _bind_leaving(keys: KeyBindings, editing: Callable[[], bool], is_empty: Callable[[], bool]) -> None:
@@ -239,6 +246,8 @@ class TurnKeys:
             self._flush_later(watch)
 
         with self._source.raw_mode(), self._source.attach(read):
+            # What came together with the Enter that began the turn is text typed ahead: else the next question had it.
+            self._handle(get_typeahead(self._source), watch)
             try:
                 yield
             finally:

@@ -8,7 +8,7 @@ from nebula.attachments import Attachment
 from nebula.cli.terminal.commands.command import SessionCommand
 from nebula.cli.terminal.commands.files import named, preview, tell_where
 from nebula.cli.terminal.commands.graph.nodes import menu_of_turns, named_node, short_ids
-from nebula.cli.terminal.dialogs.numbered_list import choose
+from nebula.cli.terminal.dialogs.questions import choose
 from nebula.cli.terminal.input.contract import EndOfInput, Interrupted
 from nebula.cli.terminal.output.width import cut
 from nebula.cli.terminal.terminal_session import TerminalSession, at_work
