@@ -16,7 +16,7 @@ def slow_git(bench: Bench, seconds: float = 3) -> tuple[str, Path]:
     folder, asked = bench.home / "slow", bench.home / "asked"
     folder.mkdir()
     git = folder / "git"
-    git.write_text(f"#!/bin/sh\ntouch {asked}\n[ -e {bench.home / _HURRY} ] || exec sleep {seconds}\n")
+    git.write_text(f"#!/bin/sh\necho asked >> {asked}\n[ -e {bench.home / _HURRY} ] || exec sleep {seconds}\n")
     git.chmod(0o755)
     (bench.project / ".git").mkdir()
     (bench.project / ".git/HEAD").write_text("ref: refs/heads/main\n")

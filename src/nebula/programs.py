@@ -5,11 +5,19 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from contextvars import ContextVar
+from threading import Lock
+from typing import TYPE_CHECKING, TypeVar
 
 from nebula.files.system.machine import limit_memory
 from nebula.value import value
+
+if TYPE_CHECKING:
+    from subprocess import Popen
+
+T = TypeVar("T")
 
 AT_ONCE_S = 1.0
 """A signal so soon after another is the same wish: whoever ends a program may send two (SIGTERM and SIGHUP)."""
@@ -56,6 +64,53 @@ def safe_path(*projects: str) -> str:
     )
 
 
+class GivenUp(BaseException):
+    """Raised in work that nobody waits for any more. No handler of errors may go on without what a program said."""
+
+
+class RunningPrograms:
+    """The programs that a piece of work in another thread runs: they can be ended, and it starts no more then."""
+
+    _of_work: ContextVar[RunningPrograms | None] = ContextVar("programs", default=None)
+
+    def __init__(self) -> None:
+        self._running: Popen[bytes] | None = None
+        self._ended = False
+        self._changing = Lock()
+
+    def have(self, work: Callable[[], T]) -> T:
+        """Do the work in this thread."""
+        before = self._of_work.set(self)
+        try:
+            return work()
+        finally:
+            self._of_work.reset(before)
+
+    @classmethod
+    def note(cls, process: Popen[bytes] | None) -> None:
+        """Note the program that the work of this thread runs now. Raises GivenUp."""
+        work = cls._of_work.get()
+        if work is not None:
+            with work._changing:
+                work._running = process
+                if work._ended:
+                    raise GivenUp
+
+    def end(self) -> None:
+        """End what is running."""
+        with self._changing:
+            self._ended = True
+            if self._running is not None:
+                kill_group(self._running)
+
+
+def kill_group(process: Popen[bytes]) -> None:
+    """Kill a program, unless it has ended, and all that it started in its process group."""
+    if process.poll() is None:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+
+
 def run(
     command: Sequence[str],
     *,
@@ -73,12 +128,13 @@ def run(
     stdin = DEVNULL if feed is None else PIPE
     with Popen(command, stdin=stdin, stdout=PIPE, stderr=PIPE, cwd=cwd, env=dict(env), process_group=0) as process:
         try:
+            RunningPrograms.note(process)
             if max_memory is not None:
                 limit_memory(process.pid, max_memory)
             stdout, stderr = process.communicate(feed, timeout)
+            RunningPrograms.note(None)
         except BaseException as error:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
+            kill_group(process)
             if isinstance(error, TimeoutExpired):
                 raise TimeoutError(f"{os.path.basename(command[0])} took longer than {timeout:g} s") from None
             raise

@@ -170,12 +170,16 @@ def test_the_texts_of_a_turn_are_whole_or_none(workspace, tmp_path):
         ("link:{a}", "{b}", False),
         ("{a}", "link:{b}", False),
         ("", "folder:755", False),
+        ("{a}", "{nothing}", False),
+        ("{nothing}", "{a}", True),
+        ("", "{nothing}", True),
     ],
 )
 def test_a_change_is_a_write_only_if_it_gives_a_file_its_text_alone(workspace, before, after, is_write):
     """What a delegate did is asked about under a yes to files of a kind unless it was that."""
-    kept = {name: digest(name.encode()) for name in "ab"}
-    for name in kept:
-        workspace.keep_content(name.encode())
-    states = (each.format(**kept) or None for each in (before, after))
+    kept = {"a": b"a", "b": b"b", "nothing": b""}
+    for content in kept.values():
+        workspace.keep_content(content)
+    names = {name: digest(content) for name, content in kept.items()}
+    states = (each.format(**names) or None for each in (before, after))
     assert propose(workspace.history, "a.md", *states).is_write is is_write

@@ -28,6 +28,11 @@ def command(line: str) -> Call:
         ("mv a.md c.md", True),
         ("echo c > run.md; chmod +x run.md", True),
         ("rm link.md; echo b > link.md", True),
+        (": > a.md", True),
+        ("truncate -s 0 docs/b.md", True),
+        ("echo > a.md", True),
+        ("truncate -s 9M docs/b.md; head -c 9M /dev/zero > docs/b.md", True),
+        ("echo b > a.md; touch new.md", False),
     ],
 )
 def test_a_yes_to_a_kind_of_file_deletes_none(bench: Bench, line: str, asks: bool) -> None:
@@ -37,6 +42,29 @@ def test_a_yes_to_a_kind_of_file_deletes_none(bench: Bench, line: str, asks: boo
         ran = run_here(bench, "nebula", stdin="write\np\nn\nexit\n", **server.env())
     assert ran.out.count(ASK) == 1 + asks
     assert bench.read("a.md") == ("a\n" if asks else "b\n") and bench.read("docs/b.md") == "b\n"
+
+
+def test_a_yes_to_a_kind_of_file_empties_none(bench: Bench) -> None:
+    empty = Call("editFile", {"path": "a.md", "new_content": "\ufeff \n"})
+    with ScriptedModel([Turn("", [WRITE]), Turn("", [empty]), Turn("Done.")]) as server:
+        ran = run_here(bench, "nebula", stdin="write\np\nn\nexit\n", **server.env())
+    assert ran.out.count(ASK) == 2 and bench.read("a.md") == "a\n"
+
+
+def test_a_yes_to_the_network_of_commands_fetches_no_page(bench: Bench) -> None:
+    page = Call("fetchUrl", {"url": "https://93.184.216.34/"})
+    script = [Turn("", [Call("runCommand", {"command": "true", "network": True})]), Turn("", [page]), Turn("Done.")]
+    with ScriptedModel(script) as server:
+        ran = run_here(bench, "nebula", stdin="go\na\nn\n/permissions\n\nexit\n", **server.env())
+    assert ran.out.count(ASK) == 2 and "network  commands that use the network\n" in ran.out
+
+
+def test_pages_that_the_command_line_allowed_are_listed_and_taken_back(bench: Bench) -> None:
+    page = Call("fetchUrl", {"url": "https://93.184.216.34/"})
+    typed = "/permissions\n\n/permissions revoke pages\ngo\nn\nexit\n"
+    with ScriptedModel([Turn("", [page]), Turn("Done.")]) as server:
+        ran = run_here(bench, "nebula", "--allow-network", stdin=typed, **server.env())
+    assert "pages  pages of any public host that are fetched\n" in ran.out and ran.out.count(ASK) == 1
 
 
 def test_a_yes_to_all_deletes_as_well_and_says_so(bench: Bench) -> None:

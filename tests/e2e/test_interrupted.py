@@ -18,13 +18,14 @@ pytestmark = pytest.mark.slow
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_while_the_context_is_built(bench: Bench, number: signal.Signals) -> None:
-    path, asked = slow_git(bench, 1)
+    path, asked = slow_git(bench, 60)
     with ScriptedModel([Turn("Back again.")]) as server:
         process = bench.start("nebula", "-p", "first", "--output-format", "stream-json", **server.env(), PATH=path)
         wait_for(asked)
         process.send_signal(number)
-        hurry_git(bench)
         out, err = process.communicate(timeout=60)
+        hurry_git(bench)
+        assert asked.read_text() == "asked\n", "once, and not again for somebody who has left"
         events = [json.loads(line) for line in out.splitlines()]
         assert (process.returncode, err.decode()) == (130, f"nebula: {events[-1]['remark']}\n")
         assert [events[0]["type"], events[-1]["type"]] == ["task", "final"]

@@ -39,7 +39,7 @@ from nebula.tools.code.code_index import code_search
 from nebula.tools.commands.layers import CommandLayers
 from nebula.tools.declaration import Checks
 from nebula.tools.delegate import Delegated, Errand, Runner
-from nebula.tools.permissions import NETWORK
+from nebula.tools.permissions import NETWORK, PAGES
 from nebula.workspace import Policy, open_workspace
 from nebula.workspace.audit import AuditLog
 from nebula.workspace.contract import Workspace
@@ -204,6 +204,7 @@ def open_project_access(
     external = external_servers(settings)
     if settings.allow_network:
         given.give(NETWORK)
+        given.give(PAGES)
     return ProjectAccess(
         settings.root, files, read_only, approvals, checks, audit, commands, code, external, skills, hooks
     )

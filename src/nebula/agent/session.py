@@ -31,7 +31,8 @@ from nebula.llm.choose import ChosenModel
 from nebula.llm.errors import ModelError
 from nebula.messages import UserMessage, strip_hidden_characters
 from nebula.messages.redaction import Redactor
-from nebula.tools.permissions import NETWORK, Permission
+from nebula.tools.contract import in_thread
+from nebula.tools.permissions import NETWORK, PAGES, Permission
 from nebula.value import field, record, replace
 
 if TYPE_CHECKING:
@@ -145,7 +146,7 @@ class Session:
             await self.compact(shortest=SHORT_TURN)
         here, beside = self.conversation.without(without), turn.result.references
         turn.stream.show(Activity(Sentence("looking at the project")))
-        context = await asyncio.to_thread(self.build_context, turn.stream.trace_id, prompt, here, beside)
+        context = await in_thread(self.build_context, turn.stream.trace_id, prompt, here, beside)
         if count := shortened_references(context.past, beside):
             said = "{count} of the turns that you refer to are sent as summaries, since they do not fit in full."
             self.remarks.add(Sentence(said, count=count))
@@ -300,7 +301,7 @@ class Session:
     def revoke(self, name: str = "") -> tuple[Permission, ...]:
         """Take back what goes without asking under this name, or all of it, and return it."""
         taken = self.project.approvals.revoke(name)
-        if NETWORK in taken:
+        if NETWORK in taken or PAGES in taken:
             self.settings = replace(self.settings, allow_network=False)  # nor for tries and delegates
         folders = [each.name for each in taken if each.kind == "folder"]
         if folders and self.project.commands is not None:

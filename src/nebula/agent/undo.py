@@ -20,6 +20,7 @@ from nebula.workspace.file_history import FileHistory, FilePlan, is_among, state
 from nebula.workspace.journal.changes import RecordedChange
 from nebula.workspace.journal.states import EntryState, content_name, parse_state
 from nebula.workspace.local import LocalWorkspace
+from nebula.workspace.proposing import is_blank
 from nebula.workspace.records import moment
 
 if TYPE_CHECKING:
@@ -129,6 +130,8 @@ def propose(history: FileHistory, path: str, before: str | None, after: str | No
     diff = difference(history, path, before, after)
     texts = whole_texts(history, before, after)
     beyond = not after or _is_beyond_text(parse_state(before) if before else None, parse_state(after))
+    left, was = (history.content(state) if state else None for state in (after, before))
+    beyond = beyond or (is_blank(left or b"") and not is_blank(was or b""))
     return ProposedChange(path, kind, diff.added, diff.removed, diff.text, "", *texts, beyond_text=beyond)
 
 

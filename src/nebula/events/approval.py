@@ -29,11 +29,12 @@ class ProposedChange:
     before: str = ""
     """Hash of the content that it replaces, where it is bound to one. Never on the wire."""
     beyond_text: bool = False
-    """More than the text of a file changes: its mode, or what stands there at all. Never on the wire."""
+    """More than the text of a file changes: its mode, what stands there at all, or whether there is any text. Never on
+    the wire."""
 
     @property
     def is_write(self) -> bool:
-        """Return whether a tool that writes could have done it: it gives a file its text, and nothing else."""
+        """Return whether a tool that writes could have done it: it gives a file some text, and nothing else."""
         return self.kind in ("created", "changed") and not self.beyond_text
 
     def recorded(self) -> ProposedChange:

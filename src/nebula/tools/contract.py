@@ -9,12 +9,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Protocol
+from functools import partial
+from typing import Any, Protocol, TypeVar
 
 from nebula.events import CheckRun, Diff, Event, Evidence, Usage
 from nebula.language import Sentence
 from nebula.messages import MAX_USER_MESSAGE_SIZE, AssistantToolUse, ImageBlock, Json, Text, ToolResultStatus, ToolSpec
+from nebula.programs import RunningPrograms
 from nebula.value import value
+
+T = TypeVar("T")
 
 
 class ToolFailure(Exception):
@@ -97,6 +101,17 @@ class CancelledLate(asyncio.CancelledError):
     def __init__(self, outcome: Outcome) -> None:
         super().__init__()
         self.outcome = outcome
+
+
+async def in_thread(work: Callable[..., T], *args: Any, **kwargs: Any) -> T:
+    """Do work that only reads in a thread. When this is cancelled, the programs that it runs, such as git, end at
+    once."""
+    programs = RunningPrograms()
+    try:
+        return await asyncio.to_thread(programs.have, partial(work, *args, **kwargs))
+    except asyncio.CancelledError:
+        programs.end()
+        raise
 
 
 async def to_the_end(work: Callable[[], Outcome]) -> Outcome:

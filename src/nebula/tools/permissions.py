@@ -18,13 +18,13 @@ EVERY_FILE = "*"
 
 @value
 class Permission:
-    """Something that is done without asking: writing files, calling a tool of an MCP server, using the network or
-    fetching pages of one host, showing a secret file to commands."""
+    """Something that is done without asking: writing files, calling a tool of an MCP server, using the network,
+    fetching pages of one host or of all, showing a secret file to commands."""
 
-    kind: Literal["write", "ignored", "call", "network", "host", "folder", "secret", "named", "rule"]
+    kind: Literal["write", "ignored", "call", "network", "pages", "host", "folder", "secret", "named", "rule"]
     name: str
-    """A pattern of paths, the name of the tool, "network", a host, a folder or a secret file that commands may read,
-    what --allow names, or the option of the command line."""
+    """A pattern of paths, the name of the tool, "network", "pages", a host, a folder or a secret file that commands may
+    read, what --allow names, or the option of the command line."""
     described: str = ""
     """Of a tool: a digest of its description when the user said yes. With another description it is another tool."""
 
@@ -38,13 +38,16 @@ ALL_WRITES = Permission("write", EVERY_FILE)
 IGNORED = Permission("ignored", "git-ignored")
 """Changes of commands in files that git ignores: every test run of a compiled project makes some."""
 NETWORK = Permission("network", "network")
+PAGES = Permission("pages", "pages")
+"""Pages of every public host, allowed by a command-line option."""
 YES_TO_ALL = Permission("rule", "--yes")
 """Ordinary writes and calls of tools, allowed by a command-line option."""
 _ABOUT = {
-    "write": Sentence("what is written into such files; not their deletion"),
+    "write": Sentence("what is written into such files; not deleting or emptying them"),
     "ignored": Sentence("what commands leave in files that git ignores"),
     "call": Sentence("a tool of an MCP server, as it was described"),
-    "network": Sentence("commands that use the network, and pages that are fetched"),
+    "network": Sentence("commands that use the network"),
+    "pages": Sentence("pages of any public host that are fetched"),
     "host": Sentence("pages of this host that are fetched"),
     "folder": Sentence("a folder that commands may read, in later sessions as well"),
     "secret": Sentence("a secret file that commands may read"),
@@ -71,7 +74,7 @@ class Permissions:
 
     def reach(self, changes: Iterable[ProposedChange]) -> bool:
         """Return whether each of `changes` may be made without asking. A pattern was given for what is written into
-        files: it deletes none, makes no link and no file that can be run."""
+        files: it deletes and empties none, makes no link and no file that can be run."""
         patterns = [each.name for each in self._given if each.kind == "write"]
         if EVERY_FILE in patterns:
             return True

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from nebula.messages import DeclaredSpec
-from nebula.tools.contract import Call, FunctionTool, Outcome, ToolFailure, number_argument, schema, text_argument
+from nebula.tools.contract import (
+    Call,
+    FunctionTool,
+    Outcome,
+    ToolFailure,
+    in_thread,
+    number_argument,
+    schema,
+    text_argument,
+)
 from nebula.tools.declaration import ToolDeclaration, ToolKit
 from nebula.tools.result_limits import cut_middle
 from nebula.workspace.reading import ReadingWorkspace
@@ -41,7 +49,7 @@ async def why_lines(root: str, trace_id: str, args: Mapping[str, Any], call: Cal
     path = text_argument(args, "path")
     first, last = number_argument(args, "start_line") or 1, number_argument(args, "end_line")
     try:
-        found = await asyncio.to_thread(explain_lines, root, path, first, last, current=trace_id)
+        found = await in_thread(explain_lines, root, path, first, last, current=trace_id)
     except BadTarget as problem:
         raise ToolFailure(str(problem)) from None
     except BlameRefused as problem:

@@ -14,7 +14,15 @@ def propose_text(path: str, old: str | None, new: str, before: str = "") -> Prop
     text."""
     diff = diff_texts(path, old, new)
     kind = "created" if old is None else "changed"
-    return ProposedChange(path, kind, diff.added, diff.removed, diff.text, old=old, new=new, before=before)
+    lost = not is_blank(old or "") and is_blank(new)
+    return ProposedChange(path, kind, diff.added, diff.removed, diff.text, "", old, new, before, beyond_text=lost)
+
+
+def is_blank(text: str | bytes) -> bool:
+    """Return whether nothing is to be read in a text, or in the beginning of a content: what leaves no more than that
+    of a file is a loss like its deletion."""
+    shown = text if isinstance(text, str) else text.decode(errors="replace")
+    return not shown.replace("\0", "").replace("\ufeff", "").strip()
 
 
 def keep_hunks(change: ProposedChange, numbers: Collection[int]) -> ProposedChange:

@@ -111,3 +111,20 @@ async def test_nothing_is_waited_for_on_the_event_loop_or_asked_of_who_cannot() 
 )
 def test_what_an_editor_says_it_can(said: dict[str, Any], access: FileAccess) -> None:
     assert FileAccess.read(said) == access
+
+
+async def test_a_cancelled_turn_waits_no_longer_for_the_editor(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "HURRIED_S", 0.01)
+    monkeypatch.setattr(module, "ANSWER_S", 60)
+    line = Line(None)
+    found = EditorBuffers(line.peer, "s1", "/p", BOTH)
+    waiting = asyncio.create_task(asyncio.to_thread(found.read, "a"))
+    while not line.asked:
+        await asyncio.sleep(0)
+    found.hurry()
+    assert await asyncio.wait_for(waiting, 10) is None
+    assert await asyncio.to_thread(found.read, "b") is None and not found.writes and len(line.asked) == 1
+    line.answer = {"result": {"content": "unsaved"}}
+    found.begin()
+    assert found.writes and await asyncio.to_thread(found.read, "c") == "unsaved", "in the next turn it is asked again"
+    await line.close()

@@ -33,6 +33,7 @@ from nebula.events import Error, EventStream, Final, Notice, Plan, Reader, Statu
 from nebula.files.home import derived_folder
 from nebula.language import Sentence, sentence_of
 from nebula.llm.errors import ModelError
+from nebula.tools.contract import in_thread
 from nebula.tools.toolset import ToolSet
 from nebula.value import field, record, replace
 from nebula.workspace.contract import Workspace
@@ -266,9 +267,7 @@ class TaskRun:
     async def _make_plan(self, task: str = "", change: Callable[[StepPlan], StepPlan] | None = None) -> StepPlan:
         assert self.models is not None  # noqa: S101 - chosen before anything was begun
         task, code, trace_id = task or self.request.prompt, self.bench.project.code, self.stream.trace_id
-        context = await asyncio.to_thread(
-            planning_context, self.request.prompt, self.files, self.settings.root, code, trace_id
-        )
+        context = await in_thread(planning_context, self.request.prompt, self.files, self.settings.root, code, trace_id)
         if context.problem is not None:
             without = Sentence("The plan is made without the code index: {problem}", problem=context.problem)
             self.stream.emit(Notice(without))

@@ -27,7 +27,7 @@ from nebula.language import Sentence, explain, translate
 from nebula.llm.catalog import short_name
 from nebula.llm.choose import ChosenModel
 from nebula.stage import StageOptions, one_line
-from nebula.tools.permissions import ALL_WRITES, NETWORK, YES_TO_ALL, Permission
+from nebula.tools.permissions import ALL_WRITES, NETWORK, PAGES, YES_TO_ALL, Permission
 from nebula.value import replace
 from nebula.workspace.file_history import FilePlan
 
@@ -190,7 +190,7 @@ class TerminalSession:
         # Nor in the next session that is opened here.
         if YES_TO_ALL in taken:
             self.options.yes = False
-        if NETWORK in taken:
+        if NETWORK in taken or PAGES in taken:
             self.settings = replace(self.settings, allow_network=False)
         self.options.allow = sorted(self.session.project.approvals.permissions.named)
         return taken

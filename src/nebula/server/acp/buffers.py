@@ -6,7 +6,7 @@ import asyncio
 import os
 import threading
 from collections.abc import Mapping
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, Future
 from typing import Any
 
 from nebula.server.acp.peer import Peer, RequestRefused
@@ -14,6 +14,9 @@ from nebula.value import value
 
 ANSWER_S = 10.0
 """An editor that has not answered by then is not asked for texts again: the disk has them."""
+
+HURRIED_S = 1.0
+"""The same once the turn was cancelled, which the user waits for: until its end the disk has them."""
 
 
 @value
@@ -44,10 +47,29 @@ class EditorBuffers:
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
         self._answers = True
+        self._asked: set[Future[Any]] = set()
+        self._hurry: asyncio.TimerHandle | None = None
+        self._given_up = False
+
+    def hurry(self) -> None:
+        """Wait for no answer much longer: the turn was cancelled."""
+        if self._hurry is None:
+            self._hurry = self._loop.call_later(HURRIED_S, self._give_up)
+
+    def begin(self) -> None:
+        """Wait for answers again, in a new turn."""
+        if self._hurry is not None:
+            self._hurry.cancel()
+        self._hurry, self._given_up = None, False
+
+    def _give_up(self) -> None:
+        self._given_up = True
+        for each in tuple(self._asked):
+            each.cancel()
 
     @property
     def writes(self) -> bool:
-        return self._access.writes and self._answers
+        return self._access.writes and self._answers and not self._given_up
 
     def read(self, path: str) -> str | None:
         answer = self._ask("fs/read_text_file", path) if self._access.reads else None
@@ -59,15 +81,20 @@ class EditorBuffers:
             self._ask("fs/write_text_file", path, content=content)
 
     def _ask(self, method: str, path: str, **more: str) -> Any:
-        if not self._answers or threading.get_ident() == self._thread:
+        if not self._answers or self._given_up or threading.get_ident() == self._thread:
             return None
         params = {"sessionId": self._session_id, "path": os.path.join(self._folder, path), **more}
         asked = asyncio.run_coroutine_threadsafe(self._peer.request(method, params), self._loop)
+        self._asked.add(asked)
+        if self._given_up:  # in this moment
+            asked.cancel()
         try:
             return asked.result(ANSWER_S)
         except TimeoutError:
             asked.cancel()
             self._answers = False
         except (RequestRefused, CancelledError):
-            pass  # it has no such file, or is gone: the disk counts
+            pass  # it has no such file, or is gone, or the turn is over: the disk counts
+        finally:
+            self._asked.discard(asked)
         return None

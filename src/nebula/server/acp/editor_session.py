@@ -43,6 +43,7 @@ class EditorSession:
     def __init__(self, peer: Peer) -> None:
         self._peer = peer
         self._work: asyncio.Task[None] | None = None
+        self._buffers: EditorBuffers | None = None
         self._cancelled = False
         self._final: Final | None = None
         self._in_turn = False
@@ -62,7 +63,7 @@ class EditorSession:
         """From now on read the editor's unsaved texts, and send it what is written; `folder` is its name of the
         root."""
         project = self.session.project
-        buffers = EditorBuffers(self._peer, self.session.id, folder, access)
+        buffers = self._buffers = EditorBuffers(self._peer, self.session.id, folder, access)
         project.workspace = with_buffers(project.workspace, buffers)
         project.read_only = with_buffers(project.read_only, buffers)
 
@@ -80,6 +81,8 @@ class EditorSession:
         """Run a command or a turn, and return why it stopped, as the protocol names it. Raises TurnFailed."""
         self.refuse_during_turn()
         self._cancelled, self._final = False, None
+        if self._buffers is not None:
+            self._buffers.begin()
         work = self._work = asyncio.create_task(self.commands.prompt(text, attachments))
         try:
             async with self._progress.ticking():
@@ -109,6 +112,8 @@ class EditorSession:
         if self._work is not None:
             self._cancelled = True
             self._work.cancel()
+            if self._buffers is not None:
+                self._buffers.hurry()
 
     async def interrupted(self) -> None:
         """Interrupt what is running and wait until it has ended."""

@@ -22,9 +22,12 @@ from nebula.workspace.guard.paths import folders_above
 from nebula.workspace.guard.repositories import RepositoryFinder
 from nebula.workspace.journal.states import EntryState
 from nebula.workspace.local import LocalWorkspace
+from nebula.workspace.proposing import is_blank
 
 MAX_DIFFED = 400
 """So many changes of a set get a diff; nobody would read more."""
+LOOKED_AT = 64 * 1024
+"""Bytes of a file that show whether there is anything to read in it."""
 FEW = 3
 """So many names fit into the middle of a sentence."""
 NAMED = 20
@@ -132,7 +135,10 @@ class CommandChanges:
         """Return what a yes to these paths writes; a yes to all includes what git ignores, and git's own files."""
         if paths:
             return [each for each in self.proposed if each.path in paths]
-        beside = [_without_text(each) for each in (*self.ignored, *self.repository)]
+        beside = [
+            ProposedChange(each.path, each.kind, beyond_text=_is_beyond_text(self.layer, each))
+            for each in (*self.ignored, *self.repository)
+        ]
         return [*self.proposed, *beside]
 
     def known(self, paths: Iterable[str]) -> list[str]:
@@ -270,7 +276,7 @@ def _implied_folders(by_path: Mapping[str, list[LayerChange]]) -> list[LayerChan
 def _proposed(layer: Layer, changes: list[LayerChange], *, with_diff: bool) -> ProposedChange:
     first, last = changes[0], changes[-1]
     kind = last.kind if len(changes) == 1 else "changed"
-    beyond = len(changes) > 1 or _is_beyond_text(last)
+    beyond = len(changes) > 1 or _is_beyond_text(layer, last)
     renamed = show_name(last.renamed_from or "")
     compared = compare_texts(layer, first, last) if with_diff else Compared(note="no difference: too many files")
     notes = _notes(first.before, last.after, compared)
@@ -280,16 +286,17 @@ def _proposed(layer: Layer, changes: list[LayerChange], *, with_diff: bool) -> P
     return ProposedChange(last.path, kind, *counts, notes + compared.text, renamed, *texts, beyond_text=beyond)
 
 
-def _without_text(change: LayerChange) -> ProposedChange:
-    return ProposedChange(change.path, change.kind, beyond_text=_is_beyond_text(change))
-
-
-def _is_beyond_text(change: LayerChange) -> bool:
-    """Return whether more changes than the text of a file: its mode, or what stands there at all."""
+def _is_beyond_text(layer: Layer, change: LayerChange) -> bool:
+    """Return whether more changes than the text of a file: its mode, what stands there at all, or whether there is any
+    text."""
     before, after = change.before, change.after
     if after is None or after.kind != "file":
         return True
-    return bool(after.mode & 0o111) if before is None else (before.kind, before.mode) != (after.kind, after.mode)
+    if before is None:
+        return bool(after.mode & 0o111)
+    if (before.kind, before.mode) != (after.kind, after.mode):
+        return True
+    return before.size > 0 and (after.size == 0 or is_blank(layer.read(change.path, LOOKED_AT)))
 
 
 def _notes(before: Entry | None, after: Entry | None, compared: Compared | None) -> str:

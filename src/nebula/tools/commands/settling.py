@@ -6,7 +6,6 @@ name.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from typing import Any
@@ -18,7 +17,7 @@ from nebula.sandbox.contract import CommandResult
 from nebula.tools.approval import BY_NAME, Approvals, Decision
 from nebula.tools.commands.change_set import CommandChanges, read_command_changes, report_applied
 from nebula.tools.commands.repository_words import join_described, show_name
-from nebula.tools.contract import Call, Outcome, to_the_end
+from nebula.tools.contract import Call, Outcome, in_thread, to_the_end
 from nebula.tools.permissions import ALL_WRITES, IGNORED
 from nebula.value import record, replace
 from nebula.workspace.contract import AppliedSet
@@ -72,7 +71,7 @@ class Settling:
         return replace(outcome, refused=refused, problem=problem, lasting=lasting)
 
     async def _read(self, *allowed: str) -> CommandChanges:
-        return await asyncio.to_thread(read_command_changes, self.result, self.workspace.allowing(*allowed))
+        return await in_thread(read_command_changes, self.result, self.workspace.allowing(*allowed))
 
     async def _settle(self, changes: CommandChanges, named: tuple[str, ...]) -> Outcome:
         if changes.is_minor or (changes.is_ignored and self.approvals.by_rule == "no"):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
 from nebula.messages import DeclaredSpec, DialectForm
-from nebula.tools.contract import Call, FunctionTool, Outcome, ToolFailure, schema, text_argument
+from nebula.tools.contract import Call, FunctionTool, Outcome, ToolFailure, in_thread, schema, text_argument
 from nebula.tools.declaration import ToolDeclaration
 from nebula.tools.result_limits import MAX_LISTED
 from nebula.workspace.contract import Workspace
@@ -32,7 +31,7 @@ async def list_files(files: Workspace, args: Mapping[str, Any], _: Call) -> Outc
     recursive = args.get("recursive", False)
     if not isinstance(recursive, bool):
         raise ToolFailure("The argument 'recursive' must be true or false.")
-    listing = await asyncio.to_thread(files.list_files, path, recursive=recursive, max_items=MAX_LISTED)
+    listing = await in_thread(files.list_files, path, recursive=recursive, max_items=MAX_LISTED)
     found: dict[str, Any] = {"files": [entry.name + "/" * entry.is_dir for entry in listing.files]}
     if listing.remark:
         found["remark"] = listing.remark

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
 from nebula.messages import DeclaredSpec
-from nebula.tools.contract import Call, FunctionTool, Outcome, ToolFailure, schema, text_argument
+from nebula.tools.contract import Call, FunctionTool, Outcome, ToolFailure, in_thread, schema, text_argument
 from nebula.tools.declaration import ToolDeclaration
 from nebula.tools.result_limits import MAX_LISTED
 from nebula.workspace.contract import Workspace
@@ -31,7 +30,7 @@ async def search_in_directory(files: Workspace, args: Mapping[str, Any], _: Call
     keyword = text_argument(args, "keyword")
     if not keyword:
         raise ToolFailure("The argument 'keyword' must not be empty.")
-    hits = await asyncio.to_thread(files.search, directory, keyword, max_files=MAX_LISTED)
+    hits = await in_thread(files.search, directory, keyword, max_files=MAX_LISTED)
     found: dict[str, Any] = {"files": list(hits.files)}
     if hits.remark:
         found["remark"] = hits.remark

@@ -15,7 +15,7 @@ from nebula.messages import DeclaredSpec, strip_hidden_characters
 from nebula.tools.approval import Approvals
 from nebula.tools.contract import Call, FunctionTool, Outcome, ToolFailure, schema, text_argument
 from nebula.tools.declaration import ToolDeclaration, ToolKit
-from nebula.tools.permissions import NETWORK, Permission
+from nebula.tools.permissions import PAGES, Permission
 from nebula.tools.result_limits import cut_middle
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ async def ask_for_page(approvals: Approvals, target: Target, origin: str, call: 
     url = target.url
     names, given = _names_of_host(url), approvals.permissions
     lasting = None if target.private else Permission("host", names[0])
-    if lasting is not None and (given.has(NETWORK) or any(given.has(Permission("host", each)) for each in names)):
+    if lasting is not None and (given.has(PAGES) or any(given.has(Permission("host", each)) for each in names)):
         return
     if not approvals.somebody_is_there:
         raise ToolFailure(UNATTENDED, code=403, policy=True, decision="no")
@@ -131,7 +131,7 @@ def _whole(url: Url) -> str:
 def _build(kit: ToolKit) -> FunctionTool | None:
     """Return the tool if somebody can be asked, or has been: with --allow-network public hosts need no question."""
     approvals = kit.approvals
-    if approvals is None or not (approvals.somebody_is_there or approvals.permissions.has(NETWORK)):
+    if approvals is None or not (approvals.somebody_is_there or approvals.permissions.has(PAGES)):
         return None
     return FunctionTool(SPEC, partial(fetch_url, approvals))
 

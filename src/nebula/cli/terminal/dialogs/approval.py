@@ -205,8 +205,7 @@ def _what_is_allowed(question: Approval) -> str:
         return translate("From now on pages of this host are fetched without asking. /permissions takes it back.")
     if question.kind == "network":
         return translate(
-            "From now on commands get the network and pages are fetched without asking in this session. "
-            "/permissions takes it back."
+            "From now on commands get the network without asking in this session. /permissions takes it back."
         )
     if question.ignored:
         return translate(
