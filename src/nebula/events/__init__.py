@@ -14,6 +14,8 @@ from nebula.events.facts import CheckRun, Citations, CommandRun, Event, Evidence
 from nebula.events.plan import Checked, Plan, PlanReply, Repair, StepProgress
 from nebula.events.stream import EventStream, Reader, RecordingFailed, Stamped, TurnNotKept, new_trace_id, now
 from nebula.events.turn import (
+    Activity,
+    Delta,
     Diff,
     Error,
     Final,
@@ -29,4 +31,3 @@ from nebula.events.turn import (
     TodoList,
     ToolResult,
 )
-from nebula.events.watched import Activity, Delta
