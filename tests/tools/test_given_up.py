@@ -11,6 +11,7 @@ import pytest
 
 from nebula.programs import run
 from nebula.tools.contract import in_thread
+from slow_git import wait_for
 
 
 async def test_a_program_that_nobody_waits_for_is_ended_and_none_is_started_after_it(tmp_path: Path) -> None:
@@ -28,8 +29,7 @@ async def test_a_program_that_nobody_waits_for_is_ended_and_none_is_started_afte
             over.set()
 
     work = asyncio.create_task(in_thread(ask))
-    while not began.exists():
-        await asyncio.sleep(0.005)
+    await asyncio.to_thread(wait_for, began)
     work.cancel()
     with pytest.raises(asyncio.CancelledError):
         await work

@@ -20,6 +20,7 @@ class Line:
     def __init__(self, answer: dict[str, Any] | None) -> None:
         self.answer = answer
         self.asked: list[dict[str, Any]] = []
+        self.was_asked = asyncio.Event()
         self.reader = asyncio.StreamReader()
         self.peer = Peer(self._send, {})
         self.reading = asyncio.get_running_loop().create_task(self.peer.read(self.reader))
@@ -27,6 +28,7 @@ class Line:
     def _send(self, line: bytes) -> None:
         message = json.loads(line)
         self.asked.append(message)
+        self.was_asked.set()
         if self.answer is not None:
             self.reader.feed_data(json.dumps({"jsonrpc": "2.0", "id": message["id"], **self.answer}).encode() + b"\n")
 
@@ -119,8 +121,7 @@ async def test_a_cancelled_turn_waits_no_longer_for_the_editor(monkeypatch: pyte
     line = Line(None)
     found = EditorBuffers(line.peer, "s1", "/p", BOTH)
     waiting = asyncio.create_task(asyncio.to_thread(found.read, "a"))
-    while not line.asked:
-        await asyncio.sleep(0)
+    await asyncio.wait_for(line.was_asked.wait(), 10)
     found.hurry()
     assert await asyncio.wait_for(waiting, 10) is None
     assert await asyncio.to_thread(found.read, "b") is None and not found.writes and len(line.asked) == 1

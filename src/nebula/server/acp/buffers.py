@@ -49,7 +49,7 @@ class EditorBuffers:
         self._answers = True
         self._asked: set[Future[Any]] = set()
         self._hurry: asyncio.TimerHandle | None = None
-        self._given_up = False
+        self._given_up = threading.Event()
 
     def hurry(self) -> None:
         """Wait for no answer much longer: the turn was cancelled."""
@@ -60,16 +60,17 @@ class EditorBuffers:
         """Wait for answers again, in a new turn."""
         if self._hurry is not None:
             self._hurry.cancel()
-        self._hurry, self._given_up = None, False
+        self._hurry = None
+        self._given_up.clear()
 
     def _give_up(self) -> None:
-        self._given_up = True
+        self._given_up.set()
         for each in tuple(self._asked):
             each.cancel()
 
     @property
     def writes(self) -> bool:
-        return self._access.writes and self._answers and not self._given_up
+        return self._access.writes and self._answers and not self._given_up.is_set()
 
     def read(self, path: str) -> str | None:
         answer = self._ask("fs/read_text_file", path) if self._access.reads else None
@@ -81,12 +82,12 @@ class EditorBuffers:
             self._ask("fs/write_text_file", path, content=content)
 
     def _ask(self, method: str, path: str, **more: str) -> Any:
-        if not self._answers or self._given_up or threading.get_ident() == self._thread:
+        if not self._answers or self._given_up.is_set() or threading.get_ident() == self._thread:
             return None
         params = {"sessionId": self._session_id, "path": os.path.join(self._folder, path), **more}
         asked = asyncio.run_coroutine_threadsafe(self._peer.request(method, params), self._loop)
         self._asked.add(asked)
-        if self._given_up:  # in this moment
+        if self._given_up.is_set():  # in this moment
             asked.cancel()
         try:
             return asked.result(ANSWER_S)
