@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def without_credentials(text: str) -> str:
-    """`text` without `user:password@` and without the query, where tokens travel."""
+    """Return `text` without `user:password@` and without the query, where tokens travel."""
     scheme, separator, rest = text.partition("://") if "://" in text else ("", "", text)
     authority, path = split_authority(rest)
     return f"{scheme}{separator}{authority.rpartition('@')[2]}{path}".partition("?")[0]

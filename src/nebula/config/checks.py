@@ -76,7 +76,7 @@ _WORDS = {"command", "cwd", "url"}
 
 
 def mcp_servers(value: Any) -> dict[str, Any]:
-    """Name → how to reach it: a `command` to start, or a `url`."""
+    """Check the MCP servers: each name with how the server is reached, a `command` to start or a `url`."""
     if not isinstance(value, dict):
         raise ConfigError("expected an object of servers")
     for name, entry in value.items():
@@ -106,7 +106,7 @@ def _check_entry(name: str, key: str, said: Any) -> None:
 
 
 def trusted(value: Any) -> dict[str, str]:
-    """Real path → what its commands were when the user trusted them."""
+    """Check the trusted folders: each real path with the fingerprint of its commands when the user trusted them."""
     if not isinstance(value, dict) or not all(isinstance(item, str) for item in value.values()):
         raise ConfigError("expected an object of folders")
     return value

@@ -65,7 +65,8 @@ def setting(
 
 
 def declared(cls: type[T]) -> type[T]:
-    """Moves the declarations of the fields into the table, and leaves their defaults; the providers' join them."""
+    """Move the declarations of the fields into the table, add those of the providers, and leave the defaults in the
+    class."""
     own = {name: found for name, found in vars(cls).items() if isinstance(found, Setting)}
     for name, found in (_of_providers() | own).items():
         TABLE[name] = replace(found, name=name)

@@ -72,7 +72,7 @@ class AtomicWriter:
         """Of the temporary file, where the staging directory is the target's own."""
 
     def put(self, place: WriteTarget, content: bytes, *, durable: bool = True, inspect: Inspect | None = None) -> None:
-        """Replace the file, or create it: FileExistsError if `place.old` is None and somebody was faster."""
+        """Replace the file, or create it. Raises FileExistsError if `place.old` is None and somebody was faster."""
         staged = self._only_name or _temporary_name()
         try:
             with self._temporary(staged, 0o666 if place.old is None else 0o600) as fd:
@@ -153,7 +153,7 @@ class AtomicWriter:
             self._calls.fchmod(fd, mode)
 
     def _exchange_back(self, staged: str, fd: int, place: WriteTarget, content: bytes) -> None:
-        """Until we hold what we put there ourselves: somebody may save the file once more meanwhile."""
+        """Exchange the names back until we hold our own file again: somebody may save the file once more meanwhile."""
         ours = put = os.fstat(fd)
         for _ in range(_EXCHANGES_BACK):
             putting = os.stat(staged, dir_fd=self._staging_fd, follow_symlinks=False)
@@ -192,7 +192,7 @@ class AtomicWriter:
 
     @contextmanager
     def _temporary(self, name: str, perm: int) -> Iterator[int]:
-        """A new file that lives until the end of the block, unless it is moved, and is locked meanwhile."""
+        """Yield a new file, locked, that is removed at the end of the block unless it was moved."""
         fd = self._calls.create(name, self._staging_fd, perm)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX)

@@ -51,7 +51,7 @@ class Folder(ClosedByBlock):
             self.close()
 
     def open(self, path: str, flags: int = FILE_FLAGS) -> int:
-        """Return a descriptor of what is there."""
+        """Open what is at a path; return its descriptor."""
         return self._open(self.fd, _parts(path), flags)
 
     def subfolder(self, path: str, *, make: bool = True, perm: int = 0o777) -> Folder:
@@ -91,7 +91,7 @@ class Folder(ClosedByBlock):
             return os.listdir(handle)
 
     def make_folder(self, path: str, perm: int = 0o777) -> bool:
-        """Makes a folder and those above it where they are missing; says whether it did. Each is synced."""
+        """Make a folder, and those above it, if missing, each of them synced; return whether one was made."""
         made = False
         parts = _parts(path)
         for depth in range(1, len(parts) + 1):
@@ -152,7 +152,7 @@ class Folder(ClosedByBlock):
         return name
 
     def remove(self, path: str) -> bool:
-        """Removes a file; False where there was none."""
+        """Remove a file; return False if there was none."""
         try:
             parent, name = self.find_parent(path)
             os.unlink(name, dir_fd=parent.fd)

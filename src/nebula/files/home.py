@@ -21,7 +21,7 @@ _borrowed: dict[str, str] = {}
 
 
 def nebula_home(environ: Mapping[str, str] = os.environ) -> str:
-    """`NEBULA_HOME`, else `~/.nebula`, as an absolute path."""
+    """Return `NEBULA_HOME`, else `~/.nebula`, as an absolute path."""
     return os.path.abspath(os.path.expanduser(environ.get("NEBULA_HOME") or "~/.nebula"))
 
 

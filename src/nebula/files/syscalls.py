@@ -20,7 +20,7 @@ class Syscalls:
     """The real ones. Names and arguments follow `os`; all paths are relative to a directory descriptor."""
 
     def create(self, name: str, dir_fd: int, perm: int) -> int:
-        """Create a file, open for writing; FileExistsError if the name is taken, by a link too."""
+        """Create a file and open it for writing. Raises FileExistsError if the name is taken, also by a link."""
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         return os.open(name, flags, perm, dir_fd=dir_fd)
 
@@ -50,7 +50,8 @@ class Syscalls:
         os.rename(name, new_name, src_dir_fd=dir_fd, dst_dir_fd=new_dir_fd)
 
     def exchange(self, name: str, dir_fd: int, other: str, other_dir_fd: int) -> None:
-        """Two names trade what they stand for, in one step. ENOSYS or EINVAL where there is no such call."""
+        """Exchange the files of two names in one step. Raises OSError with ENOSYS or EINVAL if there is no such
+        call."""
         call = _exchanging()
         if call is None:
             raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))

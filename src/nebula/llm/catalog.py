@@ -112,12 +112,13 @@ def connect(
 
 
 def short_name(model: str) -> str:
-    """Return a model's name as people are shown it: one in a file goes by the file's own name."""
+    """Return the name of a model for people: a model in a file goes by the name of the file."""
     return os.path.basename(model).removesuffix(".gguf") if os.path.isabs(model) else model
 
 
 def split_name(name: str) -> tuple[str, str]:
-    """`provider/model` said outright; other slashes belong to the model's name, and the provider is empty."""
+    """Split `provider/model`. A slash after anything but a provider belongs to the model's name; the provider is then
+    empty."""
     first, slash, rest = name.partition("/")
     return (first, rest) if slash and first in PROVIDERS and rest else ("", name)
 
@@ -138,7 +139,7 @@ def known_model(model: str) -> KnownModel:
 
 
 def context_length(model: str) -> int:
-    """Return what a model is known to take, where nobody asked its server."""
+    """Return the context length that a model is known to have, without asking its server."""
     return known_model(model).context
 
 

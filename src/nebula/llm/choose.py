@@ -45,7 +45,7 @@ class ChosenModel:
 
     @property
     def context(self) -> int:
-        """Tokens that it takes: as set, told or known; never more than its server was heard to take."""
+        """How many tokens the model takes: configured, reported or known, and never more than its server accepted."""
         size = self.context_tokens or context_length(self.name)
         learnt: Mapping[str, int] = getattr(self.connector, "learnt", {})
         return min(size, learnt.get(self.name, size))
@@ -81,7 +81,7 @@ OVER_FOLDERS = ("environment", "command line")
 
 
 class _Asking:
-    """The servers that are asked for a choice: each has one connector, and lists its models once."""
+    """The servers that are asked while a model is chosen. Each has one connector and lists its models once."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -101,7 +101,8 @@ class _Asking:
         return await asyncio.gather(*map(self.listed, rows))
 
     def take(self, row: Provider, remark: Sentence | None) -> Model:
-        """Return the connector to it, now the caller's to close: what it heard so far it does not ask again."""
+        """Return the connector of a provider, which the caller now closes. It does not ask again what it knows
+        already."""
         if remark is None and row.name in self._connectors:
             return self._connectors.pop(row.name)
         return connect_as_set(row, self.settings, remark)

@@ -33,7 +33,7 @@ class Outgoing:
 
 
 class ReplyReader(ABC):
-    """Puts a reply together from the pieces of a body; one subclass a wire format."""
+    """Puts a reply together from the pieces of a body. Each wire format has a subclass."""
 
     def __init__(self, service: Service, model: str, parser: Parser) -> None:
         self.draft = Draft()
@@ -49,11 +49,12 @@ class ReplyReader(ABC):
         self._parser = parser
 
     def feed(self, piece: bytes) -> list[str]:
-        """Return texts to show, in order."""
+        """Take in a piece of the body; return the texts to show, in order."""
         return self._read(self._parser.feed(piece))
 
     def working(self, thoughts_before: int) -> Working | None:
-        """Return what else the model does, where a piece had no text; `thoughts_before` were heard before it."""
+        """Return what the model is doing when a piece held no text. `thoughts_before` is the count before that
+        piece."""
         if self.thoughts_heard > thoughts_before:
             return Working("thinking")
         calls = self.draft.calls
@@ -111,7 +112,7 @@ class ReplyReader(ABC):
 
     @abstractmethod
     def _take(self, event: dict[str, Any]) -> str:
-        """Takes in one event; gives back the text to show."""
+        """Take in one event; return the text to show."""
 
     def _stream_error(self, error: object) -> ModelError:
         said = message_in(error)
@@ -145,7 +146,7 @@ class Connector(ABC):
         environ: Mapping[str, str] | None = None,
         effort: str = "",
     ) -> None:
-        """`effort` is `low`, `medium` or `high`, for models that have it; empty: as the model comes."""
+        """`effort` is `low`, `medium` or `high`, for models that know it; an empty one leaves the model's default."""
         row = PROVIDERS[self.provider]
         url = self._base_url(base_url or row.default_address)
         self._service = Service(row.label, url, row.address_variable, row.key_variable, api_key, self.can_pull)
@@ -183,7 +184,7 @@ class Connector(ABC):
     def _reader(self, request: ModelRequest, response: HttpResponse) -> ReplyReader: ...
 
     def _base_url(self, text: str) -> str:
-        """Return the address as it was set, in the form that paths are put behind."""
+        """Return the configured address in the form to which paths are appended."""
         return text.rstrip("/")
 
     def _key_headers(self, key: str) -> Headers:
@@ -194,7 +195,7 @@ class Connector(ABC):
         return False
 
     def _heard(self, reader: ReplyReader, reply: ModelReply) -> None:
-        """Keep what the next request needs of a reply that is complete; most connectors keep nothing."""
+        """Keep what the next request needs from a complete reply; most connectors keep nothing."""
         return
 
     # the course of a request

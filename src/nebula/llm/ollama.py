@@ -27,7 +27,7 @@ BYTES_PER_TOKEN = 3
 PATIENT = Timeouts(connect_s=10.0, first_byte_s=900.0, idle_s=600.0)
 """A cold model is loaded before the first byte comes; on a slow disk that takes minutes."""
 SCHEMA_WORDS = (b"grammar", b"json schema", b"for format")
-"""How Ollama says that it cannot hold a model to a schema."""
+"""Words by which Ollama says that it cannot enforce a schema."""
 
 
 class OllamaModel(Connector):
@@ -109,7 +109,7 @@ class OllamaModel(Connector):
         return body
 
     def _adapt(self, model: str, status: int, body: bytes) -> bool:
-        """A schema that this server cannot hold the model to is left out: the reply is read all the same."""
+        """Leave out, from now on, a schema that this server cannot enforce: the reply is read all the same."""
         said = body.lower()
         if model in self._without_schema or not any(words in said for words in SCHEMA_WORDS):
             return False
@@ -184,12 +184,12 @@ def _reading_rate(event: Mapping[str, Any]) -> float | None:
 
 
 def context_step(tokens: int) -> int:
-    """`tokens` rounded up to a power of two, so that a growing conversation seldom changes it."""
+    """Return `tokens` rounded up to a power of two, so that a growing conversation seldom changes it."""
     return max(SMALLEST_CONTEXT, 1 << (tokens - 1).bit_length())
 
 
 def ollama_base_url(host: str) -> str:
-    """OLLAMA_HOST as people write it (`host`, `:8080`, `0.0.0.0:11434`, `https://…`) as a base URL."""
+    """Return OLLAMA_HOST, as people write it (`host`, `:8080`, `0.0.0.0:11434`, `https://…`), as a base URL."""
     host = host.strip().strip("\"'").rstrip("/")
     if not host:
         return DEFAULT_HOST

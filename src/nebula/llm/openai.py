@@ -40,9 +40,9 @@ OPTIONAL_PARAMETERS = (
 """What a server may not know and we can do without."""
 REFUSING_WORDS = ("unsupported", "not support", "unknown", "unrecognized", "extra", "not permitted")
 ONLY_RESPONSES = ("v1/responses", "not a chat model", "unsupported_api_for_model")
-"""How a server says that a model is asked through the Responses API alone."""
+"""Words by which a server says that a model answers through the Responses API alone."""
 SCHEMA_WORDS = ("grammar", "json schema")
-"""How llama.cpp and vLLM say that they cannot hold a model to our schema."""
+"""Words by which llama.cpp and vLLM say that they cannot enforce our schema."""
 
 
 class OpenAIModel(Connector):
@@ -53,7 +53,7 @@ class OpenAIModel(Connector):
         self._refused: dict[str, set[str]] = {}
         self._described: dict[str, ModelInfo] = {}
         self._listing: dict[str, Any] = {}
-        """What the server last said that it has."""
+        """The server's last list of models."""
         self._only_responses: set[str] = set()
         self._responses: ResponsesWriter | None = None
 
@@ -199,7 +199,7 @@ def usage_of(told: object, sent: str, made: str) -> Usage:
 
 
 def add_call(calls: list[RawCall], fragment: Mapping[str, Any]) -> None:
-    """Puts a fragment where it belongs: to the last call with its `index`.
+    """Add a fragment to the call that it belongs to: the last one with its `index`.
 
     But some servers leave the index out, and some give every call of a reply the index 0: there a new id, or a
     second name, begins a new call.
@@ -224,7 +224,8 @@ def add_call(calls: list[RawCall], fragment: Mapping[str, Any]) -> None:
 
 
 def _described(info: ModelInfo, properties: Mapping[str, Any], listing: Mapping[str, Any]) -> ModelInfo:
-    """llama.cpp tells the context and what the model's template can do; vLLM and others the context, in their list."""
+    """Return the model with what its server reports: llama.cpp the context length and what the template can do; vLLM
+    and others the context length, in their list of models."""
     abilities = properties.get("chat_template_caps")
     if isinstance(abilities, dict):
         tools = abilities.get("supports_tools") is True

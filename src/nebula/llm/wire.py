@@ -55,20 +55,20 @@ def to_bytes(value: object) -> bytes:
 
 
 def counted(told: object, *names: str) -> int:
-    """Return tokens that a server tells of under these names. What is no count counts nothing: no answer is lost over
-    it."""
+    """Return the sum of the token counts that a server reports under these names. A value that is no count is zero: no
+    answer is lost over it."""
     counts = [told.get(name) for name in names] if isinstance(told, Mapping) else []
     return sum(int(each) for each in counts if isinstance(each, int | float) and 0 < each < MAX_TOKENS)
 
 
 def entries_of(told: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
-    """Return the objects in a list of an answer; what else a server puts there is passed over."""
+    """Return the objects in the list under `key` of an answer; anything else in that list is skipped."""
     listed = told.get(key)
     return [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
 
 
 def from_text(text: str, decode: Callable[[str], Any] = _decode) -> Any:
-    """Return JSON from a stranger. ValueError for all that is wrong with it, bottomless nesting and NaN included."""
+    """Parse JSON from a server. Raises ValueError for anything wrong with it, including NaN and nesting without end."""
     try:
         return decode(text)
     except RecursionError:
@@ -135,7 +135,7 @@ def function_tool(spec: ToolSpec) -> dict[str, Any]:
 
 
 def tool_names(message: Message | None) -> dict[str, str]:
-    """Tool use id → name, of the message that a result answers."""
+    """Return the names of the tools that a message calls, by the id of the call."""
     uses = message.tool_uses if isinstance(message, AssistantMessage) else None
     return {use.id: use.name for use in uses or ()}
 
@@ -194,7 +194,7 @@ class Draft:
         self._size = 0
 
     def add_text(self, piece: str) -> str:
-        """Takes in a piece and gives back what may be shown of it: half an emoji waits for its other half."""
+        """Take in a piece of text; return what may be shown of it: half an emoji waits for its other half."""
         if not piece.isascii() or self._held:
             piece = self._held + piece
             self._held = ""
@@ -233,7 +233,7 @@ class Draft:
 
 
 def well_formed(text: str) -> str:
-    """`text` with surrogate halves joined, and lonely ones replaced, so that it can be stored and shown."""
+    """Return `text` with surrogate halves joined and single ones replaced, so that it can be stored and shown."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -245,7 +245,7 @@ class CallIds:
     """Ids for calls that came without one: `call_1`, `call_2`, … within a conversation."""
 
     def __init__(self, used: Set[str]) -> None:
-        """`used` are the ids of the calls before."""
+        """`used` is the set of ids that earlier calls have."""
         self._used = used
         self._given: set[str] = set()
         self._last: int | None = None

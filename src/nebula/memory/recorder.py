@@ -12,7 +12,7 @@ from nebula.memory.sessions import Sessions
 class MemoryReader:
     """Stores each prompt, each finished message and each tool result, and that a turn did not end well.
 
-    It is on the disk before the next event may happen."""
+    Each is on the disk before the next event may happen."""
 
     def __init__(self, sessions: Sessions, session_id: str) -> None:
         self._sessions = sessions

@@ -44,7 +44,8 @@ REFUSED = '{"ended": "refused"}'
 
 
 def storable(text: str) -> str:
-    """Half a surrogate pair has no form in UTF-8, and one must not cost the whole message."""
+    """Return the text with halves of surrogate pairs replaced: UTF-8 has no form for them, and one must not cost a
+    message."""
     return text if text.isascii() else re.sub(_LONE_SURROGATE, "\ufffd", text)
 
 
@@ -71,7 +72,8 @@ def _json_text(value: Any) -> str:
 
 
 def to_turns(rows: Iterable[Row], unreadable: Callable[[UnreadableRow], None]) -> list[list[Message]]:
-    """A turn begins with each prompt; what precedes the first one, in a file of another program, is a turn as well.
+    """Return the messages of each turn. A turn begins with a prompt; messages before the first prompt, in a file of
+    another program, are a turn of their own.
 
     A row that cannot be read is left out, and `unreadable` is called.
     """
@@ -145,7 +147,7 @@ def write_time(moment: datetime) -> str:
 
 
 def read_time(text: object) -> datetime | None:
-    """Aware and in local time; also reads what the original program wrote, Go's `… +0900 JST m=+0.02`."""
+    """Return an aware, local time; what the original program wrote is read, too: Go's `… +0900 JST m=+0.02`."""
     found = re.match(_TIME, text) if isinstance(text, str) else None
     if found is None:
         return None

@@ -112,7 +112,7 @@ def _explained(path: str, problem: str) -> MemoryFileError:
 
 
 def _make_private(path: str) -> None:
-    """The file exists before SQLite sees it, so that its mode, which the side files inherit, is ours to choose."""
+    """Create the file before SQLite sees it, so that we choose its mode, which the side files inherit."""
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     try:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
@@ -122,7 +122,8 @@ def _make_private(path: str) -> None:
 
 
 def _refuse_strangers(path: str) -> None:
-    """Looks through a read-only connection: even closing an ordinary one could fold a foreign WAL into its file.
+    """Refuse a file of another program, looking through a read-only connection: even closing an ordinary one could fold
+    a foreign WAL into its file.
 
     Where a crash left a journal behind, SQLite must roll it back before anybody can read; any reader would do that.
     """

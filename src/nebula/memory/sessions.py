@@ -57,10 +57,10 @@ class SessionInfo:
     model: str
     project_path: str
     last_words: str
-    """The end of the talk on one line, at most 200 characters; not yet made safe for a terminal."""
+    """The end of the conversation on one line, at most 200 characters, not yet made safe for a terminal."""
     messages: int
     first_prompt: str = ""
-    """In the same way: what the talk is about."""
+    """The first prompt, in the same form."""
     ending: Literal["", "failed", "refused"] = ""
     """How the last turn ended where that was not well: it got no answer or failed, or what it wanted was refused."""
     name: str = ""
@@ -104,7 +104,7 @@ class Sessions(ClosedByBlock):
         return session_id
 
     def resume(self, session_id: str) -> SessionInfo:
-        """Makes a session active again; takes what `find` takes."""
+        """Make a session active again, given what `find` takes."""
         found = self.find(session_id)
         self._write("UPDATE sessions SET ended_at = NULL WHERE id = ?", (found.id,), found.id)
         return self.find(found.id)
@@ -119,7 +119,7 @@ class Sessions(ClosedByBlock):
     # Finding one again
 
     def of_project(self, project_path: str, limit: int | None = None) -> list[SessionInfo]:
-        """Newest first; none of another directory."""
+        """Return the sessions of this directory, the newest first."""
         return self._infos(
             "WHERE s.project_path = ? ORDER BY s.started_at DESC, s.rowid DESC LIMIT ?",
             (_real(project_path), -1 if limit is None else limit),

@@ -34,7 +34,7 @@ Message = UserMessage | AssistantMessage
 def repair_history(
     messages: Iterable[Message], tools: Container[str] | None = None, limit: int = MAX_HISTORY_MESSAGES
 ) -> tuple[Message, ...]:
-    """`messages` as a valid history to send; a tool use at the very end is answered as cancelled.
+    """Return `messages` as a valid history to send; a tool use at the very end is answered as cancelled.
 
     `tools` holds the names of all tools that exist (offered at the moment or not); None leaves names alone.
     """
@@ -82,7 +82,7 @@ class GrowingHistory(Sequence[Message]):
         return self._unanswered()
 
     def cancel_open_tool_uses(self, prompt: str | None = None) -> None:
-        """Answer what nobody will answer any more, as after an interruption."""
+        """Answer the tool uses that nobody will answer any more, as after an interruption."""
         waiting = self.open_tool_uses
         if waiting:
             self.append(UserMessage.new_cancelled_tool_uses(prompt, [use.id for use in waiting]))

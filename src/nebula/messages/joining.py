@@ -42,7 +42,7 @@ def joined_assistant_message(run: Sequence[AssistantMessage]) -> AssistantMessag
 
 
 def answering(message: UserMessage, tool_uses: Sequence[AssistantToolUse]) -> UserMessage:
-    """`message` as the answer to exactly `tool_uses`, in their order.
+    """Return `message` as the answer to exactly `tool_uses`, in their order.
 
     A tool use without a result gets a cancelled one; a result without its tool use is given as part of the
     prompt. With no tool uses to answer, the message is a prompt and nothing else.

@@ -117,7 +117,7 @@ def read_tag(value: object, tags: Sequence[str]) -> str:
 
 
 def form(**readers: Callable[[object, str], Any]) -> Form:
-    """Say which keys an object has in JSON, each with what reads it."""
+    """Declare the keys that an object has in JSON, each with its reader."""
     return readers
 
 
@@ -169,7 +169,7 @@ def _to_json(value: Any) -> Any:
 def own_json(value: object) -> Any:
     """Return a copy of a JSON value that nobody else can change.
 
-    TypeError for what JSON cannot hold, ValueError for what is nested too deep (or in itself).
+    Raises TypeError for what JSON cannot hold, ValueError for what is nested too deeply (or in itself).
     """
     return map_json_text(value, lambda text: text)
 
@@ -193,7 +193,7 @@ _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 def json_text(value: object) -> str:
-    """Compact JSON, with non-ASCII characters as themselves."""
+    """Return compact JSON, with characters beyond ASCII as they are."""
     return _encode(value)
 
 

@@ -28,7 +28,7 @@ def truncate_safe(text: str, max_bytes: int) -> str:
 
 
 def truncate_safe_in_place(text: str, max_bytes: int, suffix: str = TRUNCATION_SUFFIX) -> str:
-    """`text` when it fits, else a prefix of it and `suffix`, together within `max_bytes`."""
+    """Return `text` if it fits, else a prefix of it and `suffix`, together within `max_bytes`."""
     if len(text) <= max_bytes and byte_length(text) <= max_bytes:
         return text
     room = max_bytes - byte_length(suffix)

@@ -136,7 +136,7 @@ class UserMessage(JsonObject):
         return self.content.tool_use_results is not None
 
     def content_with_context(self) -> str:
-        """Time, additional context and prompt as one text."""
+        """Return time, additional context and prompt as one text."""
         return _context_text(self.timestamp, self.additional_context, self.prompt)
 
     def truncate_safe(self, max_bytes: int) -> UserMessage:

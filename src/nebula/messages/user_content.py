@@ -59,7 +59,7 @@ class CancelledToolUses(UserMessageContent):
         object.__setattr__(self, "tool_use_results", tuple(self.tool_use_results))
 
     def truncate_safe(self, max_bytes: int) -> CancelledToolUses:
-        """Half the room for each side; what one side does not need goes to the other."""
+        """Give prompt and results half the room each; what one of them does not need goes to the other."""
         if self.prompt is None:
             return CancelledToolUses(None, _fitted(self.tool_use_results, max_bytes))
         half = max(max_bytes, 0) // 2
@@ -94,7 +94,7 @@ UserMessageContent.KINDS = (Prompt, CancelledToolUses, ToolUseResults)
 
 
 def _fitted(results: tuple[ToolUseResult, ...], max_bytes: int) -> tuple[ToolUseResult, ...]:
-    """Even shares only where they are needed: results that fit together stay whole."""
+    """Return results within `max_bytes`: whole if they fit together, else each within an even share."""
     if results_byte_length(results) <= max_bytes:
         return results
     return truncate_safe_tool_use_results(results, max_bytes)

@@ -31,8 +31,8 @@ Probe = Callable[[str | None], Found]
 
 
 def capability(home: str | None = None, *, fresh: bool = False, probe: Probe | None = None) -> Capability:
-    """`home`: nebula's, for the answer, which holds for this boot and user, and for layers that memory cannot hold.
-    `fresh` finds out anew."""
+    """Return whether this machine can make a layer. `home` is nebula's: it keeps the answer for this boot and user,
+    and the layers that memory cannot hold. With `fresh` it is found out anew."""
     step, number = _find_out(home, probe or _probe) if fresh else _remembered(home)
     if step in OFFERED:
         return Capability(available=True, on_disk=step == ON_DISK)

@@ -40,8 +40,8 @@ def run(
     launchers: Launchers | None = None,
     read_back: bool = True,
 ) -> CommandResult:
-    """Run it to its end. Without `read_back` the layer is thrown away at once. Raises SandboxError when the command
-    cannot be run."""
+    """Run a command to its end. Without `read_back` the layer is thrown away at once. Raises SandboxError when the
+    command cannot be run."""
     command = replace(command, root=os.path.realpath(command.root))  # a link may lead nowhere in there
     if command.root == "/":
         raise SandboxError("{path} cannot be a project with a layer over it.", path=command.root)

@@ -81,5 +81,5 @@ def home_folder(ours: Mapping[str, str]) -> str:
 
 
 def find_shell() -> str:
-    """bash where it is installed: models write its lines."""
+    """Return bash if it is installed, since models write for it, else the plain shell."""
     return next((path for path in _SHELLS if os.access(path, os.X_OK)), "/bin/sh")

@@ -154,7 +154,7 @@ class Launch:
         return bool(chunk)
 
     def _read_message(self) -> bool:
-        """True when the command has just begun."""
+        """Read a message of the launcher; return True if the command has just begun."""
         packet, descriptors, _, _ = socket.recv_fds(self._launcher.control, 4096, 3, socket.MSG_CMSG_CLOEXEC)
         self.descriptors += descriptors[:2]
         for listener in descriptors[2:]:

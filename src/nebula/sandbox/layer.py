@@ -88,7 +88,7 @@ class Layer:
             return None
 
     def stamp(self, path: str) -> Stamp | None:
-        """Changes whenever what stands at the path in the project does."""
+        """Return a stamp that changes whenever the project's entry at this path does."""
         found = _look_at(self.lower, path)
         return None if found is None else stamp_of(found)
 

@@ -87,7 +87,8 @@ class HostProxy:
 
 
 def is_listed(hosts: Iterable[str], host: str, port: int) -> bool:
-    """`a.org` is that host at the usual ports, `*.a.org` are those below it, and `a.org:8443` names another port."""
+    """Return whether a host and port are listed: `a.org` at the usual ports, `*.a.org` for hosts below it,
+    `a.org:8443`."""
     for each in hosts:
         name, _, named_port = each.lower().rpartition(":") if ":" in each else (each.lower(), "", "")
         if port not in ((int(named_port),) if named_port.isdecimal() else USUAL_PORTS):
@@ -105,7 +106,7 @@ async def _refuse(writer: asyncio.StreamWriter, code: int, sentence: str) -> Non
 
 
 async def _copy(source: asyncio.StreamReader, to: asyncio.StreamWriter) -> None:
-    """Until it ends; a side that only stops sending may still receive."""
+    """Copy from one side to the other until it ends; a side that has only stopped sending may still receive."""
     with suppress(OSError):
         while chunk := await source.read(_CHUNK):
             to.write(chunk)

@@ -100,7 +100,7 @@ def serve(
     websocket_bytes: int = 0,
     stop: threading.Event | None = None,
 ) -> int:
-    """Runs until SIGTERM or SIGHUP (0), or SIGINT (130), letting requests under way finish; a second one that does not
+    """Serve until SIGTERM or SIGHUP (0), or SIGINT (130), letting requests under way finish; a second one that does not
     come at once, does not wait for them, and a third one for nothing.
 
     `announce` is the first line on stdout (the address if empty); `websocket_bytes` above 0 allows WebSockets with

@@ -252,7 +252,7 @@ class ScriptedModel:
         return self.script[self._taken - 1]
 
     def _fact(self, request: RecordedRequest, wire: str) -> tuple[int, bytes]:
-        """Answers that come from no script: lists and descriptions."""
+        """Return an answer that stands in no script: a list or a description."""
         names = self.models.get(wire, ())
         path = request.path
         if request.method == "GET" and path.endswith("/models"):

@@ -31,7 +31,7 @@ def sign(path: str) -> Signature:
 
 @record
 class Basis:
-    """What was looked at beside the file itself and what the journal says of it."""
+    """The files, paths and facts that an answer rests on, beside the file itself and the journal's records of it."""
 
     files: dict[str, Signature] = field(default_factory=dict)
     """By absolute path, from before they were read."""

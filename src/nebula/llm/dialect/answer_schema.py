@@ -68,7 +68,7 @@ class AnswerSchema:
 
 
 def _require_references(schema: Mapping[str, Any]) -> None:
-    """Raises BadSchema where something is referred to that the schema does not hold: known before a model is asked."""
+    """Raise BadSchema where the schema refers to something that it does not hold, before a model is asked."""
     from referencing import Registry, Resource
     from referencing.exceptions import Unresolvable
     from referencing.jsonschema import DRAFT202012

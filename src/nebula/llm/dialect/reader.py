@@ -191,7 +191,7 @@ class _Walk:
     # values
 
     def _value(self, at: int, rung: str, start: int | None = None) -> int:
-        """Reads the value that begins here, if one does. A broken one raises if it was meant for us."""
+        """Read the value that begins here, if one does. A broken one raises FormatFailure if it was meant for us."""
         try:
             parsed = self._parse(at)
         except Fault as fault:

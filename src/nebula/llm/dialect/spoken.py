@@ -74,11 +74,11 @@ class Spoken:
         self.rung = max(self.rung, RUNGS.index(rung))
 
     def forget(self) -> None:
-        """All of it was said in thoughts: a call that is only considered is none."""
+        """Forget everything found so far: it stood in thoughts, and a call that is only considered is none."""
         self.thought, self.calls, self.answer, self.found = "", [], None, False
 
     def take(self, value: Any, *, tagged: bool = False) -> bool:
-        """Notes what a value says; False when it is none of ours."""
+        """Note what a value says; return False if it is none of ours."""
         if isinstance(value, list):
             return self._take_all(value, tagged=tagged)
         if not isinstance(value, dict):

@@ -76,7 +76,7 @@ class Offer:
         return f"{name} {json.dumps(arguments, ensure_ascii=False)}"
 
     def translate(self, name: str, args: Mapping[str, Any]) -> tuple[str, dict[str, Any], str | None]:
-        """Our tool, its arguments, and the reason why it must not run (None: it may)."""
+        """Return our tool, its arguments, and the reason why it must not run (None if it may)."""
         tool = self.by_name.get(name)
         if tool is None:
             return name, dict(args), None

@@ -223,8 +223,8 @@ def _request_head(method: str, target: Url, route: Route, headers: Headers, body
 
 
 def _clear_up_meanwhile() -> None:
-    """A command starts without looking for garbage. The wait for an answer is the time for it: what the start left
-    behind makes room for what the end of the turn loads."""
+    """Collect garbage while an answer is awaited: a command starts without that, and what its start left behind makes
+    room for what the end of the turn loads."""
     if gc.get_count()[0] > _MANY_NEW_OBJECTS:
         asyncio.get_running_loop().call_soon(gc.collect, 0)
 

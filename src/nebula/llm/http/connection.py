@@ -222,7 +222,8 @@ async def _tunnel(connection: HttpConnection, proxy: Url) -> None:
 
 
 def tls_context(environ: Mapping[str, str]) -> ssl.SSLContext:
-    """Verification against SSL_CERT_FILE / SSL_CERT_DIR where set, else against the system's authorities."""
+    """Return a context that verifies against SSL_CERT_FILE or SSL_CERT_DIR where set, else against the system's
+    authorities."""
     file = environ.get("SSL_CERT_FILE") or None
     folder = environ.get("SSL_CERT_DIR") or None
     if file is None and folder is None:

@@ -17,7 +17,7 @@ _NAME = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRST
 
 
 class NotHttp(Exception):
-    """What was to be sent, or what has come, is not HTTP/1.1; says where."""
+    """Raised where what is to be sent, or what has arrived, is not HTTP/1.1; the message says where."""
 
 
 class CutOff(Exception):
@@ -63,7 +63,7 @@ class ResponseReader:
         return self.is_finished and self._keeps_open and not self._has_ended
 
     def feed(self, data: bytes) -> None:
-        """Take in what has arrived; nothing: the connection has ended."""
+        """Take in what has arrived; an empty piece means that the connection has ended."""
         if not data:
             self._has_ended = True
             framed = self.status in _WITHOUT_BODY or {"content-length", "transfer-encoding"} & self.headers.keys()

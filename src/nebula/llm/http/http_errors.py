@@ -63,7 +63,7 @@ KEY_WORDS = ("api key not valid", "api_key_invalid", "invalid api key", "api key
 
 @value
 class Service:
-    """Whom we talk to, for the sentences in errors."""
+    """The server that we talk to, as the sentences of errors name it."""
 
     label: str
     url: str
@@ -225,7 +225,7 @@ def _retry_after(headers: Mapping[str, str], body: bytes) -> float | None:
 
 
 def _retry_info(body: bytes) -> float | None:
-    """Gemini puts the pause into the body: `{"retryDelay": "37s"}` among the error's details."""
+    """Return the pause that Gemini asks for in the body: `{"retryDelay": "37s"}` among the details of an error."""
     if b"retryDelay" not in body:
         return None
     try:

@@ -15,9 +15,9 @@ from nebula.value import value
 @value
 class RetryPolicy:
     max_attempts: int = 4
-    """In all, the first one included; 1 never retries."""
+    """Attempts in all, with the first one; 1 means no retry."""
     cut_retries: int = 1
-    """How often a reply that broke off after its first words is asked for anew."""
+    """How often a reply that broke off after its first words is requested again."""
     base_delay_s: float = 0.5
     max_delay_s: float = 8.0
     max_retry_after_s: float = 60.0
@@ -67,7 +67,7 @@ async def with_retries(
 
 
 def parse_retry_after(value: str | None) -> float | None:
-    """Seconds from a Retry-After header: a number, or an HTTP date."""
+    """Return the seconds that a Retry-After header asks for, as a number or as an HTTP date."""
     if not value:
         return None
     try:

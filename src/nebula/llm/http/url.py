@@ -53,7 +53,7 @@ def parse_url(text: str) -> Url:
 
 
 def percent_encode(text: str, keep: str = "/") -> str:
-    """`text` as part of a path; letters, digits, `-._` and `keep` stay."""
+    """Return `text` encoded as part of a path; letters, digits, `-._` and `keep` stay."""
     plain = keep + "-._"
     return "".join(c if c.isascii() and (c.isalnum() or c in plain) else _escaped(c) for c in text)
 

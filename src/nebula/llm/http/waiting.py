@@ -1,4 +1,4 @@
-"""Saying that nothing has come for a while, and going on waiting: silence looks like a program that hangs."""
+"""Say that nothing has come for a while, and go on waiting: silence looks like a program that hangs."""
 
 from __future__ import annotations
 

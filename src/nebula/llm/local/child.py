@@ -25,7 +25,7 @@ def main() -> None:
 
 
 def _first_line(handle: int) -> bytes:
-    """Read byte by byte: what comes after it is not ours to swallow, and the end of it must be seen."""
+    """Read the first line byte by byte: what follows it stays in the pipe, and its end must be noticed."""
     line = b""
     while (byte := os.read(handle, 1)) not in (b"", b"\n"):
         line += byte
@@ -33,7 +33,7 @@ def _first_line(handle: int) -> bytes:
 
 
 def die_with(handle: int) -> None:
-    """Ends this process the moment the other end of the pipe is closed, by whatever death.
+    """End this process the moment the other end of the pipe is closed, however that happens.
 
     Loading a model blocks every thread of the interpreter, so the kernel has to do it: a pipe that hangs up sends the
     signal that cannot be held off. The thread is for systems without that.

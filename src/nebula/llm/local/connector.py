@@ -116,7 +116,7 @@ class LocalModel:
 
 
 async def _loading(server: LocalServer) -> AsyncGenerator[StreamItem]:
-    """Says that it loads, waits, and says what came of it."""
+    """Yield a notice that the model is being loaded, wait for that, and yield how it ended."""
     size = server.model.size / GB
     yield ModelNotice(Sentence("Loading {model} ({size:.1f} GB).", model=short_name(server.name), size=size), "loading")
     if not server.resources.fits:

@@ -61,7 +61,7 @@ class LocalServer:
         return self._address.done() and self.is_alive
 
     async def address(self) -> str:
-        """Waits for the model to be loaded. Raises UnavailableError where it cannot be."""
+        """Wait for the model to be loaded, and return the address. Raises UnavailableError if it cannot be loaded."""
         # Whoever stops waiting does not stop the loading: the next to ask finds it further on.
         return await asyncio.shield(asyncio.wrap_future(self._address))
 
@@ -139,7 +139,7 @@ def serve(model: ModelFile, name: str, user: object) -> LocalServer:
 
 
 def stop_serving(user: object) -> None:
-    """Ends what only `user` still held."""
+    """End the processes that only `user` still holds."""
     for path, server in list(_running.items()):
         if server.release(user):
             del _running[path]

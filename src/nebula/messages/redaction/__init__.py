@@ -62,7 +62,7 @@ class Redactor:
         self._add(secrets, SHORTEST_KEY)
 
     def learn(self, text: str) -> None:
-        """The values in what was read from a secret file."""
+        """Learn the values in a text that was read from a secret file."""
         if text in self._learned:
             return
         patterns = (_VALUES, _REST_OF_LINE, _LAST_FIELD, _PASSWORD, _ENCODED, _ALONE)
@@ -106,7 +106,8 @@ class Redactor:
         return ToolUseResult(result.tool_use_id, (Text(SECRET_CONTENT),), result.status)
 
     def _is_in(self, value: Any) -> bool:
-        """Runs for every event, so it walks plainly instead of through nested generators."""
+        """Return whether a secret is in a value. It runs for every event, so it walks plainly, without nested
+        generators."""
         if value is None:
             return False
         if isinstance(value, str):

@@ -71,7 +71,8 @@ def without_keys(text: str, instead: str) -> str:
 
 
 def key_spans(text: str) -> Iterator[tuple[int, int]]:
-    """Looks for the marks first, which costs next to nothing where there are none."""
+    """Yield where keys begin and end. The marks are looked for first, which costs next to nothing where there are
+    none."""
     for part, shapes in _SHAPES_BY_PART.items():
         if part not in text:
             continue

@@ -16,7 +16,8 @@ ODD = {stat.S_IFIFO: "fifo", stat.S_IFSOCK: "socket", stat.S_IFCHR: "device", st
 
 
 def describe(folder: int, name: str, found: os.stat_result, *, with_digest: bool, repair: bool = False) -> Entry:
-    """`repair`: the file is ours alone, and is made readable where its mode does not let us."""
+    """Return what stands at a path. With `repair` the file is ours alone: it is made readable if its mode forbids
+    reading."""
     mode = stat.S_IMODE(found.st_mode)
     if stat.S_ISDIR(found.st_mode):
         return Entry("folder", mode)

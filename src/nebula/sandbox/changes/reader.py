@@ -60,7 +60,7 @@ def read_changes(
 
 
 def _in_order(changes: list[LayerChange]) -> list[LayerChange]:
-    """Sorted; what stands in the place of something deleted depends on the same file of the project."""
+    """Return the changes sorted. What stands in the place of a deleted file depends on the same file of the project."""
     gone = {change.path: change for change in changes if change.kind == "deleted"}
     joined = [
         replace(change, stamp=gone[change.path].stamp, conflict=gone[change.path].conflict)

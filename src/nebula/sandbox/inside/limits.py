@@ -41,7 +41,7 @@ def _set_limit(which: int, wanted: int) -> None:
 
 
 def limit_pids(processes: int) -> None:
-    """RLIMIT_NPROC is nothing to root; a small space of process numbers is."""
+    """Limit the process numbers of the namespace: RLIMIT_NPROC means nothing to root."""
     if not has_own_pid_max():
         return
     try:

@@ -14,7 +14,8 @@ _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def put_masks(upper: int, lower: str, shown: dict[str, bytes], hidden: list[str]) -> None:
-    """`shown`: the content a path has instead of its own; a folder is empty. `hidden`: paths that are not there."""
+    """Mask paths of the project: `shown` gives a path other content (a folder is empty), `hidden` paths are not
+    there."""
     for path in hidden:
         folder = _open_parent(upper, lower, path)
         os.mknod(os.path.basename(path), stat.S_IFCHR, os.makedev(0, 0), dir_fd=folder)

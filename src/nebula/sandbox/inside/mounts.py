@@ -62,7 +62,7 @@ def bind(source: str, where: str) -> None:
 
 
 def enter_root(where: str) -> None:
-    """`where` becomes `/`, and nothing of the old one can be reached any more."""
+    """Make `where` the root directory; nothing of the old root can be reached any more."""
     number = _PIVOT_ROOT.get(os.uname().machine)
     if number is None:
         raise StepFailed("architecture", _ENOSYS)
@@ -73,7 +73,7 @@ def enter_root(where: str) -> None:
 
 
 def _set_attributes(handle: int, path: bytes, attributes: int, flags: int) -> bool:
-    """False where the kernel has no such call."""
+    """Set attributes of a mount; return False if the kernel has no such call."""
     # struct mount_attr: set, clear, propagation, user namespace
     wanted = b"".join(word.to_bytes(8, "little") for word in (attributes, 0, 0, 0))
     try:

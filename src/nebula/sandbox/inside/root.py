@@ -28,8 +28,8 @@ _ESTALE = 116
 
 
 def build(config: dict[str, Any]) -> tuple[int, int, MemorySpace | DiskSpace]:
-    """Builds it and enters it. Gives descriptors of the upper side and of the project as the command sees it, and what
-    watches over their size."""
+    """Build the root and enter it. Return descriptors of the upper side and of the project as the command sees it, and
+    what watches over their size."""
     mounts.keep_mounts_private()
     project = _open_known(config["root"], config["identity"], os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     disk = _open_disk(*config["disk"]) if config["disk"] else None

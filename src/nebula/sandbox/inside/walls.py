@@ -21,7 +21,7 @@ OLDEST_LANDLOCK = 2
 
 
 def drop_capabilities(user: tuple[int, int]) -> None:
-    """Nothing that is started from here on has or gets a capability, not even in our own user namespace."""
+    """Drop all capabilities: nothing started from here on has or gets one, not even in our own user namespace."""
     last = int(_read("/proc/sys/kernel/cap_last_cap"))
     for capability in range(last + 1):
         prctl("capabilities", _CAPBSET_DROP, capability)
