@@ -77,3 +77,33 @@ def test_a_graph_can_be_read_where_nothing_can_be_written(
     child.join()
     assert child.exitcode == 0
     assert {path: path.read_bytes() for path in before} == before
+
+
+def with_room_for_nodes_alone(folder: Path) -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (16_000, 16_000))
+    with Graph(folder) as graph:
+        for number in range(10):
+            graph.create_node(str(number), "answer", summary=3_000 * "a")
+    with Graph(folder) as graph:
+        assert len(graph.list_nodes()) == 12
+        index = folder / "metadata" / "index.yaml"
+        assert 3_000 * "a" not in index.read_text("utf-8") and graph.check() == []
+
+
+def test_metadata_that_finds_no_room_fails_no_write(folder: Path) -> None:
+    child = get_context("fork").Process(target=with_room_for_nodes_alone, args=(folder,))
+    child.start()
+    child.join()
+    assert child.exitcode == 0
+    with Graph(folder) as graph:
+        graph.create_node("one more")
+    assert (folder / "metadata" / "index.yaml").stat().st_size > 10 * 3_000  # written as soon as there is room
+
+
+def test_a_home_that_takes_no_mark_fails_no_write(tmp_path: Path) -> None:
+    mark = Path(derived_folder(str(tmp_path / "data")), "metadata-is-old")
+    mark.symlink_to(tmp_path / "nothing" / "there")
+    with Graph(tmp_path / "data") as graph:
+        node = graph.create_node("one", "answer", tags=["kept"])
+        assert graph.search_nodes(text="one") == [node] and graph.check() == []
+    assert "kept" in (tmp_path / "data" / "metadata" / "tags.yaml").read_text("utf-8")

@@ -205,8 +205,9 @@ class GraphStore:
             self._housekeeper.wake()
 
     def _tidy(self) -> None:
-        """Brings the derived files in step, a little at a time; what an odd file keeps from it is among `problems`."""
-        with contextlib.suppress(BadFile):
+        """Brings the derived files in step, a little at a time; what an odd file keeps from it is among `problems`, and
+        what a full disk does is left for later."""
+        with contextlib.suppress(BadFile, OSError):
             self._tidy_up()
 
     def _tidy_up(self) -> None:
@@ -226,7 +227,7 @@ class GraphStore:
         try:
             self._housekeeper.stop()
             if self.disk.can_write():
-                with contextlib.suppress(BadFile):
+                with contextlib.suppress(BadFile, OSError):  # as in `_tidy`: what was changed is on the disk
                     self._write_metadata()
         finally:
             self.node_cache.close()

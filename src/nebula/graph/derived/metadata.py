@@ -34,17 +34,21 @@ class Metadata:
     def __init__(self, disk: DataFolder, cache: NodeCache) -> None:
         self._disk = disk
         self._cache = cache
+        self._is_unmarked = False
 
     def _mark_path(self) -> str:
         return os.path.join(self._disk.derived, _MARK)
 
     def mark_old(self) -> None:
-        """The files have to be written anew."""
-        with open(self._mark_path(), "a", encoding="ascii"):
-            pass
+        """The files have to be written anew. Where a full home takes no mark, this process alone knows of it."""
+        try:
+            with open(self._mark_path(), "a", encoding="ascii"):
+                pass
+        except OSError:
+            self._is_unmarked = True
 
     def is_old(self) -> bool:
-        return os.path.exists(self._mark_path())
+        return self._is_unmarked or os.path.exists(self._mark_path())
 
     def is_worth_waiting_for(self) -> bool:
         """False for a large folder whose files were written lately: writing them takes longer than a turn is worth."""
@@ -72,6 +76,7 @@ class Metadata:
                 return False
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(self._mark_path())
+            self._is_unmarked = False
             return any(changed)
 
     def _write(self, path: str, lines: Iterable[str]) -> bool:
