@@ -136,3 +136,13 @@ def test_the_graph_of_a_project_has_it_as_well(tmp_path: Path) -> None:
     assert run("graph", "undo").out == "Undone: tag rename bug defect\n"
     with Graph(tmp_path / ".nebula" / "graph") as graph:
         assert graph.get_node(node.id).tags == ["bug"]
+
+
+def test_an_undone_command_is_told_as_such_though_it_cannot_be_done_again(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    place.run("flow", "create", "new")
+    [done] = tmp_path.glob("home/projects/*/edits/*.done")
+    done.with_suffix(".undone").mkdir()
+    ran = place.run("undo")
+    assert (ran.code, ran.out) == (0, "Undone: flow create new\n")
+    assert ran.err == "This cannot be done again later: Is a directory\n"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import resource
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from nebula.files.home import derived_folder
 from nebula.graph.errors import BadFile, ChangedSince
 from nebula.graph.graph import Graph
 from nebula.graph.kept_edits import KEPT, KeptEdits
+from nebula.graph.undo import EditHistory
 
 
 @pytest.fixture
@@ -35,6 +38,17 @@ def note(graph: Graph, node: str, text: str) -> None:
 def kept(graph: Graph) -> list[str]:
     folder = os.path.join(derived_folder(graph.data_dir), "edits")
     return sorted(os.listdir(folder))
+
+
+@contextmanager
+def no_room() -> Iterator[None]:
+    """Let no file take a byte, as on a full disk."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def test_each_command_is_taken_back_by_its_words_and_done_again_in_order(graph: Graph) -> None:
@@ -96,6 +110,31 @@ def test_only_so_many_edits_are_kept_the_newest(graph: Graph) -> None:
         assert len(kept(graph)) == min(number + 1, KEPT)
     taken = [KeptEdits(graph).undo() for _ in range(KEPT + 1)]
     assert taken == [f"note {number}" for number in range(KEPT + 2, 2, -1)] + [None]
+
+
+def test_an_edit_is_taken_back_though_it_cannot_be_kept_for_doing_it_again(graph: Graph) -> None:
+    node = graph.create_node("one").id
+    note(graph, node, "a")
+    note(graph, node, "b")
+    folder = Path(derived_folder(graph.data_dir), "edits")
+    (folder / kept(graph)[-1]).with_suffix(".undone").mkdir()
+    edits = KeptEdits(graph)
+    assert edits.undo() == "note b" and isinstance(edits.problem, IsADirectoryError)
+    assert graph.get_node(node).note == "a"
+    edits = KeptEdits(graph)
+    assert edits.undo() == "note a" and edits.problem is None
+
+
+def test_an_edit_that_finds_no_room_is_not_forgotten(graph: Graph) -> None:
+    node = graph.create_node("one").id
+    edit(graph, "two", lambda: graph.update_node(node, note="a"), lambda: graph.create_flow("new"))
+    history = EditHistory(graph)
+    history.do(lambda: graph.update_node(node, pinned=True))
+    for undo in (KeptEdits(graph).undo, history.undo):
+        with no_room(), pytest.raises(OSError):
+            undo()
+    assert history.undo() and KeptEdits(graph).undo() == "two"
+    assert graph.get_node(node).note == "" and [flow.name for flow in graph.list_flows()] == ["main"]
 
 
 @pytest.mark.parametrize("text", [b"", b"no json\n{}\n", b'"words"\nno json', b'"words"\n{"odd": 1}\n', b"\xff\n[]\n"])

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from nebula.files.folder import Folder
 from nebula.files.home import derived_folder
-from nebula.graph.errors import BadFile
+from nebula.graph.errors import BadFile, GraphError
 from nebula.graph.flows.change import GraphChange
 from nebula.graph.flows.change_json import dump_changes, load_changes
 from nebula.graph.graph import Graph
@@ -29,6 +29,8 @@ class KeptEdits:
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
+        self.problem: OSError | None = None
+        """Why an edit that was just turned cannot be turned once more: on a full disk nothing could be kept of it."""
 
     def keep(self, words: str, inverses: Sequence[GraphChange]) -> None:
         """Keep what takes back an edit, oldest change first, under the words that tell of it. What could have been done
@@ -44,7 +46,8 @@ class KeptEdits:
 
     def undo(self) -> str | None:
         """Take back the newest edit, and return its words; None when there is nothing. Raises ChangedSince, or another
-        GraphError, where others have changed what it left: nothing happens then, and that edit is forgotten."""
+        GraphError, where others have changed what it left: nothing happens then, and that edit is forgotten. After an
+        OSError it is still there."""
         return self._turn(_DONE, _UNDONE, -1)
 
     def redo(self) -> str | None:
@@ -59,10 +62,15 @@ class KeptEdits:
             name = found[place]
             try:
                 words, changes = _read(folder, name)
-            finally:
+                inverses = apply_together(self._graph, reversed(changes))
+            except GraphError:
                 folder.remove(name)
-            inverses = apply_together(self._graph, reversed(changes))
-            _write(folder, name.removesuffix(ending) + other, words, inverses)
+                raise
+            try:
+                _write(folder, name.removesuffix(ending) + other, words, inverses)
+            except OSError as error:
+                self.problem = error
+            folder.remove(name)  # last: whoever is killed before it finds the edit turned already, and forgets it then
             return words
 
     def _folder(self) -> Folder:

@@ -7,11 +7,11 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from nebula.graph.errors import GraphError
 from nebula.graph.flows.change import GraphChange
 from nebula.graph.graph import Graph
 
 T = TypeVar("T")
+_Edits = deque[list[GraphChange]] | list[list[GraphChange]]
 KEPT = 100
 KEPT_HISTORIES = 100
 
@@ -43,15 +43,20 @@ class EditHistory:
         """Takes back what was done last; False when there is nothing. Raises ChangedSince, or another GraphError, where
         others have changed what it left: nothing happens then, and that edit is forgotten."""
         with self._lock:
-            return bool(self._done) and self._turn(self._done.pop(), self._undone)
+            return bool(self._done) and self._turn(self._done, self._undone)
 
     def redo(self) -> bool:
         """Does again what was undone last, under the same conditions."""
         with self._lock:
-            return bool(self._undone) and self._turn(self._undone.pop(), self._done)
+            return bool(self._undone) and self._turn(self._undone, self._done)
 
-    def _turn(self, changes: list[GraphChange], onto: deque[list[GraphChange]] | list[list[GraphChange]]) -> bool:
-        onto.append(apply_together(self._graph, reversed(changes)))
+    def _turn(self, edits: _Edits, onto: _Edits) -> bool:
+        changes = edits.pop()
+        try:
+            onto.append(apply_together(self._graph, reversed(changes)))
+        except OSError:  # a full disk, say: it can be tried again
+            edits.append(changes)
+            raise
         return True
 
 
@@ -76,7 +81,7 @@ def apply_together(graph: Graph, changes: Iterable[GraphChange]) -> list[GraphCh
     try:
         for change in changes:
             inverses.append(graph.apply(change))
-    except GraphError:
+    except BaseException:
         for inverse in reversed(inverses):
             graph.apply(inverse)
         raise

@@ -15,7 +15,7 @@ from nebula.graph.errors import GraphError, NotFound
 from nebula.graph.graph import Graph
 from nebula.graph.ids import shortest_unique
 from nebula.graph.values import Flow, Node
-from nebula.language import explain, explain_failure, translate
+from nebula.language import explain, sentence_of, translate
 
 COLUMNS = 100
 
@@ -42,7 +42,7 @@ def undoable(graph: Graph, prog: str, argv: Sequence[str]) -> Iterator[None]:
     try:
         KeptEdits(graph).keep(words, inverses)
     except OSError as error:
-        tell_remark("This cannot be undone later: {reason}", reason=explain_failure(error))
+        tell_remark("This cannot be undone later: {reason}", reason=sentence_of(error))
 
 
 def split_list(text: str | None) -> list[str]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nebula.cli.arguments import Parser
-from nebula.cli.printing import print_line, print_remark
+from nebula.cli.printing import print_remark, tell_line, tell_remark
 from nebula.errors import EXIT_FAILED
 from nebula.graph.graph import Graph
 from nebula.graph.kept_edits import KeptEdits
-from nebula.language import translate
+from nebula.language import sentence_of, translate
 
 _EXAMPLES = ("vizprompt undo", "vizprompt redo")
 
@@ -25,8 +25,15 @@ def undo(data_dir: str, argv: Sequence[str], prog: str) -> int | None:
         examples=_EXAMPLES,
     ).parse_args(argv)
     with Graph(data_dir) as graph:
-        words = KeptEdits(graph).undo()
-    return _tell(words, translate("There is nothing to undo."), translate("Undone: {command}", command=words))
+        edits = KeptEdits(graph)
+        words = edits.undo()
+    if words is None:
+        print_remark(translate("There is nothing to undo."))
+        return EXIT_FAILED
+    tell_line("Undone: {command}", command=words)
+    if edits.problem:
+        tell_remark("This cannot be done again later: {reason}", reason=sentence_of(edits.problem))
+    return None
 
 
 def redo(data_dir: str, argv: Sequence[str], prog: str) -> int | None:
@@ -37,13 +44,12 @@ def redo(data_dir: str, argv: Sequence[str], prog: str) -> int | None:
         examples=_EXAMPLES,
     ).parse_args(argv)
     with Graph(data_dir) as graph:
-        words = KeptEdits(graph).redo()
-    return _tell(words, translate("There is nothing to do again."), translate("Done again: {command}", command=words))
-
-
-def _tell(words: str | None, nothing: str, done: str) -> int | None:
+        edits = KeptEdits(graph)
+        words = edits.redo()
     if words is None:
-        print_remark(nothing)
+        print_remark(translate("There is nothing to do again."))
         return EXIT_FAILED
-    print_line(done)
+    tell_line("Done again: {command}", command=words)
+    if edits.problem:
+        tell_remark("This cannot be undone later: {reason}", reason=sentence_of(edits.problem))
     return None
