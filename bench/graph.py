@@ -1,6 +1,6 @@
 """What the conversation graph costs at 1k, 10k, 100k and 1M nodes; ratios against plain files in the same run.
 
-    python bench/graph.py [SIZE …] [--folder DIR] [--no-search-above N]
+    python bench/graph.py [SIZE …] [--folder DIR] [--no-search-above N] [--beside BIN]
 
 Generates data folders of the asked sizes (nodes of about 3.7 KB, one flow a thousand nodes; kept in DIR and used
 again when given), then measures each in fresh processes:
@@ -11,6 +11,9 @@ again when given), then measures each in fresh processes:
     first open    get_node without any cache; reopen: with it; every node known: the first stage of the cache
     read all      building the search cache (goes on in the background, search waits for it)
     search        by keyword and by text, words of two Japanese characters among them
+    list, check   the flows and the last fifty nodes; everything that can be wrong, a search index of it there
+
+`--beside` names the `bin` folder of another installation: that measures the same in folders of its own.
 
 What is promised, and said with PASS or FAIL:
 
@@ -23,6 +26,7 @@ What is promised, and said with PASS or FAIL:
   are in it, at most. Of 10,000 that is three times what it takes on a quiet machine.
 - Of 100,000 nodes the first one takes 2 s of processor without any cache, and all of them to be known as well; with it
   0.2 s, and a search 10 ms. The first search of all answers within 3 s, from what is read by then.
+- Beside another installation none of that takes one and a half times as much, but for what it takes to write a flow.
 """
 
 from __future__ import annotations
@@ -294,6 +298,20 @@ def measure_search(folder: Path) -> dict[str, float]:
         return {f"{kind}_p95": spread([worked(call) for _ in range(QUERIES)])[1] for kind, call in kinds.items()}
 
 
+def measure_list(folder: Path) -> dict[str, float]:
+    from nebula.graph.graph import Graph
+
+    with Graph(folder) as graph:
+        return {"list": worked(graph.list_flows) * 1e3, "list_nodes": worked(lambda: graph.list_nodes(limit=50)) * 1e3}
+
+
+def measure_check(folder: Path) -> dict[str, float]:
+    from nebula.graph.graph import Graph
+
+    with Graph(folder) as graph:
+        return {"check": worked(graph.check) * 1e3}
+
+
 MEASURES = {
     "append": measure_append,
     "paced": measure_paced,
@@ -301,6 +319,8 @@ MEASURES = {
     "map": measure_map,
     "read_all": measure_read_all,
     "search": measure_search,
+    "list": measure_list,
+    "check": measure_check,
 }
 
 
@@ -309,9 +329,9 @@ def home_of(folder: Path) -> Path:
     return folder.with_suffix(".home")
 
 
-def in_fresh_process(name: str, folder: Path) -> dict[str, float]:
+def in_fresh_process(name: str, folder: Path, python: str) -> dict[str, float]:
     ran = subprocess.run(
-        [sys.executable, __file__, "--measure", name, "--folder", str(folder)],
+        [python, __file__, "--measure", name, "--folder", str(folder)],
         capture_output=True,
         text=True,
         check=False,
@@ -323,7 +343,7 @@ def in_fresh_process(name: str, folder: Path) -> dict[str, float]:
     return found
 
 
-def run(size: int, home: Path, search_limit: int) -> dict[str, float]:
+def run(size: int, home: Path, search_limit: int, python: str) -> dict[str, float]:
     folder = home / f"graph-{size}"
     if not folder.exists():
         partial = home / f"partial-{size}"
@@ -331,25 +351,28 @@ def run(size: int, home: Path, search_limit: int) -> dict[str, float]:
         seconds = timed(lambda: generate(partial, size))
         os.rename(partial, folder)
         print(f"generated {size:,} nodes in {seconds:.0f} s", file=sys.stderr)
+
+    def measure(name: str) -> dict[str, float]:
+        return in_fresh_process(name, folder, python)
+
     shutil.rmtree(home_of(folder), ignore_errors=True)
-    first = in_fresh_process("open", folder)
-    found = {"first_open": first["open"]}
-    mapped = in_fresh_process("map", folder)
+    found = {"first_open": measure("open")["open"]}
+    mapped = measure("map")
     found |= {"map": mapped["map"], "map_rss": mapped["rss"]}
-    found["reopen"] = statistics.median(in_fresh_process("open", folder)["open"] for _ in range(5))
-    appends = [in_fresh_process("append", folder) for _ in range(RUNS)]
+    found["reopen"] = statistics.median(measure("open")["open"] for _ in range(5))
+    appends = [measure("append") for _ in range(RUNS)]
     found |= {key: min(each[key] for each in appends) for key in appends[0]}
-    found |= in_fresh_process("paced", folder)
+    found |= measure("paced")
     if size <= search_limit:
         shutil.rmtree(home_of(folder))
-        found |= in_fresh_process("read_all", folder)
-        found |= in_fresh_process("search", folder)
+        found |= measure("read_all") | measure("search")
+        found |= measure("list") | measure("check")
     return found
 
 
-def rows(results: dict[int, dict[str, float]]) -> Iterator[tuple[str, list[str]]]:
+def rows(columns: list[dict[str, float]]) -> Iterator[tuple[str, list[str]]]:
     def row(name: str, key: str, unit: str = "ms") -> tuple[str, list[str]]:
-        return name, [f"{found[key]:,.2f} {unit}" if key in found else "-" for found in results.values()]
+        return name, [f"{found[key]:,.2f} {unit}" if key in found else "-" for found in columns]
 
     yield row("append p50", "append_p50")
     yield row("append p95", "append_p95")
@@ -366,6 +389,9 @@ def rows(results: dict[int, dict[str, float]]) -> Iterator[tuple[str, list[str]]
     yield row("read all for search", "read_all_s", "s")
     for key in SEARCHES:
         yield row(f"search {key} p95, processor", f"{key}_p95")
+    yield row("list of flows, processor", "list")
+    yield row("list of the last nodes, processor", "list_nodes")
+    yield row("check, processor", "check")
 
 
 def keeps_promises(results: dict[int, dict[str, float]]) -> bool:
@@ -383,11 +409,22 @@ def keeps_promises(results: dict[int, dict[str, float]]) -> bool:
     return holds
 
 
+def keeps_pace(results: dict[int, dict[str, float]], others: dict[int, dict[str, float]]) -> bool:
+    holds = True
+    for size, other in others.items():
+        for key in ("reopen", *(f"{kind}_p95" for kind in SEARCHES), "list", "list_nodes", "check"):
+            if key in other:
+                ratio = results[size][key] / other[key]
+                holds &= bar(f"{size:,} nodes, {key.replace('_', ' ')}, beside the other", ratio, 1.5, "×")
+    return holds
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sizes", nargs="*", type=int, default=[1000, 10_000])
     parser.add_argument("--folder", type=Path, help="where the generated folders are kept (default: a temporary one)")
     parser.add_argument("--no-search-above", type=int, default=100_000, metavar="N")
+    parser.add_argument("--beside", type=Path, metavar="BIN")
     parser.add_argument("--measure", choices=MEASURES, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.measure:
@@ -396,18 +433,26 @@ def main() -> int:
         print(json.dumps(found))
         return 0
     home = options.folder or Path(tempfile.mkdtemp(prefix="graph-bench-"))
-    home.mkdir(parents=True, exist_ok=True)
+    (home / "beside").mkdir(parents=True, exist_ok=True)
+    others: dict[int, dict[str, float]] = {}
+    results: dict[int, dict[str, float]] = {}
     try:
-        results = {size: run(size, home, options.no_search_above) for size in options.sizes}
+        for size in options.sizes:
+            results[size] = run(size, home, options.no_search_above, sys.executable)
+            if options.beside:
+                others[size] = run(size, home / "beside", options.no_search_above, str(options.beside / "python"))
     finally:
         if options.folder is None:
             shutil.rmtree(home)
-    print("| nodes | " + " | ".join(f"{size:,}" for size in results) + " |")
-    print("|---" * (len(results) + 1) + "|")
-    for name, cells in rows(results):
+    columns = {f"{size:,}": found for size, found in results.items()}
+    columns |= {f"{size:,} beside": found for size, found in others.items()}
+    print("| nodes | " + " | ".join(columns) + " |")
+    print("|---" * (len(columns) + 1) + "|")
+    for name, cells in rows(list(columns.values())):
         print(f"| {name} | " + " | ".join(cells) + " |")
     print()
-    return 0 if keeps_promises(results) else 1
+    holds = keeps_promises(results)
+    return 0 if keeps_pace(results, others) and holds else 1
 
 
 if __name__ == "__main__":
