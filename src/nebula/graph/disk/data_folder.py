@@ -18,6 +18,7 @@ from typing import Any
 
 from nebula.files.flushing import flush_together
 from nebula.files.home import derived_folder
+from nebula.files.reading import read_limited
 from nebula.files.syscalls import REAL
 from nebula.graph.disk.files import STATE, Files
 from nebula.graph.disk.numbered_paths import KINDS
@@ -133,10 +134,10 @@ class DataFolder(Files):
         """Carry out a step: all of it, or none and an exception. Inside it is done and outlives a power cut; there the
         caller writes what is kept beside the files (lines of an index, say). Whoever comes after one that died before
         the end does all of that once more. Call with the lock held."""
-        undo: list[tuple[str, bytes | None]] = []
+        moves: list[Move] = []
+        old: dict[str, int] = {}
         self.step_file.write([])
         try:
-            moves = []
             for op in sorted(operations, key=_place_in_step):
                 moves.append(Move(op.path, op.before))
                 if isinstance(op, Put):
@@ -146,25 +147,39 @@ class DataFolder(Files):
             flush_together(self.state, [move.staged for move in moves if move.staged], REAL.fsync)
             self.step_file.write(moves)
             for move in moves:
-                undo.append((move.path, None if move.before == -1 else self.read(move.path)))
+                old[move.path] = self._hold(move)
                 self.move_in(move.staged, move.path)
             flush_together(self.folder, _folders_of(moves), REAL.fsync_dir)
         except BaseException:
-            self._take_back(undo)
+            self._take_back(old)
             raise
+        finally:
+            for handle in old.values():
+                if handle >= 0:
+                    os.close(handle)
         yield
         with contextlib.suppress(OSError):  # whoever comes next finds nothing left to do
             self.step_file.write(None)
 
-    def _take_back(self, undo: list[tuple[str, bytes | None]]) -> None:
-        """Put back what the files held. Where that fails, too, the step stays written down: whoever comes next
-        finishes it."""
-        for path, content in reversed(undo):
-            if content is None:
+    def _hold(self, move: Move) -> int:
+        """Return a descriptor of the file that a move replaces, -1 where there is none: to read it as well, in case it
+        has to come back, costs a tenth of an append to a long flow."""
+        try:
+            return -1 if move.before == -1 else self.open(move.path)
+        except FileNotFoundError:
+            return -1
+
+    def _take_back(self, old: dict[str, int]) -> None:
+        """Put back what the files held, by path and descriptor. Where that fails, too, the step stays written down:
+        whoever comes next finishes it."""
+        for path, handle in reversed(old.items()):
+            if handle < 0:
                 self.remove(path)
-            elif self.read(path) != content:
+                continue
+            content = read_limited(handle, path, _MAX_FILE)
+            if self.read(path) != content:
                 self.replace(path, content, durable=True)
-        flush_together(self.folder, _folders_of(undo), REAL.fsync_dir)
+        flush_together(self.folder, _folders_of(old.items()), REAL.fsync_dir)
         self.step_file.clear()
 
     @contextlib.contextmanager

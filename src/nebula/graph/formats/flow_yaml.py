@@ -86,7 +86,7 @@ def dump_longer(file: FlowFile, flow: Flow) -> str | None:
     head = _OWN_HEAD.match(file.text)
     if not (head and nodes and edges and flow.entries[: len(nodes)] == nodes and flow.edges[: len(edges)] == edges):
         return None
-    start, middle = head.end(), file.text.index("\nconnections:\n", head.end()) + 1
+    start, middle = head.end(), file.text.rindex("\nconnections:\n") + 1
     more_nodes = "".join(map(entry_lines, flow.entries[len(nodes) :]))
     more_edges = "".join(map(edge_lines, flow.edges[len(edges) :]))
     return "".join((_head(flow), file.text[start:middle], more_nodes, file.text[middle:], more_edges))
@@ -164,7 +164,7 @@ def _read_own_shape(text: str) -> FlowFile | None:
     head = _OWN_HEAD.match(text)
     if not head:
         return None
-    start, middle = head.end(), text.find("\nconnections:", head.end()) + 1
+    start, middle = head.end(), text.rfind("\nconnections:") + 1
     try:
         nodes = _items(_ENTRY, "nodes:", text, start, middle)
         connections = _items(_EDGE, "connections:", text, middle, len(text))
