@@ -308,7 +308,7 @@ def test_every_event_is_offered_and_so_described() -> None:
         importlib.import_module(f"nebula.events.{module.name}")
     kinds = [each for each in of_kind(Event) if each.type and each.__module__.startswith("nebula.events.")]
     assert len(kinds) > 15
-    assert [each.__name__ for each in kinds if each.__name__ not in vars(nebula.events)] == []
+    assert [each.__name__ for each in kinds if each.__name__ not in nebula.events.__all__] == []
 
 
 def of_kind(kind: type[Event]) -> list[type[Event]]:

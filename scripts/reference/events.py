@@ -28,8 +28,8 @@ _KINDS = {str: "string", bool: "true or false", int: "number", float: "number", 
 
 
 def list_events() -> str:
-    exported = sorted(vars(nebula.events).items())
-    classes = [each for _, each in exported if isinstance(each, type) and issubclass(each, Facts | ProposedChange)]
+    exported = [getattr(nebula.events, name) for name in nebula.events.__all__]
+    classes = [each for each in exported if isinstance(each, type) and issubclass(each, Facts | ProposedChange)]
     events = [each for each in classes if issubclass(each, Event) and each.type]
     values = [each for each in classes if not issubclass(each, Event)]
     return page(

@@ -30,8 +30,8 @@ TEXT = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
 PROGRAMS = {"nebula": umbrella.COMMANDS, "evercontext": evercontext.COMMANDS, "vizprompt": vizprompt.COMMANDS}
 EVENTS = sorted(
     kind
-    for found in vars(nebula.events).values()
-    if isinstance(found, type) and isinstance(kind := getattr(found, "type", None), str)
+    for name in nebula.events.__all__
+    if isinstance(found := getattr(nebula.events, name), type) and isinstance(kind := getattr(found, "type", None), str)
 )
 OF_OTHERS = {
     *("--quiet", "--no-deps", "--cached", "--hard", "--bare", "--offline", "--cli", "--amend", "--all-files"),

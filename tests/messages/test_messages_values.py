@@ -113,6 +113,11 @@ def test_constants(name: str, value: object) -> None:
     assert getattr(messages, name) == value
 
 
+def test_all_names_are_there_and_sorted_out() -> None:
+    assert len(set(messages.__all__)) == len(messages.__all__)
+    assert all(hasattr(messages, name) for name in messages.__all__)
+
+
 def test_prompt() -> None:
     message = UserMessage.new_prompt("Hello, Q!", WHEN)
     assert message.content == Prompt("Hello, Q!")

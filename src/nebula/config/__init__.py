@@ -9,3 +9,14 @@ from nebula.config.load import load_settings
 from nebula.config.settings import Settings
 from nebula.config.user_file import is_declined, remember_extensions, remember_trust, save_choice
 from nebula.providers import DEFAULT_MODEL
+
+__all__ = [
+    "DEFAULT_MODEL",
+    "ConfigError",
+    "Settings",
+    "is_declined",
+    "load_settings",
+    "remember_extensions",
+    "remember_trust",
+    "save_choice",
+]

@@ -14,3 +14,26 @@ from nebula.stage.closing import closing_line
 from nebula.stage.cues import Ask, Backstage, Checklist, Close, Cue, Curtain, DraftText, Heard, Remark, Say
 from nebula.stage.play import Scene, Stage, StageOptions, perform, staged_json
 from nebula.stage.visible import fit_to_decide, join_lines, neutralise, one_line
+
+__all__ = [
+    "Ask",
+    "Backstage",
+    "Checklist",
+    "Close",
+    "Cue",
+    "Curtain",
+    "DraftText",
+    "Heard",
+    "Remark",
+    "Say",
+    "Scene",
+    "Stage",
+    "StageOptions",
+    "closing_line",
+    "fit_to_decide",
+    "join_lines",
+    "neutralise",
+    "one_line",
+    "perform",
+    "staged_json",
+]
