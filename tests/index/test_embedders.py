@@ -17,7 +17,7 @@ from nebula.index.embedders.contract import Embedder
 from nebula.index.embedders.endpoints import GeminiEmbedder, OllamaEmbedder, OpenAIEmbedder
 from nebula.index.errors import IndexFailed
 from nebula.index.index import Index
-from nebula.index.ranking import search
+from nebula.index.ranking import meaning
 from nebula.index.vectors import cosine, pack, unit
 from nebula.llm.errors import BadReplyError, ModelError
 from nebula.tools.code.code_index import open_index
@@ -208,7 +208,7 @@ def test_filling_can_be_stopped_and_goes_on_later(project: Project, server: Embe
 def test_a_filter_is_heeded_before_the_nearest_are_cut(
     project: Project, server: EmbeddingServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search, "NEAREST", 3)
+    monkeypatch.setattr(meaning, "NEAREST", 3)
     for i in range(5):
         project.write(f"a/near{i}.py", function(f"automobile_{i}", "car"))
     project.write("b/far.py", function("vehicle", "wheel", "engine", "brake"))

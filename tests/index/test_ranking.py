@@ -10,7 +10,7 @@ from index.project import Project, function
 from nebula.index.constants import NEAREST
 from nebula.index.ranking import scoring
 from nebula.index.ranking.kinds import CODE, DATA, DECLARATION, EXAMPLE, GENERATED, PROSE, TEST, VENDORED, kind_of
-from nebula.index.ranking.search import Meaning
+from nebula.index.ranking.meaning import Meaning
 from nebula.index.stores.rows import Candidate, Scope
 from nebula.index.vectors import pack
 from rows import each_row

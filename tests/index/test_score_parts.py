@@ -23,9 +23,10 @@ from nebula.index.ranking.kinds import (
     is_marked_generated,
     kind_of,
 )
+from nebula.index.ranking.meaning import Meaning
 from nebula.index.ranking.parts import Makeup, total_of
 from nebula.index.ranking.scoring import Scores, SparseRow, best_places, highest
-from nebula.index.ranking.search import Meaning, measure, rank
+from nebula.index.ranking.search import measure, rank
 from nebula.index.stores.rows import Candidate
 from nebula.index.vectors import pack
 from rows import each_row

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from nebula.agent.recording.turn_archive import TurnArchive
+from nebula.agent.remarks import Remarks
 from nebula.agent.workbench import Workbench
 from nebula.attachments import Attachment
 from nebula.events import Notice, Task
 from nebula.graph.errors import AmbiguousId, NotFound
-from nebula.language import Sentence, sentence_of
+from nebula.language import sentence_of
 from nebula.llm.choose import ChosenModel
-from nebula.value import field, record, replace, value
+from nebula.value import replace, value
 from nebula.workspace.contract import Workspace
 
 if TYPE_CHECKING:
@@ -76,21 +77,3 @@ class PromptReader:
         if any(each.kind == "image" for each in found.attachments) and not await self.chosen.takes_images():
             found.leave_out_images(self.chosen.name)
         return found
-
-
-@record
-class Remarks:
-    """Sentences that the user should read, each once: with the next turn, unless a front door asks for them earlier."""
-
-    _pending: list[Sentence] = field(default_factory=list)
-    _made: set[str] = field(default_factory=set)
-
-    def add(self, sentence: Sentence) -> None:
-        if str(sentence) not in self._made:
-            self._made.add(str(sentence))
-            self._pending.append(sentence)
-
-    def take(self) -> list[Sentence]:
-        """Return the sentences that have come in since the last call; the caller shows them."""
-        pending, self._pending = self._pending, []
-        return pending

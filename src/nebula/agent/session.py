@@ -18,8 +18,9 @@ from nebula.agent.loop import Turn, errors_as_events, final_of, run_rounds
 from nebula.agent.past.kept_state import KeptState, SessionState
 from nebula.agent.past.summaries import MOST_SUMMARIES, Summaries, without_summary
 from nebula.agent.place import Place
-from nebula.agent.prompt_reading import PromptReader, Remarks
+from nebula.agent.prompt_reading import PromptReader
 from nebula.agent.recording.turn_archive import FlowChoice, NodeWriter, TurnArchive
+from nebula.agent.remarks import Remarks
 from nebula.agent.workbench import ProjectAccess, Workbench
 from nebula.attachments import Attachment, attach
 from nebula.config import Settings

@@ -14,8 +14,6 @@ from nebula.events.facts import CheckRun, Citations, CommandRun, Event, Evidence
 from nebula.events.plan import Checked, Plan, PlanReply, Repair, StepProgress
 from nebula.events.stream import EventStream, Reader, RecordingFailed, Stamped, TurnNotKept, new_trace_id, now
 from nebula.events.turn import (
-    Activity,
-    Delta,
     Diff,
     Error,
     Final,
@@ -31,6 +29,7 @@ from nebula.events.turn import (
     TodoList,
     ToolResult,
 )
+from nebula.events.watched import Activity, Delta
 
 __all__ = [
     "Activity",

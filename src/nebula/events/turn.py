@@ -293,33 +293,3 @@ class Final(Event):
         body = Event.to_json(self) | {"files_changed": summed, "node_id": self.node_id, "remark": self.say_remarks()}
         del body["remarks"]
         return body
-
-
-@value
-class Activity(Event):
-    """What goes on at this moment."""
-
-    type: ClassVar[str] = "activity"
-    sentence: Sentence
-    words: int | None = None
-    """How many there are of what is being written, where that is text,"""
-    characters: int | None = None
-    """else how many of these."""
-    seconds: int | None = None
-    """For how long it has gone on by now, where it is said again."""
-
-    def to_json(self) -> dict[str, Any]:
-        amount = {"words": self.words, "characters": self.characters, "seconds": self.seconds}
-        return without_none({"type": self.type, "message": str(self.sentence)} | amount)
-
-
-@value
-class Delta(Event):
-    """More text of the message that is being written.
-
-    The deltas before a `Message`, joined, are its text. A `Retry`, and a delta that is `anew`, make void those before.
-    """
-
-    type: ClassVar[str] = "delta"
-    text: str
-    anew: bool | None = None

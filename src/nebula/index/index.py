@@ -17,8 +17,9 @@ from nebula.index.embedders.contract import Embedder
 from nebula.index.embedders.fill import fill
 from nebula.index.errors import IndexFailed
 from nebula.index.in_step.queue import Change, Queue
+from nebula.index.ranking.meaning import Meaning
 from nebula.index.ranking.outline import OutlinedFile, outline
-from nebula.index.ranking.search import Meaning, measure, rank
+from nebula.index.ranking.search import measure, rank
 from nebula.index.reading import Root
 from nebula.index.stores.rows import Candidate, Scope, Segment
 from nebula.index.stores.sqlite import is_damage, open_sqlite, renewed_sqlite, unusable

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from nebula.agent.orchestrator.executor import MOST_SAID, step_prompt
 from nebula.agent.orchestrator.plan_run import PlanRun, describe_failure
+from nebula.agent.orchestrator.step_prompt import MOST_SAID, step_prompt
 from nebula.agent.plan.plan import PlanStep
 from nebula.events import StepOutcome
 from nebula.language import Sentence

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nebula.config import Settings
-from nebula.server.acp.agent import with_editors_servers
+from nebula.server.acp.servers import with_editors_servers
 from nebula.tools.external.configured import configured_servers
 from nebula.value import replace
 

@@ -6,14 +6,14 @@ Whether a step is done is decided by its calls and the files, never by what the 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 
 from nebula.agent.checks.find import kind_of
 from nebula.agent.checks.repair import Repairer
-from nebula.agent.context.system_prompt import template
 from nebula.agent.conversation import Fit
 from nebula.agent.loop import Turn, errors_as_events, run_rounds, run_tool
 from nebula.agent.orchestrator.step_files import missing_files, not_there
+from nebula.agent.orchestrator.step_prompt import step_prompt
 from nebula.agent.orchestrator.tool_steps import (
     CONFLICT,
     ShowsExisting,
@@ -32,7 +32,7 @@ from nebula.events import EventStream
 from nebula.language import Sentence
 from nebula.llm.choose import ChosenModel
 from nebula.llm.dialect.answer_schema import AnswerSchema, AnswersInSchema
-from nebula.messages import MAX_USER_MESSAGE_SIZE, UserMessage, strip_hidden_characters, truncate_safe
+from nebula.messages import MAX_USER_MESSAGE_SIZE, UserMessage, strip_hidden_characters
 from nebula.tools.contract import Outcome
 from nebula.tools.ledger import ReadLedger
 from nebula.tools.toolset import ToolSet
@@ -183,37 +183,3 @@ class Executor:
 
 def _fail(remark: Sentence | None, code: int = EXIT_FAILED) -> StepEnd:
     return StepEnd(code, remark=remark)
-
-
-MOST_SAID = 600
-"""Bytes of what an earlier step answered."""
-
-
-def step_prompt(
-    task: str,
-    steps: Sequence[PlanStep],
-    now: PlanStep | None,
-    done: Mapping[str, str],
-    home: str,
-    at_work: Collection[str] = (),
-) -> str:
-    """Return the prompt of the executor. `now` is None during a repair; then every step is over. Steps that are
-    `at_work` at the same time are marked."""
-    parts = [template("executor", home), f"# The task that the plan serves\n\n{task}", "# The plan"]
-    parts.append("\n".join(_line(step, now, done, at_work) for step in steps))
-    if now is not None and now.files:
-        parts.append("Files of this step: " + ", ".join(now.files))
-    return "\n\n".join(parts)
-
-
-def _line(step: PlanStep, now: PlanStep | None, done: Mapping[str, str], at_work: Collection[str]) -> str:
-    title = step.title or step.goal or step.tool
-    title = " ".join(truncate_safe(title, MOST_SAID).split())
-    if now is not None and step.id == now.id:
-        return f"- [now] {title}"
-    if step.id in at_work:
-        return f"- [done by another at this moment] {title}"
-    if step.id not in done:
-        return f"- [not yet] {title}"
-    said = " ".join(truncate_safe(done[step.id], MOST_SAID).split())
-    return f"- [done] {title}" + (f": {said}" if said else "")

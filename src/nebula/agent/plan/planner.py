@@ -7,21 +7,19 @@ facts about the project. A plan that cannot be used goes back once, with the exa
 from __future__ import annotations
 
 import json
-import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from nebula.agent.context.system_prompt import template
 from nebula.agent.model_call import call_model
-from nebula.agent.plan.plan import BadPlan, StepPlan, read_plan
+from nebula.agent.plan.plan import BadPlan, StepPlan
+from nebula.agent.plan.plan_reply import read_plan_reply
 from nebula.agent.plan.planning_context import PlanningContext
 from nebula.events import EventStream, Plan, PlanReply, Retry, Usage
 from nebula.language import sentence_of
 from nebula.llm.choose import ChosenModel
 from nebula.llm.contract import ModelReply, ModelRequest
-from nebula.llm.dialect.lenient_json import Fault, parse_value
-from nebula.llm.dialect.noise import strip_noise
 from nebula.messages import AssistantMessage, Message, UserMessage, strip_hidden_characters, truncate_safe_in_place
 from nebula.messages.redaction import Redactor
 
@@ -110,71 +108,3 @@ def _describe_reply(reply: ModelReply, said: str, planner: ChosenModel, attempt:
     stop = reply.stop if reply.stop != "end" else None
     cut = text != said or None
     return PlanReply(text, planner.name, attempt, reply.usage, seconds, stop, cut, planner.provider)
-
-
-MOST_PLACES = 50
-"""How many braces are tried in a reply that is mostly prose."""
-_WRAPPERS = ("plan", "final_answer", "answer", "response", "result")
-_START = re.compile(r"[\[{]")
-_PLAN_START = re.compile(r"""\{\s*["']tasks["']""")
-
-
-def read_plan_reply(text: str) -> StepPlan:
-    """Return the plan in a reply: alone, in a fence, in prose, or inside another object. Raises BadPlan with the
-    sentence for the planner.
-
-    Repairs are lossless, as for tool calls. A plan that was cut off is not completed: what is missing is work.
-    """
-    body = strip_noise(text)
-    if not body.strip():
-        raise BadPlan("The reply is empty; a plan as one JSON object was asked for.")
-    problem: Fault | None = None
-    found: Any = None
-    for place in _places(body):
-        try:
-            value = _unwrapped(parse_value(body, place).value)
-        except Fault as fault:
-            problem = problem or fault
-            continue
-        if _is_plan(value):
-            return read_plan(value)
-        found = found if found is not None else value
-    if problem is not None and found is None:
-        raise BadPlan("The plan could not be read as JSON: {problem}", problem=str(problem))
-    if found is None:
-        raise BadPlan("The reply is plain text; a plan as one JSON object was asked for.")
-    return read_plan(found)
-
-
-def _places(body: str) -> Iterator[int]:
-    """Yield the positions where a plan may begin: the first bracket, then each object that begins with its tasks."""
-    first = _START.search(body)
-    if first is None:
-        return
-    yield first.start()
-    for number, match in enumerate(_PLAN_START.finditer(body, first.start() + 1)):
-        if number >= MOST_PLACES:
-            return
-        yield match.start()
-
-
-def _is_plan(value: Any) -> bool:
-    return isinstance(value, Mapping) and "tasks" in value
-
-
-def _unwrapped(value: Any) -> Any:
-    """Return the plan inside an object that holds nothing else; a bare list is read as the list of tasks."""
-    if isinstance(value, list) and value and all(isinstance(item, Mapping) and "id" in item for item in value):
-        return {"tasks": value}
-    if not isinstance(value, Mapping) or "tasks" in value:
-        return value
-    for key in _WRAPPERS:
-        inner = value.get(key)
-        if isinstance(inner, str) and _START.match(inner.strip()):
-            try:
-                inner = parse_value(inner.strip()).value
-            except Fault:
-                continue
-        if _is_plan(inner):
-            return inner
-    return value

@@ -3,41 +3,16 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Mapping, Sequence
 
-from nebula.index import postings
-from nebula.index.constants import CANDIDATES, DUPLICATE_PENALTY, FILE_CANDIDATES, NEAREST
-from nebula.index.embedders.contract import Vector
+from nebula.index.constants import CANDIDATES, DUPLICATE_PENALTY, FILE_CANDIDATES
+from nebula.index.ranking.history import shares_in_the_past
 from nebula.index.ranking.kinds import asked_for
+from nebula.index.ranking.meaning import Meaning
 from nebula.index.ranking.parts import Measured, Parts, measure_candidates
 from nebula.index.ranking.scoring import Scored, best_places
 from nebula.index.stores.rows import EVERYTHING, Candidate, Scope
 from nebula.index.stores.store import Store
 from nebula.index.terms.question import question_terms
-from nebula.index.vectors import cosine, unit
-
-
-class Meaning:
-    """One question, as one model sees it."""
-
-    def __init__(self, store: Store, model: str, question: Vector) -> None:
-        self._store = store
-        self._model = model
-        self._question = unit(question)
-
-    def similarity(self, candidates: Sequence[Candidate]) -> dict[str, float]:
-        """Digest → nearness, stretched to 0 … 1: the cosines of many models crowd together."""
-        vectors = self._store.vectors(self._model, list({each.digest for each in candidates}))
-        near = {digest: cosine(self._question, packed) for digest, packed in vectors.items()}
-        low, high = min(near.values(), default=0.0), max(near.values(), default=0.0)
-        return {digest: (each - low) / (high - low) if high > low else 0.0 for digest, each in near.items()}
-
-    def add_nearest(self, places: dict[int, list[int]], scope: Scope) -> None:
-        """Add the chunks nearest in meaning, of the files in the scope, to the places by segment."""
-        for segment, place in self._store.nearest(self._model, self._question, NEAREST, scope):
-            known = places.setdefault(segment, [])
-            if place not in known:
-                known.append(place)
 
 
 def rank(
@@ -107,21 +82,3 @@ def _without_copies(ranked: list[tuple[float, Candidate]]) -> list[tuple[float, 
         result.append((score, candidate))
     result.sort(key=_order)
     return result
-
-
-def shares_in_the_past(store: Store, rarities: Mapping[str, float], paths: Iterable[str]) -> dict[str, float]:
-    """Return path → how much of a question the subjects of the commits that changed the file have, rare words more than
-    common ones. `rarities`: the terms of the question, each with what it weighs.
-
-    Whether they say a word counts, not how often: a file that is changed every week says everything often.
-    """
-    places = store.changed_places(paths)
-    if not places:
-        return {}
-    scores = dict.fromkeys(places.values(), 0.0)
-    wanted = frozenset(scores)
-    for term, data in store.changed_with(list(rarities)).items():
-        for place in wanted.intersection(postings.places(data)):
-            scores[place] += rarities[term]
-    total = sum(rarities.values())
-    return {path: scores[place] / total for path, place in places.items() if scores[place]}

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from nebula import __version__
 from nebula.agent.assembly import open_session
 from nebula.agent.past.session_names import as_listed
-from nebula.config import ConfigError, Settings
-from nebula.config.checks import mcp_servers
+from nebula.config import Settings
 from nebula.language import use_language
 from nebula.memory.sessions import Sessions
 from nebula.server.acp.buffers import FileAccess
@@ -20,8 +19,8 @@ from nebula.server.acp.editor_session import EditorSession
 from nebula.server.acp.peer import Handler, Peer, RpcError
 from nebula.server.acp.prompts import read_prompt
 from nebula.server.acp.replay import replay
+from nebula.server.acp.servers import with_editors_servers
 from nebula.stage import neutralise
-from nebula.value import replace
 
 PROTOCOL_VERSION = 1
 
@@ -205,34 +204,3 @@ def _text(params: Mapping[str, Any], name: str) -> str:
     if not isinstance(found, str) or not found:
         raise RpcError("'{name}' must be a string that is not empty", name=name)
     return found
-
-
-def with_editors_servers(settings: Settings, given: Any) -> Settings:
-    """Return the settings with these servers added to the configured ones; of two with the same name the one in the
-    user's own file counts."""
-    if not given:
-        return settings
-    if not isinstance(given, Sequence) or not all(isinstance(each, Mapping) for each in given):
-        raise RpcError("'mcpServers' must be a list of servers")
-    theirs = {str(each.get("name")): _entry(each) for each in given}
-    try:
-        mcp_servers(theirs)
-    except ConfigError as problem:
-        raise RpcError("'mcpServers': {problem}", problem=problem) from None
-    if settings.is_from_project("mcp_servers"):
-        # A project's servers keep their rules: no environment variable is filled into their entries.
-        own = settings.overruled.get("mcp_servers", {})
-        return replace(settings, overruled={**settings.overruled, "mcp_servers": {**theirs, **own}})
-    origins = {**settings.origins, "mcp_servers": "editor"}
-    return replace(settings, mcp_servers={**theirs, **settings.mcp_servers}, origins=origins)
-
-
-def _entry(given: Mapping[str, Any]) -> dict[str, Any]:
-    if "url" in given:
-        return {"url": given["url"], "headers": _pairs(given.get("headers"))}
-    return {"command": given.get("command"), "args": given.get("args") or [], "env": _pairs(given.get("env"))}
-
-
-def _pairs(given: Any) -> dict[str, Any]:
-    listed = given if isinstance(given, list) else []
-    return {str(each.get("name")): each.get("value") for each in listed if isinstance(each, Mapping)}

@@ -9,7 +9,8 @@ from nebula.language import LANGUAGES, explain_to
 from nebula.llm.choose import choose_model, offered_models
 from nebula.llm.choose import list_models as ask_for_models
 from nebula.llm.errors import ModelError
-from nebula.server.conversation.actions.context_preview import attachments_of, place_of
+from nebula.server.conversation.actions.attached import attachments_of
+from nebula.server.conversation.actions.context_preview import place_of
 from nebula.server.conversation.actions.declared import Numbers, Objects, Texts
 from nebula.server.conversation.context import Client, ServerContext, in_thread
 from nebula.server.conversation.protocol import ActionError, ActionResult
