@@ -68,15 +68,18 @@ def test_a_prompt_from_a_file_goes_to_the_model(bench, put):
 
 
 def test_an_unknown_name_is_a_mistake_and_a_path_is_not(bench):
-    ran, bodies = ask(bench, "/xyzzy please")
-    assert ran.code == 64 and not bodies and "there is no command /xyzzy" in ran.err
+    for word in ("/xyzzy", "/front:xyzzy", "/front-end:a_b:c"):
+        ran, bodies = ask(bench, f"{word} please")
+        assert ran.code == 64 and not bodies and f"there is no command {word}" in ran.err
     assert ask(bench, "/etc/hosts what is this")[0].code == 0
 
 
 def test_a_projects_command_does_nothing_before_it_is_trusted(bench, put):
     put(".claude/commands/evil.md", "do evil", at="project")
-    ran, bodies = ask(bench, "/evil")
-    assert ran.code == 64 and not bodies and "once its folder is trusted: --trust" in ran.err
+    put(".claude/commands/front/end.md", "do more evil", at="project")
+    for word in ("/evil", "/front:end"):
+        ran, bodies = ask(bench, word)
+        assert ran.code == 64 and not bodies and "once its folder is trusted: --trust" in ran.err
     ran, (body,) = ask(bench, "/evil", "--trust")
     assert ran.code == 0 and "do evil" in body
 

@@ -20,7 +20,7 @@ MOST_COMMANDS: Final = 500
 LONGEST_DESCRIPTION: Final = 200
 _NAME: Final = re.compile(r"\w[\w-]{0,63}(?::\w[\w-]{0,63})*")
 _PLACEHOLDER: Final = re.compile(r"\$(ARGUMENTS\b|[1-9]\d?(?!\d))")
-_WORD: Final = re.compile(r"/(\?|\w[\w-]*)?$")
+_WORD: Final = re.compile(r"/(\?|\w[\w:-]*)?$")
 _TYPED: Final = re.compile(r"/(\w[\w:-]*)(?:\s+(.*))?", re.DOTALL)
 
 
