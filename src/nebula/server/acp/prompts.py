@@ -22,9 +22,9 @@ def read_prompt(blocks: Any, root: str) -> tuple[str, tuple[Attachment, ...]]:
     for block in blocks:
         kind = block.get("type")
         if kind == "text":
-            words.append((str(block.get("text", "")), False))
+            words.append((_string(block, "text"), False))
         elif kind == "resource_link":
-            words.append((_mention(str(block.get("uri", "")), root), True))
+            words.append((_mention(_string(block, "uri"), root), True))
         elif kind == "resource":
             words.append((_taken_along(block.get("resource"), root, attached), True))
         elif kind == "image":
@@ -66,12 +66,23 @@ def _inside(uri: str, root: str) -> str:
 
 def _taken_along(resource: Any, root: str, attached: list[Attachment]) -> str:
     """Attach a text as the editor has it, perhaps unsaved, and return its mention."""
-    if not isinstance(resource, Mapping) or not isinstance(resource.get("text"), str):
+    if not isinstance(resource, Mapping) or "text" not in resource:
         raise RpcError("a resource must bring its text along")
-    uri = str(resource.get("uri", ""))
+    uri = _string(resource, "uri")
     name = _inside(uri, root) or uri
-    attached.append(Attachment.of_text(name, "file", resource["text"]))
+    attached.append(Attachment.of_text(name, "file", _string(resource, "text")))
     return name
+
+
+def _string(block: Mapping[str, Any], key: str) -> str:
+    found = block.get(key)
+    if not isinstance(found, str):
+        raise RpcError("'{name}' must be a string", name=key)
+    try:
+        found.encode()
+    except UnicodeEncodeError:
+        raise RpcError("the message has half a surrogate pair, which is no character") from None
+    return found
 
 
 def _image(block: Mapping[str, Any], number: int) -> Attachment:
