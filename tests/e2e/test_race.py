@@ -284,8 +284,11 @@ def test_nothing_is_taken_where_nothing_passed_or_nobody_is_asked(bench):
         bench.write("a.txt", "one\n")
         code, final, _ = race(bench, server, "--tries", "2", "--take", "first-passing", "--yes")
         assert (code, final["taken"]) == (1, None)
-        code, final, _ = race(bench, server, "--tries", "2", "--take", "1")
+        asked = len(server.turns)
+        code, final, err = race(bench, server, "--tries", "2", "--take", "1")
         assert (code, final["taken"], bench.read("a.txt")) == (2, None, "one\n")
+        assert len(server.turns) == asked
+        assert err == "nebula: Nobody is there to ask: add --yes to take it.\n"
 
 
 @pytest.mark.parametrize(

@@ -48,17 +48,25 @@ def main() -> None:
         import_module(name)
     root = os.path.realpath(order.settings.root)
     places, problem = None, ""
+    signal.signal(signal.SIGTERM, _end)
     try:
         places = _make_places(root, order)
     except SandboxError as failed:
         problem = str(failed)
     except OSError as failed:
         problem = f"{failed.filename or root}: {failed.strerror}"
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # from now on it notices that the socket is closed
     gc.freeze()  # what is loaded here is shared with every child
     if places is None:
         _refuse(control, problem)
     else:
         _Host(control, places).serve()
+
+
+def _end(*_: object) -> None:
+    """End the process while it copies: what is there of the copy is removed."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    sys.exit()
 
 
 def _refuse(control: socket.socket, problem: str) -> None:
@@ -135,6 +143,7 @@ class _Host:
         self._count += 1
         child = os.fork()
         if child == 0:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
             self._control.close()
             _work(self._places, self._count, line)
         self._running[child] = self._count

@@ -10,6 +10,7 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 from contextlib import ExitStack
 from typing import Final
 
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 
 _START: Final = "import sys; sys.path.append(sys.argv[1]); from nebula.agent.places.host import main; main()"
 _SOURCE: Final = os.path.dirname(os.path.dirname(os.path.abspath(nebula.__file__)))
-_END_TIMEOUT_S: Final = 10.0
+_END_TIMEOUT_S: Final = 2.0
+"""The longest wait for the end of the process. Where it has large copies to remove, it does that by itself."""
 
 
 class HostProcess:
@@ -37,11 +39,10 @@ class HostProcess:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 pass_fds=(theirs.fileno(),),
+                process_group=0,  # a Ctrl-C in the terminal is for nebula to handle
             )
             opened.pop_all()
         self.control = control
-        self.is_idle = True
-        """It has got no order yet."""
 
     def __enter__(self) -> Self:
         return self
@@ -51,15 +52,13 @@ class HostProcess:
 
     def end(self) -> None:
         """End all work that is under way, without waiting: the process may have much memory to release."""
-        self.control.close()
-        if self.is_idle:
-            self._process.kill()  # it may still be loading modules that nobody needs now
+        if self.control.fileno() >= 0:
+            self._process.terminate()  # it may be loading modules or copying, and not look at its socket
+            self.control.close()
 
     def close(self) -> None:
         """End the process, and everything that it started."""
         self.end()
-        try:
-            self._process.wait(_END_TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        ending = threading.Thread(target=self._process.wait, daemon=True)
+        ending.start()
+        ending.join(_END_TIMEOUT_S)

@@ -38,7 +38,6 @@ def modules_ahead(settings: Iterable[Settings]) -> tuple[str, ...]:
 
 def give_order(process: HostProcess, order: PlaceOrder) -> None:
     """Send the process its project; whoever started the process closes it."""
-    process.is_idle = False
     with suppress(OSError):  # it has ended already, which `begin_work` notices
         send(process.control, order)
 

@@ -17,7 +17,7 @@ from nebula.agent.race.outcome import TryOutcome
 from nebula.agent.race.wire import RaceOrder, TryChanges, TryContent, TryEvent
 from nebula.agent.recording.turn_archive import NodeWriter, TurnArchive
 from nebula.config import load_settings
-from nebula.errors import EXIT_FAILED
+from nebula.errors import EXIT_FAILED, EXIT_INTERRUPTED
 from nebula.events import Error, Message, Reader, RecordingFailed, Stamped, Task, TurnNotKept, now
 from nebula.events import Final as LastEvent
 from nebula.graph.values import FileState
@@ -48,6 +48,7 @@ class _Running:
     seq: int = 0
     task: Task | None = None
     final: LastEvent | None = None
+    is_stopped: bool = False
 
 
 @record
@@ -69,35 +70,44 @@ class Race:
     host: HostProcess | None = None
     """The process that makes the copies, if somebody started it ahead; then that caller closes it."""
     _tries: list[_Running] = field(default_factory=list)
+    _is_stopped: bool = False
     _place_told: bool = False
     _keeping: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def run(self) -> list[TryOutcome]:
-        """Run all tries. If this is cancelled, they are stopped, and become nodes with what they have done so far."""
+        """Run all tries. If this is cancelled, they are stopped, and become nodes with what they have done so far; the
+        second time they end at once."""
         host = self.host or HostProcess(ATTEMPT)
+        work = asyncio.ensure_future(self._run_tries(host))
         try:
-            await asyncio.to_thread(self._start, host)
-            hearing = asyncio.gather(*(self._follow(each) for each in self._tries))
-            try:
-                await asyncio.shield(hearing)
-            except asyncio.CancelledError:
-                self.stop()
-                await hearing
+            while not work.done():
+                try:
+                    await asyncio.wait([work])
+                except asyncio.CancelledError:
+                    if self._is_stopped:
+                        host.end()
+                    self.stop()
+            work.result()
         finally:
             host.end()
             if host is not self.host:
                 await asyncio.to_thread(host.close)
         return [self._outcome(each) for each in self._tries]
 
+    async def _run_tries(self, host: HostProcess) -> None:
+        await asyncio.to_thread(self._start, host)
+        await asyncio.gather(*(self._follow(each) for each in self._tries))
+
     def ended(self) -> list[TryOutcome]:
         """Return the outcomes of the tries that have ended."""
         return [self._outcome(each) for each in self._tries if each.final is not None]
 
     def stop(self, number: int | None = None) -> None:
-        """End one try, or all of them: each still reports what it did."""
+        """End one try, or all of them: each that has begun still reports what it did."""
+        self._is_stopped = self._is_stopped or number is None
         for each in self._tries:
-            if number in (None, each.number) and each.writer is not None and each.final is None:
-                each.writer.write(b"x")
+            if number in (None, each.number) and each.final is None:
+                _stop(each)
 
     def _start(self, process: HostProcess) -> None:
         order, said = self.order, dict(self.order.overrides)
@@ -127,6 +137,8 @@ class Race:
 
     async def _follow(self, each: _Running) -> None:
         reader, each.writer = await asyncio.open_unix_connection(sock=each.line)
+        if self._is_stopped or each.is_stopped:
+            _stop(each)
         problem = Sentence("Its process ended before the try did.")
         try:
             while (said := await receive(reader)) is not None:
@@ -205,10 +217,22 @@ class Race:
         if each.task is None:
             each.task = Task(self.order.prompt, self.order.mode, each.model, "", self.order.parents)
             self._pass_on(each, stamp(each.task))
-        self._pass_on(each, stamp(Error("try", problem)))
-        each.final = LastEvent("", "error", EXIT_FAILED, remark=problem)
+        if each.is_stopped:
+            each.final = LastEvent("", "interrupted", EXIT_INTERRUPTED)
+        else:
+            self._pass_on(each, stamp(Error("try", problem)))
+            each.final = LastEvent("", "error", EXIT_FAILED, remark=problem)
         self._pass_on(each, stamp(each.final))
 
     def _outcome(self, each: _Running) -> TryOutcome:
         assert each.final is not None  # noqa: S101 - whatever happened, it was given one
         return TryOutcome(each.number, each.trace_id, each.model, each.final, each.changes.files, each.rounds)
+
+
+def _stop(each: _Running) -> None:
+    """Have a try end by itself; one that has not begun has nothing to report."""
+    each.is_stopped = True
+    if each.writer is not None and each.task is None:
+        each.writer.close()
+    elif each.writer is not None:
+        each.writer.write(b"x")

@@ -72,28 +72,34 @@ async def run_race(options: argparse.Namespace, settings: Settings, wish: RaceWi
     output = _RaceOutput(options.output_format)
     with busy(Sentence("copying the project")):
         race = await prepare_race(settings, wish, output.hear, output.remark, host=host)
+    tries: list[TryOutcome] = []
+    taken: int | None = None
+    opinion = ""
+    is_text = options.output_format == "text"
     try:
+        if options.take and not options.yes and not sys.stdin.isatty():
+            print_remark(f"nebula: {translate('Nobody is there to ask: add --yes to take it.')}")
+            return EXIT_POLICY
         with interruptible(settings, lambda _: None), output.shown(race):
             task = asyncio.current_task()
             tries = await race.run()
             interrupted = task is not None and task.cancelling() > 0
-        code = EXIT_OK if any(each.final.status == "ok" for each in tries) else EXIT_FAILED
-        if interrupted:
-            code = EXIT_INTERRUPTED
-        if options.output_format == "text":
+        if is_text:
             _print_results(race, tries)
-        opinion = await _judge(settings, wish, race, tries) if wish.judge and not interrupted else ""
-        if opinion and options.output_format == "text":
+        if interrupted:
+            return EXIT_INTERRUPTED
+        opinion = await _judge(settings, wish, race, tries) if wish.judge else ""
+        if opinion and is_text:
             print_words(f"{translate('Opinion of {model}:', model=wish.judge)}\n{opinion}")
-        taken: int | None = None
-        if options.take and not interrupted:
+        code = EXIT_OK if any(each.final.status == "ok" for each in tries) else EXIT_FAILED
+        if options.take:
             taken, code = await _take(options, settings, race, tries, code)
-        elif options.output_format == "text" and not interrupted and is_attended() and any(t.files for t in tries):
+        elif is_text and is_attended() and any(each.files for each in tries):
             await offer_at_terminal(tries, race.workspace, settings)
-        if options.output_format != "text":
-            print_json(_final(race, tries, taken) | ({"opinion": opinion} if wish.judge else {}))
         return code
     finally:
+        if not is_text:
+            print_json(_final(race, tries, taken) | ({"opinion": opinion} if wish.judge else {}))
         race.workspace.close()
         race.archive.close()
 
@@ -130,9 +136,6 @@ async def _take(
     if node is None:
         print_remark(f"nebula: {translate('Try {number} left nothing to take.', number=chosen.number)}")
         return None, EXIT_FAILED
-    if not options.yes and not sys.stdin.isatty():
-        print_remark(f"nebula: {translate('Nobody is there to ask: add --yes to take it.')}")
-        return None, EXIT_POLICY
     ask = who_decides(settings, yes=options.yes)
     try:
         done: TakenSet = await take_tries([Wanted(node.id, tuple(node.files))], race.workspace, ask, settings)

@@ -169,9 +169,13 @@ class Copies:
         self._home = home
         self._folder = folder = make_layer_folder(home, root)
         self._lower = f"{folder.path}/lower"
-        os.mkdir(self._lower, 0o700)
-        with closed_after(os.open(self._lower, FOLDER_FLAGS)) as lower:
-            FrozenCopy(lower, shown, hidden, _free_disk(lower)).take(project)
+        try:
+            os.mkdir(self._lower, 0o700)
+            with closed_after(os.open(self._lower, FOLDER_FLAGS)) as lower:
+                FrozenCopy(lower, shown, hidden, _free_disk(lower)).take(project)
+        except BaseException:
+            folder.close()
+            raise
 
     def enter(self, number: int) -> TryPlace:
         name = os.path.basename(self._root)
