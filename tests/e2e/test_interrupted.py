@@ -80,3 +80,23 @@ def test_while_a_command_runs_by_a_closed_window(bench: Bench) -> None:
         out, _ = process.communicate(timeout=60)
     assert process.returncode == 130
     assert json.loads(out.splitlines()[-1])["status"] == "interrupted"
+
+
+EARLY = """
+import os, signal, sys
+
+class Early:
+    def find_spec(self, name, path=None, target=None):
+        if name == "uvicorn":
+            sys.meta_path.remove(self)
+            os.kill(os.getpid(), signal.SIGTERM)
+
+sys.meta_path.insert(0, Early())
+"""
+
+
+@pytest.mark.parametrize("server", ["gateway", "rag"])
+def test_while_a_server_is_still_being_loaded(bench, tmp_path, server):
+    (tmp_path / "sitecustomize.py").write_text(EARLY)
+    ran = bench.run("evercontext", server, "--port", "0", PYTHONPATH=str(tmp_path))
+    assert (ran.code, ran.out, ran.err) == (130, "", "evercontext: interrupted\n")

@@ -19,11 +19,11 @@ INTERRUPTED = 130
 
 
 def nebula() -> int:
-    return _start("nebula.cli.nebula", is_task="-p" in sys.argv or sys.argv[1:2] == ["race"])
+    return _start("nebula.cli.nebula", is_task="-p" in sys.argv or sys.argv[1:2] in (["race"], ["take"]))
 
 
 def evercontext() -> int:
-    return _start("nebula.cli.evercontext_start", is_task=sys.argv[1:2] in (["run"], ["batch"]))
+    return _start("nebula.cli.evercontext_start", is_task=sys.argv[1:2] not in (["hook"], ["kpi"]))
 
 
 def vizprompt() -> int:
@@ -48,8 +48,8 @@ def _start(program: str, *, is_task: bool = False) -> int:
 
 
 def _take_every_end_for_ctrl_c() -> None:
-    """Have a task that is told to end, or whose window is closed, end with its exit code from the first moment on; once
-    it has begun it hears signals by itself."""
+    """Have a task or a server that is told to end, or whose window is closed, end with its exit code from the first
+    moment on; once it has begun it hears signals by itself."""
     for number in (_signal.SIGTERM, _signal.SIGHUP):
         if _signal.getsignal(number) == _signal.SIG_DFL:  # `nohup` has one of them ignored
             _signal.signal(number, _signal.default_int_handler)

@@ -149,15 +149,10 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
-        if threading.current_thread() is not threading.main_thread():
-            yield  # only the main thread gets signals
-            return
-        before = {number: signal.signal(number, self._stop) for number in ending_signals()}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+        if threading.current_thread() is threading.main_thread():  # no other gets signals
+            for number in ending_signals():
+                signal.signal(number, self._stop)  # to the very end: a late one changes no exit code
+        yield
 
     def _stop(self, number: int, _: object) -> None:
         if time.monotonic() - self._heard_at < AT_ONCE_S:
