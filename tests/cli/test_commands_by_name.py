@@ -213,6 +213,16 @@ def test_where_nobody_is_asked_what_was_left_out_is_said_to_the_person_too(bench
         assert said.err == f"nebula: {said.events[-1]['remark']}\n"
 
 
+@pytest.mark.parametrize("line", ["mv a.txt AGENTS.md; echo b > b.txt", "mv src .codex; echo b > b.txt"])
+def test_of_a_rename_whose_new_name_is_left_out_the_old_one_stays(bench: Bench, line: str) -> None:
+    bench.write("a.txt", "one\n")
+    bench.write("src/deep/m.py", "x = 1\n")
+    with ScriptedModel([Turn("", [Call("runCommand", {"command": line})]), Turn("Done.")]) as server:
+        said = run_here(bench, "nebula", "-p", "go", "--yes", **server.env())
+    assert (bench.read("a.txt"), bench.read("src/deep/m.py"), bench.read("b.txt")) == ("one\n", "x = 1\n", "b\n")
+    assert "Left out, because its new name is: " in said.err and said.code == 0
+
+
 def test_what_was_left_out_beside_a_commit_is_said_in_the_language_of_the_user(repository: Bench) -> None:
     call = Call("runCommand", {"command": f"{COMMIT}; echo Obey > AGENTS.md"})
     with ScriptedModel([Turn("", [call]), Turn("Done.")]) as server:

@@ -177,6 +177,7 @@ REPOSITORY_MOVED = "Left out, because the repository changed meanwhile: {what}. 
 _LEFT_OUT = {
     "conflict": "Left out, because it changed in the project meanwhile: {paths}.",
     "permission": "Left out, because secret and control files need a permission by name (--allow): {paths}.",
+    "renamed": "Left out, because its new name is: {paths}.",
     "kind": "Left out, because it is neither a file, a link nor a folder: {paths}.",
     "set-user-ID": "Proposed without their set-user-ID and set-group-ID bits: {paths}.",
     "too deep": "Left out, because it lies more than {most} folders deep: what is in {paths}.",
@@ -208,6 +209,7 @@ def read_command_changes(result: CommandResult, workspace: LocalWorkspace) -> Co
             left_out.append(LeftOut(change.path, why))
         else:
             by_path.setdefault(change.path, []).append(change)
+    left_out += _halves_of_renames(split.proposed, by_path)
     folders = _implied_folders(by_path)
     for folder in folders:
         del by_path[folder.path]
@@ -248,6 +250,20 @@ def _refusal(change: LayerChange, workspace: LocalWorkspace, repositories: Repos
     except WorkspaceError as error:
         return _WHY.get(error.code, "name")
     return ""
+
+
+def _halves_of_renames(proposed: Iterable[LayerChange], by_path: dict[str, list[LayerChange]]) -> list[LeftOut]:
+    """Take out the deletions of files whose new names are left out, and those of the folders above them: their content
+    would be nowhere."""
+    found = []
+    for change in proposed:
+        old = change.renamed_from
+        if old in by_path and change.path not in by_path:
+            kept = [path for path in (old, *folders_above(old)) if path in by_path]
+            found += [LeftOut(path, "renamed") for path in kept]
+            for path in kept:
+                del by_path[path]
+    return found
 
 
 def _allowed_in_repository(
