@@ -311,3 +311,10 @@ def test_a_malformed_request_is_answered_and_ended() -> None:
     with held_short() as port, dial(port) as connection:
         connection.sendall(b"no http\r\n\r\n")
         assert all_of(connection).startswith(b"HTTP/1.1 400 ")
+
+
+def test_what_follows_a_body_with_two_lengths_is_no_request() -> None:
+    with held_short() as port, dial(port) as connection:
+        lengths = "transfer-encoding: chunked\r\ncontent-length: 99\r\n"
+        connection.sendall(get(port, "/", lengths) + b"0\r\n\r\n" + get(port))
+        assert all_of(connection).count(b"HTTP/1.1 ") == 1

@@ -134,6 +134,13 @@ async def test_no_host_and_two_hosts() -> None:
     assert await Visit().http(forwarded) == 403
 
 
+async def test_a_body_has_one_length() -> None:
+    """A proxy that goes by the other one would take the next request for a body, or a body for the next request."""
+    visit = Visit()
+    assert await visit.http(ours(("content-length", "5"), ("transfer-encoding", "chunked"))) == 400
+    assert not visit.reached and (b"connection", b"close") in visit.sent[0]["headers"]
+
+
 ORIGINS = [
     (f"http://127.0.0.1:{PORT}", 200),
     (f"http://localhost:{PORT}", 200),

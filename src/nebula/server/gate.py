@@ -214,6 +214,11 @@ class Gate:
                 code="malformed_headers",
                 name=repeated.decode(),
             )
+        if b"content-length" in headers and b"transfer-encoding" in headers:
+            # A proxy in front may go by the other one, and take for a body what would be the next request here.
+            raise Refusal(
+                "The length of the body was given in two ways.", status=400, code="malformed_headers", headers=_CLOSE
+            )
         if not self.rules.knows_host(_text(headers, b"host").lower()):
             raise Refusal("This server does not answer to that Host.", status=403, code="foreign_host")
         origin, site = headers.get(b"origin"), headers.get(b"sec-fetch-site", b"none")
