@@ -396,7 +396,8 @@ SETTINGS = [
     "lefthook-local.yml", "mise.local.toml", ".dir-locals-2.el", ".pnpmfile.mjs", ".hg/hgrc", ".jj/repo/config.toml",
     ".Rprofile", ".simple-git-hooks.json", ".overcommit.yml", ".gitpod.yml", ".replit", "cloudbuild.yaml", ".build.yml",
     ".run/tests.run.xml", ".helix/languages.toml", ".theia/settings.json", ".nova/Tasks/x.json", ".roomodes",
-    "sub/.gitattributes",
+    "sub/.gitattributes", ".devcontainer.json", "crush.json", ".opencode.json", "opencode.jsonc", ".pi/settings.json",
+    ".serena/project.yml", ".pdbrc", ".irbrc", ".ycm_extra_conf.py", ".teamcity/settings.kts", ".builds/a.yml",
 ]  # fmt: skip
 """Written out, where the tables of the product would agree with themselves."""
 BESIDE = ["id_rsa.pub", "ssh_host_rsa_key.pub", "config", "keys.md", "monkey", "a.1", "x~", "agents.py", "my-agents.md"]

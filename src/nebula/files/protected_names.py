@@ -22,29 +22,32 @@ UNTOUCHABLE = frozenset({".git", ".nebula"})
 
 CONTROL_FOLDERS = frozenset(
     {
-        ".agents", ".aider", ".amazonq", ".augment", ".buildkite", ".cargo", ".circleci", ".claude", ".cline",
-        ".clinerules", ".codex", ".config", ".continue", ".crush", ".cursor", ".devcontainer", ".factory", ".fleet",
-        ".forgejo", ".gemini", ".gitea", ".githooks", ".github", ".gitlab", ".goose", ".helix", ".hg", ".husky",
-        ".idea", ".jj", ".junie", ".kilocode", ".kiro", ".mvn", ".nova", ".opencode", ".openhands", ".qwen", ".roo",
-        ".sl", ".theia", ".trae", ".vim", ".vscode", ".windsurf", ".woodpecker", ".zed",
+        ".agents", ".aider", ".amazonq", ".augment", ".azuredevops", ".buildkite", ".builds", ".cargo", ".circleci",
+        ".claude", ".cline", ".clinerules", ".codex", ".config", ".continue", ".crush", ".cursor", ".devcontainer",
+        ".factory", ".fleet", ".forgejo", ".gemini", ".gitea", ".githooks", ".github", ".gitlab", ".goose", ".helix",
+        ".hg", ".husky", ".idea", ".jj", ".junie", ".kilocode", ".kiro", ".mvn", ".nova", ".opencode", ".openhands",
+        ".pi", ".qwen", ".roo", ".rovodev", ".ruler", ".semaphore", ".serena", ".sl", ".teamcity", ".tekton", ".theia",
+        ".trae", ".vim", ".vscode", ".windsurf", ".woodpecker", ".zed",
     }
 )  # fmt: skip
 
 CONTROL_FILES = frozenset(
     {
         ".aider.conf.yml", ".appveyor.yml", ".bash_aliases", ".bash_login", ".bash_logout", ".bash_profile", ".bashrc",
-        ".bazelrc", ".build.yml", ".cirrus.yml", ".cshrc", ".cursorrules", ".dir-locals-2.el", ".dir-locals.el",
-        ".drone.yml", ".exrc", ".gdbinit", ".gitattributes", ".gitconfig", ".gitlab-ci.yml", ".gitmodules",
-        ".gitpod.yml", ".goosehints", ".inputrc", ".kshrc", ".lefthook-local.yaml", ".lefthook-local.yml",
+        ".bazelrc", ".build.yml", ".cirrus.yml", ".crush.json", ".cshrc", ".cursorrules", ".devcontainer.json",
+        ".dir-locals-2.el", ".dir-locals.el", ".drone.jsonnet", ".drone.star", ".drone.yml", ".exrc", ".gdbearlyinit",
+        ".gdbinit", ".gitattributes", ".gitconfig", ".gitlab-ci.yml", ".gitmodules", ".gitpod.yml", ".goosehints",
+        ".inputrc", ".irbrc", ".kilocodemodes", ".kshrc", ".lefthook-local.yaml", ".lefthook-local.yml",
         ".lefthook.yaml", ".lefthook.yml", ".lldbinit", ".login", ".lvimrc", ".mcp.json", ".mise.local.toml",
-        ".mise.toml", ".nvim.lua", ".nvimrc", ".overcommit.yml", ".pnpmfile.cjs", ".pnpmfile.mjs",
-        ".pre-commit-config.yaml", ".pre-commit-config.yml", ".pre-commit-hooks.yaml", ".profile", ".replit",
-        ".roomodes", ".rprofile", ".rules", ".simple-git-hooks.json", ".tcshrc", ".tmux.conf", ".travis.yml", ".vimrc",
-        ".windsurfrules", ".woodpecker.yml", ".xinitrc", ".xprofile", ".yarnrc", ".yarnrc.yml", ".zlogin", ".zlogout",
-        ".zprofile", ".zshenv", ".zshrc", "appveyor.yml", "azure-pipelines.yml", "bitbucket-pipelines.yml",
-        "cloudbuild.yaml", "cloudbuild.yml", "jenkinsfile", "lefthook-local.yaml", "lefthook-local.yml",
+        ".mise.toml", ".nvim.lua", ".nvimrc", ".opencode.json", ".overcommit.yml", ".pdbrc", ".pnpmfile.cjs",
+        ".pnpmfile.mjs", ".pre-commit-config.yaml", ".pre-commit-config.yml", ".pre-commit-hooks.yaml", ".profile",
+        ".pryrc", ".replit", ".roomodes", ".rprofile", ".rules", ".scrutinizer.yml", ".simple-git-hooks.json",
+        ".tcshrc", ".tmux.conf", ".travis.yml", ".vimrc", ".windsurfrules", ".woodpecker.yml", ".xinitrc", ".xprofile",
+        ".yarnrc", ".yarnrc.yml", ".ycm_extra_conf.py", ".zlogin", ".zlogout", ".zprofile", ".zshenv", ".zshrc",
+        "appveyor.yml", "azure-pipelines.yml", "bitbucket-pipelines.yml", "buildspec.yml", "cloudbuild.yaml",
+        "cloudbuild.yml", "codemagic.yaml", "crush.json", "jenkinsfile", "lefthook-local.yaml", "lefthook-local.yml",
         "lefthook.json", "lefthook.toml", "lefthook.yaml", "lefthook.yml", "mise.local.toml", "mise.toml",
-        "opencode.json", "sitecustomize.py", "usercustomize.py",
+        "opencode.json", "opencode.jsonc", "sitecustomize.py", "usercustomize.py", "wercker.yml",
     }
 )  # fmt: skip
 CONTROL_ENDINGS = (".code-workspace", ".run.xml")
