@@ -10,6 +10,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from in_memory import folder_in_memory
 from real_history import BEFORE, YOU, RealHistory
 
 
@@ -249,16 +250,14 @@ def drive(root: Path, random: Random, steps: int) -> None:
 @pytest.mark.slow
 @settings(max_examples=8, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(st.randoms(use_true_random=False), st.integers(1, 12))
-def test_nobody_gets_a_line_of_somebody_else(
-    tmp_path_factory: pytest.TempPathFactory, random: Random, steps: int
-) -> None:
-    drive(tmp_path_factory.mktemp("history"), random, steps)
+def test_nobody_gets_a_line_of_somebody_else(random: Random, steps: int) -> None:
+    with folder_in_memory() as root:
+        drive(root, random, steps)
 
 
 @pytest.mark.slow
 @settings(max_examples=15, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(st.randoms(use_true_random=False), st.integers(1, 20))
-def test_nobody_gets_a_line_of_somebody_else_in_long_histories(
-    tmp_path_factory: pytest.TempPathFactory, random: Random, steps: int
-) -> None:
-    drive(tmp_path_factory.mktemp("history"), random, steps)
+def test_nobody_gets_a_line_of_somebody_else_in_long_histories(random: Random, steps: int) -> None:
+    with folder_in_memory() as root:
+        drive(root, random, steps)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from random import Random
 
 import pytest
 
 import nebula
+from in_memory import folder_in_memory
 from nebula.blame import text
 from real_history import RealHistory, ask
 
@@ -79,11 +81,10 @@ def compare(history: RealHistory, there: Path) -> Counter[str]:
     return found
 
 
-def measure(tmp_path: Path, squash: bool, seeds: Sequence[int] = range(6)) -> Counter[str]:
+def measure(squash: bool, seeds: Sequence[int] = range(6)) -> Counter[str]:
     found: Counter[str] = Counter()
     for seed in seeds:
-        history = begin(tmp_path / str(seed) / "project", Random(seed))
-        try:
+        with folder_in_memory() as folder, closing(begin(folder / "project", Random(seed))) as history:
             if squash:
                 history.git("switch", "-qc", "work")
             for _ in range(12):
@@ -93,8 +94,6 @@ def measure(tmp_path: Path, squash: bool, seeds: Sequence[int] = range(6)) -> Co
                 history.git("merge", "-q", "--squash", "work")
                 history.commit("squashed")
             found += compare(history, clone(history, *(["--depth", "1"] if squash else [])))
-        finally:
-            history.close()
     return found
 
 
@@ -105,9 +104,9 @@ def check(found: Counter[str]) -> None:
     assert share >= FLOOR
 
 
-def test_of_commits_right_after_a_turn(tmp_path: Path) -> None:
-    check(measure(tmp_path, squash=False))
+def test_of_commits_right_after_a_turn() -> None:
+    check(measure(squash=False))
 
 
-def test_of_squashed_branches(tmp_path: Path) -> None:
-    check(measure(tmp_path, squash=True))
+def test_of_squashed_branches() -> None:
+    check(measure(squash=True))

@@ -6,11 +6,11 @@ import shutil
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from in_memory import folder_in_memory
 from index.project import Project
 
 LONGEST_PLACE = 60
@@ -53,5 +53,6 @@ def url(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def project(tmp_path: Path, url: str) -> Project:
-    return Project(tmp_path, url=url)
+def project(url: str) -> Iterator[Project]:
+    with folder_in_memory() as folder:
+        yield Project(folder, url=url)

@@ -7,7 +7,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from in_memory import folder_in_memory
 from index.project import Project, contents, function
 from nebula.index.index import Index
 from nebula.index.reading import Root, object_format
@@ -186,9 +186,8 @@ def take(project: Project, kind: str, path: str, word: str) -> None:
 def test_whatever_is_done_to_files_a_search_shows_what_they_hold(
     long_hashes: bool, steps: list[tuple[str, str, str, str]]
 ) -> None:
-    folder = Path(tempfile.mkdtemp())
-    project = sha256_project(folder) if long_hashes else Project(folder)
-    try:
+    with folder_in_memory() as folder:
+        project = sha256_project(folder) if long_hashes else Project(folder)
         with project.index() as one, project.index() as other:
             for kind, path, word, then in steps:
                 take(project, kind, path, word)
@@ -208,8 +207,6 @@ def test_whatever_is_done_to_files_a_search_shows_what_they_hold(
             with project.fresh() as fresh:
                 fresh.sync()
                 assert contents(one) == contents(fresh)
-    finally:
-        shutil.rmtree(folder)
 
 
 def test_a_deleted_file_that_is_there_is_said_to_be(project: Project) -> None:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sqlite3
 import subprocess
-import tempfile
 from contextlib import closing
 from copy import copy
 from pathlib import Path
@@ -15,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from in_memory import folder_in_memory
 from index.project import Project, contents, function
 from nebula.config import Settings
 from nebula.index.errors import IndexFailed, IndexStopped, OutsideRoot
@@ -420,8 +419,7 @@ def beside(project: Project) -> Project:
 )
 @given(steps=STEPS)
 def test_after_any_history_the_index_equals_a_fresh_one(url: str, steps: list[tuple[object, ...]]) -> None:
-    folder = Path(tempfile.mkdtemp())
-    try:
+    with folder_in_memory() as folder:
         project = with_submodule_and_worktree(folder, url)
         for step in steps:
             take(project, step)
@@ -429,8 +427,6 @@ def test_after_any_history_the_index_equals_a_fresh_one(url: str, steps: list[tu
             with each.index() as index:
                 index.sync()
             assert_equals_fresh(each)
-    finally:
-        shutil.rmtree(folder)
 
 
 @pytest.mark.slow
