@@ -99,7 +99,7 @@ DISK = {
     "one sparse file": "truncate -s 1T huge; ls -l huge",
     "huge output": "yes harmless | head -c 50000000; yes",
     "binary output": "head -c 5000000 /dev/urandom",
-    "deep folders": "for i in $(seq 400); do mkdir d && cd d || break; done",
+    "deep folders": "mkdir -p $(printf 'd/%.0s' {1..400})",
     "long and odd names": "touch -- -rf '..a' '... ' $'a\\nb' $'\\e[2J' \"$(printf 'x%.0s' {1..255})\" $'\\xff'; mkdir '..\\..'",
     "core dump": "ulimit -c unlimited; sleep 5 & kill -SEGV $!; wait; ls core* && echo HOLE",
 }
@@ -224,7 +224,7 @@ INGENIOUS = {
     "folders that hide the lower side": "rm -rf src; mkdir src; rmdir src; mkdir -p src/src; mv src/src s2; rm -rf deploy; ln -s / deploy; rm deploy; mkdir deploy; cat deploy/server.pem; ls -A deploy .nebula",
     "names that are no text": f"{PYTHON} - <<'END'\nimport os\nfor name in (b'\\xff\\xfe', b'a\\nb', b'\\xe2\\x80\\xae', b'\\x1b]0;x\\x07', b'..\\xff', b'. ', b'~', b'-rf', b'\\xed\\xa0\\x80', b'C:\\\\x', b'*'):\n    os.mkdir(name); open(name + b'/' + name, 'w').close(); os.symlink(name, name + b'/l')\nEND",
     "long names in deep trees": f"{PYTHON} - <<'END'\nimport os\nname = 'x' * 255\nfor _ in range(60):\n    os.mkdir(name); os.chdir(name)\n    open('f', 'w').write('deep')\nos.chmod('.', 0)\nEND",
-    "deeper than any path": f"{PYTHON} - <<'END'\nimport os\nfor _ in range(3000):\n    os.mkdir('d'); os.chdir('d')\nos.chmod('.', 0)\nEND",
+    "deeper than any path": f"{PYTHON} - <<'END'\nimport os\nfor _ in range(2100):\n    os.mkdir('d'); os.chdir('d')\nos.chmod('.', 0)\nEND",
     "links swapped while it is read": f"mkdir real; echo x > real/f; (setsid {PYTHON} -c \"import os\nwhile True:\n  try: os.rename('real', 'tmp'); os.symlink(os.environ['OUTSIDE'], 'real'); os.unlink('real'); os.rename('tmp', 'real')\n  except OSError: pass\" >/dev/null 2>&1 &); sleep 0.2",
     "a repository that points away": "rm -rf .git; echo \"gitdir: $OUTSIDE\" > .git; mkdir -p src/.git/hooks; echo '#!/bin/sh' > src/.git/hooks/post-checkout; ln -s $OUTSIDE deploy/.git; git status",
     "other formats of programs": "echo ':x:M::x::/bin/sh:' > /proc/sys/fs/binfmt_misc/register && echo HOLE; echo 0 > /proc/sys/kernel/yama/ptrace_scope && echo HOLE; echo 0 > /proc/sys/user/max_user_namespaces && echo HOLE; true",
