@@ -25,3 +25,11 @@ def test_the_past_gets_its_share_less_what_is_fixed() -> None:
     assert ContextBudget(10_000, 1_000).past == 5_000
     assert ContextBudget(10_000, 1_000, most_past=300).past == 300
     assert ContextBudget(10_000, 9_000).past == 0
+
+
+def test_a_predecessor_in_full_may_take_more_than_the_past_but_leaves_room_for_the_turn():
+    budget = ContextBudget(12_000, 3_000)
+    assert (budget.past, budget.predecessor) == (4_200, 12_000 - 3_000 - 1_000 - 2_400)
+    assert budget.turn(budget.predecessor) == 2_400
+    assert ContextBudget(12_000, 3_000, most_past=300).predecessor == 300
+    assert ContextBudget(12_000, 11_000).predecessor == 0

@@ -92,6 +92,17 @@ def test_the_direct_predecessor_is_cut_only_where_it_does_not_fit_alone():
     assert cut.tokens < turns[1].tokens
 
 
+def test_the_direct_predecessor_is_sent_in_full_beyond_the_share_of_the_past():
+    """Or it is cut to that share: what it may take beside is of no use then."""
+    turns = [turn(0, 400), turn(1, 4_000)]
+    size = turns[1].tokens
+    in_full = build_context(Conversation(turns), size // 2, nowhere, most_newest=size)
+    assert in_full.messages == turns[1].sent
+    assert in_full.left_out == ("node-0",)
+    cut = build_context(Conversation(turns), size // 2, nowhere, most_newest=size - 1)
+    assert cut.whole[-1].tokens <= size // 2
+
+
 def test_the_predecessor_is_the_newest_turn_that_was_answered():
     withdrawn = PastTurn((UserMessage.new_prompt("never mind"),))
     conversation = Conversation([turn(0), turn(1), turn(2), withdrawn, withdrawn])

@@ -206,7 +206,7 @@ class Session:
         self._fixed_tokens = count_fixed(system, tools)
         budget = self.budget
         here = self.conversation if conversation is None else conversation
-        past = build_context(here, budget.past, self.archive.find, references, budget.references)
+        past = build_context(here, budget.past, self.archive.find, references, budget.references, budget.predecessor)
         return TurnContext(system, tools, past, budget)
 
     @property

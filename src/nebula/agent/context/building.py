@@ -72,13 +72,16 @@ def build_context(
     find: FindNode,
     references: Sequence[str] = (),
     most_beside: int | None = None,
+    most_newest: int = 0,
 ) -> PastContext:
     """Return the past that fits into an estimated `room` of tokens. `find` returns a node with its present summary.
     `references` get at most `most_beside` tokens of the room. Turns are sent in full while they fit, newest first; the
-    direct predecessor is cut only where it does not fit alone."""
+    direct predecessor is cut only where it does not fit alone, neither into the room nor into `most_newest` tokens, and
+    then to the room."""
     turns, first = conversation.turns, conversation.compact_until
     newest = max(first, conversation.predecessor)
-    whole = _newest_turns(turns, newest, room)
+    fits = sum(turn.tokens for turn in turns[newest:]) <= most_newest
+    whole = _newest_turns(turns, newest, most_newest if fits else room)
     used = sum(turn.tokens for turn in whole)
     # A fifth is kept for summaries of earlier turns, as long as not all turns fit.
     limit = room if not first and _fits(turns, room) else room * 4 // 5
@@ -94,7 +97,7 @@ def build_context(
     beside = [each for each in dict.fromkeys(references) if each not in shown]
     if not older and not beside:
         return PastContext(tuple(reversed(whole)))
-    left = room - used - estimate_tokens(kept)
+    left = max(0, room - used - estimate_tokens(kept))
     most_beside = left if most_beside is None else min(left, most_beside)
     from nebula.agent.context.packed_past import pack  # loads YAML and more, which a short conversation never needs
 

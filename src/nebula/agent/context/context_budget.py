@@ -14,6 +14,8 @@ SHARE_FOR_PAST = 0.6
 """How much of the model's context the past may fill; the rest is for this turn and the answer."""
 SHARE_OF_ANSWER = 12
 """The share of the context that is kept free for the answer."""
+SHARE_OF_TURN = 5
+"""The share of the context that a predecessor in full leaves to the turn."""
 TOKENS_PER_SUMMARY = 60
 """About how many tokens a turn takes as a summary."""
 SHORT_TURN = 3 * TOKENS_PER_SUMMARY
@@ -39,6 +41,14 @@ class ContextBudget:
         """The tokens that the past may take."""
         room = max(0, int(self.context * SHARE_FOR_PAST) - self.fixed)
         return room if self.most_past is None else min(room, self.most_past)
+
+    @property
+    def predecessor(self) -> int:
+        """The tokens that the direct predecessor may take in full, since it is cut last: more than the past in all."""
+        if self.most_past is not None:
+            return self.past
+        kept = self.context // SHARE_OF_ANSWER + self.context // SHARE_OF_TURN
+        return max(self.past, self.context - self.fixed - kept)
 
     @property
     def references(self) -> int:
