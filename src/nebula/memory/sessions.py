@@ -126,9 +126,10 @@ class Sessions(ClosedByBlock):
         )
 
     def latest(self, project_path: str) -> SessionInfo | None:
-        """Return the session that was last spoken in, which after a resume need not be the newest."""
+        """Return the session that was last spoken in, which after a resume need not be the newest. One in which nothing
+        was said is nothing to go back to."""
         found = self._infos(
-            "WHERE s.project_path = ? ORDER BY last_message DESC NULLS LAST, s.started_at DESC, s.rowid DESC LIMIT 1",
+            "WHERE s.project_path = ? AND last_message IS NOT NULL ORDER BY last_message DESC LIMIT 1",
             (_real(project_path),),
         )
         return found[0] if found else None
