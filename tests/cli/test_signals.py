@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import subprocess
@@ -113,13 +114,27 @@ sys.exit(start.{command}())
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize(
-    "argv", ["nebula -p x", "nebula race x", "evercontext run --task x", "evercontext batch x"], ids=lambda argv: argv
+    "argv", ["nebula race x", "evercontext run --task x", "evercontext batch x"], ids=lambda argv: argv
 )
 def test_a_task_that_is_told_to_end_while_it_is_loaded_has_its_exit_code(argv: str, number: int) -> None:
     words = argv.split()
     code = TOLD_TO_END.format(command=words[0], argv=words, number=int(number))
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_turn_whose_program_is_still_being_loaded_has_its_beginning_and_its_end(number: int) -> None:
+    for form in ("stream-json", "json", "text"):
+        argv = ["nebula", "-p", "x", "--output-format", form]
+        code = TOLD_TO_END.format(command="nebula", argv=argv, number=int(number))
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+        told = [json.loads(line) for line in done.stdout.splitlines()]
+        expected = {"stream-json": ["task", "final"], "json": ["final"], "text": []}[form]
+        assert (done.returncode, [each["type"] for each in told]) == (130, expected)
+        assert [each["status"] for each in told[-1:]] == ["interrupted"] * bool(expected)
+        assert len(done.stderr.splitlines()) == 1
 
 
 @pytest.mark.slow

@@ -16,10 +16,16 @@ from nebula.cli.late_modules import put_off
 
 INTERRUPTED = 130
 """As `nebula.errors` says it, which is not loaded yet."""
+_ENDS = (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP)
+_heard: list[int] = []
+"""The signals that came before anybody could end a turn properly."""
 
 
 def nebula() -> int:
-    return _start("nebula.cli.nebula", is_task="-p" in sys.argv or sys.argv[1:2] in (["race"], ["take"]))
+    words = sys.argv[1:]
+    if words and words[0].startswith("-") and "-p" in words:
+        _keep_signals()
+    return _start("nebula.cli.nebula", is_task="-p" in words or words[:1] in (["race"], ["take"]))
 
 
 def evercontext() -> int:
@@ -44,7 +50,7 @@ def _start(program: str, *, is_task: bool = False) -> int:
         return INTERRUPTED
     finally:
         if is_task:
-            _end_with_the_exit_code()
+            hear_no_more_signals()
 
 
 def _take_every_end_for_ctrl_c() -> None:
@@ -55,9 +61,30 @@ def _take_every_end_for_ctrl_c() -> None:
             _signal.signal(number, _signal.default_int_handler)
 
 
-def _end_with_the_exit_code() -> None:
-    """Let no signal take the place of an exit code while the interpreter, which forgets who heard it, is put away."""
-    for number in (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP):
+def _keep_signals() -> None:
+    """Keep the signals that come while a task is being loaded: its turn is to have its events all the same."""
+    for number in _ENDS:
+        if _signal.getsignal(number) in (_signal.SIG_DFL, _signal.default_int_handler):
+            _signal.signal(number, _keep)
+
+
+def _keep(number: int, _: object) -> None:
+    _heard.append(number)
+
+
+def hear_kept_signals() -> None:
+    """Take every signal for Ctrl-C from now on. Raises KeyboardInterrupt where one was kept."""
+    for number in _ENDS:
+        if _signal.getsignal(number) is _keep:
+            _signal.signal(number, _signal.default_int_handler)
+    if _heard:
+        raise KeyboardInterrupt
+
+
+def hear_no_more_signals() -> None:
+    """Let no signal take the place of an exit code: while the last is said, and while the interpreter, which forgets
+    who heard it, is put away."""
+    for number in _ENDS:
         _signal.signal(number, _signal.SIG_IGN)
 
 

@@ -17,16 +17,17 @@ from nebula.attachments import Attachment
 from nebula.cli.arguments import checked_root, write_last_message
 from nebula.cli.busy import busy
 from nebula.cli.headless.between import Between
-from nebula.cli.headless.faces import LateTextFace, chosen_face
+from nebula.cli.headless.faces import JsonFace, LateTextFace, chosen_face
 from nebula.cli.headless.prompt import expand_command, read_images, read_prompt, refuse_session_command
 from nebula.cli.headless.signals import Signals
 from nebula.cli.printing import compacted, print_remark
 from nebula.cli.settings import open_settings, remark_on_trust, said_of_settings, session_overrides
+from nebula.cli.start import hear_kept_signals, hear_no_more_signals
 from nebula.config import Settings
-from nebula.errors import EXIT_FAILED, EXIT_USAGE, NebulaError
+from nebula.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_USAGE, NebulaError
 from nebula.events import Approval, EventStream, Final, Notice, Reader, Stamped, Task
 from nebula.graph.errors import GraphError
-from nebula.language import Sentence, explain, translate
+from nebula.language import Sentence, explain, language_of, translate
 from nebula.memory.append import TraceReader
 from nebula.tools.approval import Decision, allow_all
 from nebula.value import replace
@@ -34,6 +35,7 @@ from nebula.workspace.state_folder import prepare_state_folder
 
 NOT_ALLOWED = "Nobody is there to ask, and the program was started without --yes: writes are refused in this run."
 """What the model is told."""
+_EARLY = "Interrupted before the model was asked."
 
 
 class UnknownNode(NebulaError):
@@ -54,14 +56,25 @@ async def refuse_unattended(_: Approval) -> Decision:
 
 
 def run_headless(options: argparse.Namespace) -> int:
+    try:
+        hear_kept_signals()
+        settings, prompt, attachments = _read_task(options)
+    except KeyboardInterrupt:
+        hear_no_more_signals()  # the rest takes a moment, and each of several signals means the same
+        return _end_unread(options)
+    with busy():  # until there is something to show
+        return asyncio.run(_run(options, settings, prompt, attachments))
+
+
+def _read_task(options: argparse.Namespace) -> tuple[Settings, str, Sequence[Attachment]]:
+    """Return the settings of a task, its prompt, and what comes with that. This may wait for standard input."""
     root = checked_root(options.root)
     refuse_session_command(options.prompt)
     images = read_images(options.images)
     settings = open_settings("nebula", root, session_overrides(options))
     prompt, piped = read_prompt(expand_command(options.prompt, settings))
     remark_on_trust("nebula", settings)
-    with busy():  # until there is something to show
-        return asyncio.run(_run(options, settings, prompt, (*piped, *images)))
+    return settings, prompt, (*piped, *images)
 
 
 async def _run(options: argparse.Namespace, settings: Settings, prompt: str, attachments: Sequence[Attachment]) -> int:
@@ -238,6 +251,16 @@ def _correct(settings: Settings, last: Stamped, problem: OSError) -> None:
         stream.emit(failed, must_record=False)
 
 
+def _end_unread(options: argparse.Namespace) -> int:
+    """Tell that a task was interrupted while its settings were read. Return the exit code."""
+    if options.output_format == "text":
+        print_remark(f"nebula: {translate(_EARLY)}")
+        return EXIT_INTERRUPTED
+    face = JsonFace("nebula", language_of(os.environ), [], every=options.output_format == "stream-json")
+    task = Task(options.prompt, options.mode or "agent", options.model or "", options.provider or "")
+    return end_before_session(EventStream("", audience=(face,)), task, asyncio.CancelledError()).exit_code
+
+
 def _end_before_turn(
     problem: NebulaError | asyncio.CancelledError,
     options: argparse.Namespace,
@@ -253,8 +276,7 @@ def _end_before_turn(
     stream = EventStream("", recorders=_trace(settings), audience=audience, redactor=redactor, said=said)
     task = Task(prompt, options.mode or "agent", settings.model, settings.provider)
     if text:
-        early = "Interrupted before the model was asked."
-        print_remark(f"nebula: {explain(problem) if isinstance(problem, NebulaError) else translate(early)}")
+        print_remark(f"nebula: {explain(problem) if isinstance(problem, NebulaError) else translate(_EARLY)}")
     return end_before_session(stream, task, problem).exit_code
 
 
