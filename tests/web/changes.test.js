@@ -6,8 +6,9 @@ import { test } from "node:test";
 import { reduce } from "../../src/nebula/web/state/reduce.js";
 import { createSelectors, different, remembered } from "../../src/nebula/web/state/selectors.js";
 import { EMPTY } from "../../src/nebula/web/state/state.js";
-import { neighbour, nextFork, partingOf, rowsOf, topologyOf } from "../../src/nebula/web/state/topology.js";
+import { neighbour, nextFork, partingOf, topologyOf } from "../../src/nebula/web/state/topology.js";
 import { begin, perform } from "../../src/nebula/web/state/turn.js";
+import { rowsOf } from "./rows.js";
 
 const FLOW = { id: "main", name: "main", nodes: ["a", "b", "c"], connections: [], base: {} };
 const TURN = begin({ trace_id: "t", flow_id: "main", prompt: "p", parents: ["a"] }, 0);

@@ -5,19 +5,21 @@ import { test } from "node:test";
 
 import { timeOf, timeOfDay } from "../../src/nebula/web/lib/time.js";
 import { nameOfDay, newestFirst, withDays } from "../../src/nebula/web/outline/days.js";
-import { withLive } from "../../src/nebula/web/outline/live_rows.js";
-import { rowsOf, topologyOf } from "../../src/nebula/web/state/topology.js";
+import { linesOf, Rows, single, withLive } from "../../src/nebula/web/outline/lines.js";
+import { topologyOf } from "../../src/nebula/web/state/topology.js";
 
-const rows = rowsOf(topologyOf({ nodes: ["a", "b", "c", "d"], connections: [{ source: "a", target: "b" }] }));
-const shown = (begun) => withDays(rows, begun).map((row) => row.day ?? row.id);
+const FLOW = topologyOf({ nodes: ["a", "b", "c", "d"], connections: [{ source: "a", target: "b" }] });
+const lines = linesOf(FLOW);
+const shown = (begun) => [...new Rows(withDays(lines, begun))].map((row) => row.day ?? row.id);
 
 test("the newest conversation is on top, its turns in order, and tries stay beside what they try", () => {
-  const ids = (/** @type {{ id: string }[]} */ found) => found.map((row) => row.id).join("");
-  assert.equal(ids(newestFirst(rows)), "dcab");
+  const ids = (/** @type {import("../../src/nebula/web/outline/lines.js").Piece[]} */ found) =>
+    [...new Rows(found)].map((row) => row.id).join("");
+  assert.equal(ids(newestFirst(lines)), "dcab");
   const raced = topologyOf({ nodes: ["a", "b", "c"], connections: [], tries: { c: "b" } });
-  assert.equal(ids(newestFirst(rowsOf(raced))), "bca");
+  assert.equal(ids(newestFirst(linesOf(raced))), "bca");
   assert.equal(ids(newestFirst([])), "");
-  assert.equal(ids(newestFirst([{ ...rows[0], kind: "try" }, rows[2]])), "ca");
+  assert.equal(ids(newestFirst([single({ id: "a", kind: "try" }), lines[1]])), "ca");
 });
 
 test("a turn at work that begins a conversation is on top, another below the one that it continues", () => {
@@ -27,8 +29,13 @@ test("a turn at work that begins a conversation is on top, another below the one
     prompt: "",
     kind: "working",
   });
-  const found = withLive(newestFirst(rows), [live("x", []), live("y", ["a"])]);
-  assert.equal(found.map((row) => row.id).join(""), "xdcayb");
+  const found = withLive(new Rows(newestFirst(lines)), [live("x", []), live("y", ["a"])]);
+  assert.equal([...found].map((row) => row.id).join(""), "xdcayb");
+  assert.deepEqual(
+    [..."xdcayb", "z"].map((id) => found.placeOf(id)),
+    [0, 1, 2, 3, 4, 5, -1],
+  );
+  assert.equal(withLive(new Rows(lines), [live("b", ["a"])]).length, 4, "what is a node by now stands there already");
 });
 
 test("each day has a line before its first conversation", () => {
@@ -43,8 +50,25 @@ test("where all began on one day, or nothing is known, there is nothing to tell 
 
 test("a day that comes again has a line of its own, and no two lines have one id", () => {
   const begun = { a: "2026-01-02T09:00:00", c: "2026-01-03T09:00:00", d: "2026-01-02T10:00:00" };
-  const ids = withDays(rows, begun).map((row) => row.id);
+  const ids = [...new Rows(withDays(lines, begun))].map((row) => row.id);
   assert.equal(new Set(ids).size, 7);
+});
+
+test("conversations stand a little apart, and below their day they need not", () => {
+  const tops = (/** @type {Rows} */ rows) =>
+    Array.from({ length: rows.length + 1 }, (_, place) => rows.topOf(place, 40));
+  const apart = new Rows(lines);
+  assert.deepEqual(tops(apart), [0, 40, 90, 140, 180]);
+  const begun = { a: "2026-01-02T09:00:00", c: "2026-01-02T18:00:00", d: "2026-01-05T08:00:00" };
+  assert.deepEqual(tops(new Rows(withDays(lines, begun))), [0, 40, 80, 130, 170, 210, 250]);
+  assert.deepEqual(
+    [0, 39, 40, 85, 90, 139, 140, 1000].map((top) => apart.rowAt(top, 40)),
+    [0, 0, 1, 1, 2, 2, 3, 3],
+  );
+  assert.deepEqual(
+    [apart.at(-1), apart.at(4), new Rows([]).rowAt(50, 40), new Rows([]).topOf(0, 40)],
+    [undefined, undefined, 0, 0],
+  );
 });
 
 test("today and yesterday have names, other days their date", () => {

@@ -7,8 +7,9 @@ import { turnInSight, turnsOfFlow } from "../../src/nebula/web/state/here.js";
 import { reduce } from "../../src/nebula/web/state/reduce.js";
 import { createSelectors } from "../../src/nebula/web/state/selectors.js";
 import { EMPTY } from "../../src/nebula/web/state/state.js";
-import { grown, rowsOf, topologyOf } from "../../src/nebula/web/state/topology.js";
+import { grown, topologyOf } from "../../src/nebula/web/state/topology.js";
 import { begin } from "../../src/nebula/web/state/turn.js";
+import { rowsOf } from "./rows.js";
 
 const edges = (/** @type {string[]} */ ...pairs) => pairs.map(([source, target]) => ({ source, target }));
 const FLOW = { id: "f1", name: "main", nodes: ["a", "b", "c", "d"], connections: edges("ab", "bc", "bd"), base: {} };
@@ -103,7 +104,7 @@ test("a search without figures has none, and its hits are plain lines", () => {
   const state = reduce(FULL, { kind: "search", text: "x", hits: ["b"] });
   assert.deepEqual(state.search, { text: "x", filters: {}, hits: ["b"], total: 0, unread: 0 });
   const line = { id: "b", level: 1, kind: "turn", from: null, merges: [], branches: 0, holds: false, folded: false };
-  assert.deepEqual(createSelectors().rows(state), [line]);
+  assert.deepEqual([...createSelectors().rows(state)], [line]);
 });
 
 test("a page begins with the conversation and the graph, and with nothing open over them", () => {

@@ -8,7 +8,7 @@ import { liveTurns, placeLive } from "../../src/nebula/web/graph/live.js";
 import { layoutOf } from "../../src/nebula/web/graph/layout/layout.js";
 import { deedOf, told } from "../../src/nebula/web/lib/deeds.js";
 import { speaker } from "../../src/nebula/web/lib/words.js";
-import { withLive } from "../../src/nebula/web/outline/live_rows.js";
+import { Rows, single, withLive } from "../../src/nebula/web/outline/lines.js";
 import { createRaceActions } from "../../src/nebula/web/race/actions.js";
 import { reduce } from "../../src/nebula/web/state/reduce.js";
 import { EMPTY } from "../../src/nebula/web/state/state.js";
@@ -142,10 +142,9 @@ test("the tries at work stand side by side below what they continue, in their fl
     ["a", "working", 1, ["x"]],
     ["b", "working", 2, ["x"]],
   ]);
-  const row = { id: "x", level: 1, kind: "start", from: null, merges: [], branches: 0, holds: false, folded: false };
-  const order = (rows) => withLive(rows, liveTurns(state)).map(({ id }) => id);
+  const order = (pieces) => [...withLive(new Rows(pieces), liveTurns(state))].map(({ id }) => id);
   assert.deepEqual(
-    [order([row]), order([])],
+    [order([single({ id: "x", kind: "start" })]), order([])],
     [
       ["x", "a", "b"],
       ["a", "b"],

@@ -4,6 +4,7 @@ import { isEnter, valueOf } from "../lib/dom.js";
 import { icon } from "../lib/icon.js";
 import { html, nothing, render, repeat } from "../lib/lit.js";
 import { filterButton, filters } from "./filters.js";
+import { Rows } from "./lines.js";
 import { drawRow, ondrag, onRowKey, rowId, rowOf } from "./rows.js";
 
 /** @import { Choosing } from "../app/choosing.js" */
@@ -11,7 +12,7 @@ import { drawRow, ondrag, onRowKey, rowId, rowOf } from "./rows.js";
 /** @import { Loading } from "../server/loading.js" */
 /** @import { Selectors } from "../state/selectors.js" */
 /** @import { State } from "../state/state.js" */
-/** @import { Row } from "../state/topology.js" */
+/** @import { Row } from "./lines.js" */
 /** @import { Searching } from "./searching.js" */
 /** @import { Summaries } from "./summaries.js" */
 /**
@@ -25,20 +26,18 @@ import { drawRow, ondrag, onRowKey, rowId, rowOf } from "./rows.js";
  */
 /**
  * @typedef {object} OutlineView What it keeps between two drawings.
- * @property {Row[]} rows
+ * @property {Rows} rows
  * @property {number} active
  * @property {State["search"] | null} search
  * @property {number} before Where the list was before the search.
  * @property {string | null} selected
  * @property {string | null} turn The turn at work that was brought into sight last.
- * @property {Float64Array} tops Where each row begins, and where the last ends.
  * @property {number} height Of a row.
- * @property {number} room
+ * @property {number} room For so many pixels of rows, or more, there is room.
  * @property {string} tall
  */
 
 const ROWS_BEYOND = 8; // drawn out of sight on either side, so that a quick hand sees no blanks
-const APART = 10; // pixels above a conversation
 const SEARCH_AFTER_MS = 200;
 
 /** @param {HTMLElement} root @param {OutlineActions} actions @param {{ readonly state: State }} store */
@@ -46,15 +45,14 @@ export function createOutline(root, actions, store) {
   const { choosing, searching, loading, selectors } = actions;
   /** @type {OutlineView} */
   const view = {
-    rows: [],
-    tops: new Float64Array(1),
+    rows: new Rows([]),
     active: 0,
     search: null,
     before: 0,
     selected: null,
     turn: null,
-    height: 44,
-    room: 0,
+    height: parseFloat(getComputedStyle(root).getPropertyValue("--row")),
+    room: innerHeight,
     tall: "",
   };
   /** @type {State} */
@@ -92,7 +90,7 @@ export function createOutline(root, actions, store) {
   const onclick = (/** @type {MouseEvent} */ event) => {
     const id = rowOf(event)?.dataset.id;
     if (!id) return;
-    const found = view.rows.find((each) => each.id === id);
+    const found = view.rows.at(view.rows.placeOf(id));
     if (/** @type {Element} */ (event.target).closest(".fold") && found?.holds) choosing.fold(id, !found.folded);
     else if (found?.live) choosing.watch(id);
     else if (event.ctrlKey || event.metaKey || event.shiftKey) choosing.toggle(id);
@@ -101,26 +99,27 @@ export function createOutline(root, actions, store) {
   };
   const onkey = (/** @type {KeyboardEvent} */ event) => {
     const { selected } = store.state; // what was clicked just now may not be drawn yet
-    const place = view.rows.findIndex((row) => row.id === selected);
+    const place = view.rows.placeOf(selected);
     onRowKey(event, view.rows, place < 0 ? view.active : place, selected, choosing);
   };
   const onsearch = (/** @type {Event} */ event) => search(valueOf(event));
   const onscroll = { handleEvent: () => paint(), passive: true };
 
-  function paint() {
-    const { rows, tops } = view;
-    const top = list?.scrollTop ?? 0;
+  function paint(top = list?.scrollTop ?? 0) {
+    const { rows, height } = view;
     const beyond = state.view.seen ? ROWS_BEYOND : 0;
-    const first = Math.max(0, rowAt(tops, top) - beyond);
-    const last = Math.min(rows.length, rowAt(tops, top + view.room) + 1 + beyond);
-    const visible = rows.slice(first, last).map((row, offset) => ({ row, place: first + offset }));
+    const first = Math.max(0, rows.rowAt(top, height) - beyond);
+    const last = Math.min(rows.length, rows.rowAt(top + view.room, height) + 1 + beyond);
+    /** @type {{ row: Row, place: number }[]} */
+    const visible = [];
+    for (let place = first; place < last; place++) visible.push({ row: /** @type {Row} */ (rows.at(place)), place });
     const named = visible.flatMap(({ row }) =>
       row.live || row.day ? [] : [row.id, ...row.merges, row.from ?? row.id],
     );
     loading.briefs(named.filter((id) => !state.briefs.has(id)));
-    const active = rows[view.active];
+    const active = rows.at(view.active);
     const line = (/** @type {{ row: Row, place: number }} */ { row, place }) =>
-      drawRow(state, say, row, tops[place], place === view.active);
+      drawRow(state, say, row, rows.topOf(place, height), place === view.active);
     const isEmpty = !rows.length && !state.search.hits && !state.flow.problem;
     render(
       html`<div class="search">
@@ -141,16 +140,14 @@ export function createOutline(root, actions, store) {
     );
   }
 
-  // To measure, the frame is enough: there are no rows yet, and they are drawn once.
+  // Nothing is measured for the first rows: there is room for as many as the window has at most.
   function begin() {
     paint();
     const found = tree();
-    view.height = parseFloat(getComputedStyle(found).getPropertyValue("--row"));
-    view.room = found.clientHeight;
     new ResizeObserver(() => {
-      if (view.room === found.clientHeight) return;
+      const before = view.room;
       view.room = found.clientHeight;
-      paint();
+      if (view.room > before) paint();
     }).observe(found);
     return found;
   }
@@ -161,7 +158,7 @@ export function createOutline(root, actions, store) {
     const isHere = now.turn !== view.turn && selectors.live(now).some(({ id }) => id === now.turn);
     if (!isHere) return -1;
     view.turn = now.turn;
-    return view.rows.findIndex(({ id }) => id === now.turn);
+    return view.rows.placeOf(now.turn);
   }
 
   return {
@@ -170,24 +167,24 @@ export function createOutline(root, actions, store) {
     /** @param {State} next @param {Say} words */
     draw(next, words) {
       [state, say] = [next, words];
+      const isFirst = list === null;
       list ??= begin();
       const [rows, place] = [selectors.rows(state), selectors.placeOfRow(state)];
       const moved = view.selected !== state.selected && place >= 0;
       const searched = isOther(view.search, state.search);
       const cleared = searched && !state.search.hits;
       if (searched && !view.search?.hits) view.before = list?.scrollTop ?? 0;
-      if (rows !== view.rows) view.tops = topsOf(rows, view.height);
       Object.assign(view, { rows, selected: state.selected, search: state.search });
       view.active = Math.max(0, Math.min(place < 0 ? view.active : place, rows.length - 1));
       // First the place, then the rows: what is read here was laid out already, and the rows are drawn once.
-      const tall = `${view.tops[rows.length]}px`;
+      const tall = `${rows.topOf(rows.length, view.height)}px`;
       const inner = /** @type {HTMLElement} */ (list.firstElementChild);
       if (view.tall !== tall) inner.style.height = view.tall = tall;
       if (searched) list.scrollTop = cleared ? view.before : 0; // who ends a search has the outline back as it was
       if (moved || (searched && place >= 0)) bringIntoSight(list, view, place);
       const begun = beginning(state);
       if (begun >= 0) bringIntoSight(list, view, begun);
-      paint();
+      paint(isFirst && place < 0 && begun < 0 ? 0 : list.scrollTop);
     },
   };
 }
@@ -210,37 +207,11 @@ function later(run) {
 }
 
 /** @param {HTMLElement} list @param {OutlineView} view @param {number} place */
-function bringIntoSight(list, { tops, height, room }, place) {
-  const top = tops[place];
-  const now = list.scrollTop;
+function bringIntoSight(list, { rows, height }, place) {
+  const top = rows.topOf(place, height);
+  const { scrollTop: now, clientHeight: room } = list;
   if (top < now) list.scrollTop = top;
   else if (top + height > now + room) list.scrollTop = top + height - room;
-}
-
-// Conversations stand a little apart; a list of hits, and what stands below its day, has no need of it.
-/** @param {Row[]} rows @param {number} height */
-function topsOf(rows, height) {
-  const tops = new Float64Array(rows.length + 1);
-  let at = 0;
-  for (let place = 0; place < rows.length; place++) {
-    if (rows[place].kind === "start" && place && !rows[place - 1].day) at += APART;
-    tops[place] = at;
-    at += height;
-  }
-  tops[rows.length] = at;
-  return tops;
-}
-
-// The row at a height: the last that begins at or above it.
-/** @param {Float64Array} tops @param {number} height */
-function rowAt(tops, height) {
-  let [low, high] = [0, tops.length - 1];
-  while (low < high) {
-    const middle = Math.ceil((low + high) / 2);
-    if (tops[middle] <= height) low = middle;
-    else high = middle - 1;
-  }
-  return low;
 }
 
 /** @param {State} state @param {Say} say @param {Summaries} summaries */

@@ -14,7 +14,7 @@ import { nameOfDay } from "./days.js";
 /** @import { IconName } from "../lib/icon.js" */
 /** @import { Say } from "../lib/words.js" */
 /** @import { State } from "../state/state.js" */
-/** @import { Row } from "../state/topology.js" */
+/** @import { Row, Rows } from "./lines.js" */
 
 const DEEPEST = 12;
 
@@ -48,8 +48,16 @@ export function drawRow(state, say, row, top, active) {
   const shown = row.kind === "start" || row.kind === "try" || state.search.hits ? when : ""; // turns follow closely
   const about = [brief?.summary, branch, merge, when].filter(Boolean).join(" · ");
   const count = (/** @type {IconName} */ sign, /** @type {number | undefined} */ number) =>
-    number ? html`<span class="badge">${icon(sign)}${number}</span>` : nothing;
-  const marks = html`${named ? html`<span class="badge named">${named}</span>` : nothing}${merge ? html`${icon("git-merge")}<span class="hidden">${merge}</span>` : nothing}${count("git-branch", row.branches)}${count("file-diff", brief?.files)}${brief?.pinned ? icon("pin") : nothing}${brief?.note ? icon("sticky-note") : nothing}${state.flow.opens?.[row.id] ? icon("workflow") : nothing}`;
+    number && html`<span class="badge">${icon(sign)}${number}</span>`;
+  const marks = [
+    named && html`<span class="badge named">${named}</span>`,
+    merge && html`${icon("git-merge")}<span class="hidden">${merge}</span>`,
+    count("git-branch", row.branches),
+    count("file-diff", brief?.files),
+    brief?.pinned && icon("pin"),
+    brief?.note && icon("sticky-note"),
+    state.flow.opens?.[row.id] && icon("workflow"),
+  ].filter(Boolean);
   return html`<div id=${rowId(row.id)} class=${classes} role="treeitem" data-id=${row.id} aria-level=${row.level} aria-selected=${selected || picked ? "true" : "false"} draggable="true"
     aria-expanded=${row.holds ? String(!row.folded) : nothing} title=${about || nothing}
     .style=${`top:${top}px;--level:${Math.min(row.level, DEEPEST) - 1}`}><span class="fold">${row.holds ? icon("chevron-down") : nothing}</span>${branch ? html`${icon("corner-down-right")}<span class="hidden">${branch}</span>` : nothing}<span class="title">${title}</span><span class="marks">${marks}</span>${shown ? html`<time class="badge" aria-hidden="true">${shown}</time>` : nothing}</div>`;
@@ -75,10 +83,10 @@ export function ondrag(event) {
   if (row) event.dataTransfer?.setData(NODE, row.dataset.id ?? "");
 }
 
-/** @param {KeyboardEvent} event @param {Row[]} rows @param {number} active @param {string | null} selected @param {Choosing} choosing */
+/** @param {KeyboardEvent} event @param {Rows} rows @param {number} active @param {string | null} selected @param {Choosing} choosing */
 export function onRowKey(event, rows, active, selected, { open, fold, step }) {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
-  const here = rows[active];
+  const here = rows.at(active);
   // A turn at work is seen with the turn that it continues, and a day is no turn: the next one that way, else the last.
   const go = (/** @type {number} */ place) => {
     const way = place > active ? 1 : -1;
@@ -86,13 +94,14 @@ export function onRowKey(event, rows, active, selected, { open, fold, step }) {
     const isTurn = (/** @type {Row | undefined} */ row) => row && !row.live && !row.day;
     for (const by of [way, -way]) {
       let to = wanted;
-      while (rows[to] && !isTurn(rows[to])) to += by;
-      if (rows[to]) return step(rows[to].id);
+      while (rows.at(to) && !isTurn(rows.at(to))) to += by;
+      const found = rows.at(to);
+      if (found) return step(found.id);
     }
   };
   const outward = () => {
     let place = active - 1;
-    while (place > 0 && rows[place].level >= here.level) place--;
+    while (place > 0 && (rows.at(place)?.level ?? 0) >= (here?.level ?? 0)) place--;
     go(place);
   };
   /** @type {Record<string, () => void>} */

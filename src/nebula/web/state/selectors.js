@@ -3,13 +3,13 @@
 import { extended, layoutOf, settled } from "../graph/layout/layout.js";
 import { liveTurns } from "../graph/live.js";
 import { newestFirst, withDays } from "../outline/days.js";
-import { withLive } from "../outline/live_rows.js";
-import { grown, pathTo, rowsOf, topologyOf } from "./topology.js";
+import { linesOf, listed, Rows, withLive } from "../outline/lines.js";
+import { grown, pathTo, topologyOf } from "./topology.js";
 
 /** @import { Layout } from "../graph/layout/layout.js" */
 /** @import { Live } from "../graph/live.js" */
 /** @import { State } from "./state.js" */
-/** @import { Row, Topology } from "./topology.js" */
+/** @import { Topology } from "./topology.js" */
 
 /**
  * Keeps the last result until one of the inputs is another.
@@ -73,16 +73,17 @@ export function createSelectors() {
     ) => (folding ? layoutOf(shape, { folding, opened, shape: wide }) : drawn(shape, `${flowId} ${arranged}`, wide)),
   );
   const live = createLive();
-  const rows = remembered((/** @type {Topology} */ shape, /** @type {ReadonlySet<string>} */ folded) =>
-    newestFirst(rowsOf(shape, folded)),
+  const rows = remembered(
+    (
+      /** @type {Topology} */ shape,
+      /** @type {ReadonlySet<string>} */ folded,
+      /** @type {Readonly<Record<string, string>>} */ begun,
+    ) => new Rows(withDays(newestFirst(linesOf(shape, folded)), begun)),
   );
-  const rowsWithDays = remembered(withDays);
   const rowsWithLive = remembered(withLive);
   const path = remembered(pathTo);
-  const placeOf = remembered((/** @type {Row[]} */ shown, /** @type {string | null} */ id) =>
-    id === null ? -1 : shown.findIndex((row) => row.id === id),
-  );
-  const hits = remembered((/** @type {string[]} */ found) => found.map((id) => ({ ...HIT, id })));
+  const placeOf = remembered((/** @type {Rows} */ shown, /** @type {string | null} */ id) => shown.placeOf(id));
+  const hits = remembered((/** @type {string[]} */ found) => new Rows([listed(found)]));
   const pathSet = remembered((/** @type {string[]} */ ids) => new Set(ids));
   const marked = remembered((/** @type {string[] | null} */ found) => (found ? new Set(found) : null));
 
@@ -90,7 +91,7 @@ export function createSelectors() {
   const shownRows = (/** @type {State} */ state) =>
     state.search.hits
       ? hits(state.search.hits)
-      : rowsWithLive(rowsWithDays(rows(shape(state), state.folded), state.flow.begun ?? NO_DAYS), live(state));
+      : rowsWithLive(rows(shape(state), state.folded, state.flow.begun ?? NO_DAYS), live(state));
   return {
     topology: shape,
     layout: (/** @type {State} */ state) => {
@@ -148,7 +149,5 @@ function createLive() {
 
 const NO_DAYS = {};
 const FEWEST_TURNS = 2;
-/** @type {Row} */
-const HIT = { id: "", level: 1, kind: "turn", from: null, merges: [], branches: 0, holds: false, folded: false };
 
 /** @typedef {ReturnType<typeof createSelectors>} Selectors */

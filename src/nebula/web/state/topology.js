@@ -1,4 +1,4 @@
-// A flow as a graph: who follows whom, which path leads to a node, and the rows of its outline.
+// A flow as a graph: who follows whom, and which path leads to a node.
 //
 // Connections alone decide. Nothing recurses, and files edited by hand may hold circles: every walk remembers its way.
 // The first child that a node got goes on in line; later ones branch off. So a new turn never changes what is a branch.
@@ -26,25 +26,9 @@ import { Places } from "./places.js";
  * @property {Map<string, number[]>} tries Nodes that begin the same conversation, by the id of the first try.
  * @property {Map<number, number[]>} beginsWith The same lists, by each of their places.
  */
-/**
- * @typedef {object} Row A line of the outline.
- * @property {string} id
- * @property {number} level
- * @property {"start" | "turn" | "branch" | "try"} kind A try begins the conversation of the start above it once more.
- * @property {string | null} from Where a branch leaves, or the try that it stands beside.
- * @property {string[]} merges Further parents.
- * @property {number} branches How many leave here.
- * @property {boolean} holds Whether there is something to fold.
- * @property {boolean} folded
- * @property {string} [day] Of a line that says which day it was.
- * @property {import("../graph/live.js").Live} [live] Of a turn that is no node yet.
- */
-
 // What is worked out for every turn before the first title is seen is written in plain loops, and no list is made for nothing.
 /** @type {number[]} What most turns have no more of; never added to. */
 const NONE = [];
-/** @type {string[]} */
-const NO_IDS = [];
 
 /** @param {Flow} flow @returns {Topology} */
 export function topologyOf(flow) {
@@ -140,7 +124,7 @@ export function siblingsOf({ parents, children, beginsWith }, place) {
 
 // First turns, the tries of one beginning beside each other.
 /** @param {Topology} topology */
-function rootsOf(topology) {
+export function rootsOf(topology) {
   /** @type {number[]} */
   const roots = [];
   for (let place = 0; place < topology.ids.length; place++) {
@@ -193,70 +177,11 @@ export function pathTo(topology, id) {
   return path.reverse();
 }
 
-// The outline: a conversation begins with its first turn; the turns that go on in line stand one level in, then the lines
-// that branch off it, each begun by its own first turn. What is below a folded first turn is left out.
-/** @param {Topology} topology @param {ReadonlySet<string>} folded @returns {Row[]} */
-export function rowsOf(topology, folded = new Set()) {
-  const { ids, parents, children, primary } = topology;
-  /** @type {Row[]} */
-  const rows = [];
-  const seen = new Uint8Array(ids.length);
-  const pending = /** @type {{ head: number, level: number, hidden: boolean, beside: number }[]} */ ([]);
-  const walk = (/** @type {number} */ start) => {
-    const first = siblingsOf(topology, start)[0];
-    pending.push({ head: start, level: 1, hidden: false, beside: first === start ? -1 : first });
-    for (let line = pending.pop(); line; line = pending.pop()) {
-      if (seen[line.head]) continue;
-      const turns = lineOf(line.head, primary, seen);
-      /** @type {number[]} */
-      const leaving = [];
-      for (let number = 0; number < turns.length; number++)
-        if (children[turns[number]].length > 1)
-          for (const side of sidesOf(topology, turns[number])) if (!seen[side]) leaving.push(side);
-      const holds = turns.length > 1 || leaving.length > 0;
-      const isFolded = holds && folded.has(ids[line.head]);
-      const shown = line.hidden ? 0 : isFolded ? 1 : turns.length;
-      for (let number = 0; number < shown; number++) {
-        const place = turns[number];
-        const kind = number ? "turn" : line.level > 1 ? "branch" : line.beside >= 0 ? "try" : "start";
-        const from = kind === "branch" ? ids[parents[place][0]] : kind === "try" ? ids[line.beside] : null;
-        const merges = parents[place].length > 1 ? parents[place].slice(1).map((parent) => ids[parent]) : NO_IDS;
-        rows.push({
-          id: ids[place],
-          level: number ? line.level + 1 : line.level,
-          kind,
-          from,
-          merges,
-          branches: children[place].length > 1 ? sidesOf(topology, place).length : 0,
-          holds: !number && holds,
-          folded: !number && isFolded,
-        });
-      }
-      for (const head of leaving.reverse())
-        pending.push({ head, level: line.level + 1, hidden: line.hidden || isFolded, beside: -1 });
-    }
-  };
-  for (const place of rootsOf(topology)) walk(place);
-  for (let place = 0; place < ids.length; place++) if (!seen[place]) walk(place);
-  return rows;
-}
-
 // Turns that branch off here. A child alone goes on in line, or belongs to another parent's line.
 /** @param {Topology} topology @param {number} place */
-function sidesOf({ parents, children, primary }, place) {
+export function sidesOf({ parents, children, primary }, place) {
   if (children[place].length < 2) return NONE;
   return children[place].filter((child) => parents[child][0] === place && child !== primary[place]);
-}
-
-/** @param {number} head @param {number[]} primary @param {Uint8Array} seen */
-function lineOf(head, primary, seen) {
-  /** @type {number[]} */
-  const line = [];
-  for (let place = head; place >= 0 && !seen[place]; place = primary[place]) {
-    seen[place] = 1;
-    line.push(place);
-  }
-  return line;
 }
 
 // Where a step leads: to the parent, to the child that goes on, or to the turn beside (other answers to the same turn).
