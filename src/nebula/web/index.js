@@ -124,14 +124,15 @@ const commands = [
 ];
 const asked = { looking, choosing, edits, files, figures, permissions, races, searching, summaries };
 const sheets = { ...asked, loading, selectors, commands, write: focusPrompt };
-// Drawn in this order: the transcript after the parts below it, whose height changes its own, so that it keeps its place.
+// Drawn in this order: the graph, which measures its panel at first, after what else stands around it, so that the page is laid
+// out once; the transcript after the parts below it, whose height changes its own, so that it keeps its place.
 const before = [
   createFrame(document, asking, selectors),
   createHeader(find("header"), find("tabs"), looking, loading, figures, selectors, operations),
   outline,
-  graph,
   stage,
   composer,
+  graph,
 ].map(drawnWhenNeeded);
 const drawTranscript = drawnWhenNeeded(transcript);
 const after = [
@@ -205,7 +206,7 @@ const remembering = createRemembering(createAddress(), pace);
 store.subscribe(draw);
 // While the first titles are on their way: what is worked out of the flow is at hand when they are there.
 store.subscribe((state) => begun || (selectors.rows(state), selectors.layout(state)));
-store.subscribe(remembering.keep);
+store.subscribe((state) => begun && remembering.keep(state)); // the browser is slow to keep anything
 // While it is open, the preview says what would be sent now.
 const inputsChanged = different();
 store.subscribe((state) => {
@@ -237,6 +238,6 @@ listen({
     if (!remembering.arrived && (first.figures ?? null) !== null) await figures.showFigures(first.figures ?? 0);
     if (!remembering.arrived && lost.length) asking.tell("attach_lost", { name: lost.join(", ") });
     remembering.arrived = true;
-    remembering.keep(store.state);
+    afterFrame(() => remembering.keep(store.state));
   },
 });
