@@ -35,7 +35,7 @@ PARSE_SECONDS: Final = 2.0
 """Of a thread's own time for one file. The largest that is read needs a fifth of it, if nobody made it take long."""
 PARSE_AT_ONCE_BYTES: Final = 16_384
 """Up to here a text is handed over whole, which is quicker: the slowest that is known takes half of `PARSE_SECONDS`."""
-PARSE_STEP_BYTES: Final = 1_024
+PARSE_STEP_BYTES: Final = 2_048
 """Handed to a parser at once; the limit is looked at in between. Smaller steps cost time in every file."""
 MOST_YAML_BLOCKS: Final = 150
 """In each other; more may be more than the scanner of the grammar has room for."""

@@ -26,15 +26,16 @@ _SWAPS = sys.byteorder == "big"
 WEIGHTS = [(level + 0.5) / LEVELS for level in range(LEVELS)]
 
 
-def levels_for(k1: float, b: float, average: float, length: int, most: int) -> list[int]:
-    """Return the level of a term by how often it occurs in a place of `length` terms, for counts up to `most`."""
-    norm = k1 * (1 - b + b * length / average)
-    return [int(LEVELS * count / (count + norm)) for count in range(most + 1)]
-
-
 def occurrence(level: int, place: int) -> int:
-    """Level and place as one number, as `encode` wants them: in order, the heaviest come first."""
+    """Return level and place as one number, as `encode` wants them: in order, the heaviest come first."""
     return (_TOP - level) << _SHIFT | place
+
+
+def occurrences_by_count(k1: float, b: float, average: float, length: int, most: int, place: int) -> list[int]:
+    """Return the `occurrence` of a term by how often a place of `length` terms has it, for counts up to `most`. The
+    levels are those of BM25 with its `k1`, `b` and average length."""
+    norm = k1 * (1 - b + b * length / average)
+    return [(_TOP - int(LEVELS * count / (count + norm))) << _SHIFT | place for count in range(most + 1)]
 
 
 def encode(occurrences: list[int]) -> bytes:

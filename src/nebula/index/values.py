@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from nebula.value import value
 
@@ -11,8 +12,7 @@ Progress = Callable[[int, int], None]
 MAX_SKIPPED_NAMED = 1_000
 
 
-@value
-class Span:
+class Span(NamedTuple):
     """Lines of a file, counted from 1, both ends included."""
 
     start: int

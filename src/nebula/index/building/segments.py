@@ -24,7 +24,7 @@ from nebula.index.constants import (
     SEGMENT_CHUNKS,
     SYMBOL_WEIGHT,
 )
-from nebula.index.postings import encode, levels_for, occurrence
+from nebula.index.postings import encode, occurrences_by_count
 from nebula.index.ranking.kinds import is_marked_generated
 from nebula.index.stores.rows import ChunkRow, FileRow, Segment, Source
 from nebula.index.terms.words import TERMS, words_of
@@ -46,45 +46,39 @@ class SegmentBuilder:
             spans = cut(lines, source.data, "")
         if self._chunk_count + len(spans) > SEGMENT_CHUNKS:
             return False
-        words: list[str] = []
-        names: list[str] = []
-        chunks = []
+        chunks: list[ChunkRow] = []
+        terms_of_file: list[tuple[str, ...]] = []
         for span in spans:
             text = lines.text(span.start, span.end)
             digest = sha256(f"{span.symbol}\n{text}".encode("utf-8", "replace")).hexdigest()[:32]
-            chunks.append(ChunkRow(span.start, span.end, span.symbol, digest))
-            here, named = words_of(text)[:MAX_WORDS_A_CHUNK], words_of(span.symbol)
-            counts, length = _counted(here, named)
-            levels = levels_for(CHUNK_K1, CHUNK_B, CHUNK_AVERAGE, length, max(counts.values(), default=0))
-            _collect(self._in_chunks, counts, levels, self._chunk_count)
-            self._chunk_count += 1
-            words += here
-            names += named
-        if len(chunks) != 1:
-            counts, length = _counted(words, names)
-        levels = levels_for(FILE_K1, FILE_B, FILE_AVERAGE, length, max(counts.values(), default=0))
-        _collect(self._in_files, counts, levels, len(self._files))
+            words = words_of(text)[:MAX_WORDS_A_CHUNK] + words_of(span.symbol) * SYMBOL_WEIGHT
+            terms = list(map(TERMS.__getitem__, words))
+            counts = Counter(chain.from_iterable(terms))
+            _collect(self._in_chunks, counts, CHUNK_K1, CHUNK_B, CHUNK_AVERAGE, self._chunk_count + len(chunks))
+            chunks.append((*span, digest))
+            terms_of_file += terms
+        if len(spans) != 1:
+            counts = Counter(chain.from_iterable(terms_of_file))
+        _collect(self._in_files, counts, FILE_K1, FILE_B, FILE_AVERAGE, len(self._files))
+        self._chunk_count += len(chunks)
         generated = is_marked_generated(source.data) or len(source.data) > MINIFIED_LINE_BYTES * max(1, len(lines))
         about = (source.path, source.blob, source.stamp, language)
         self._files.append(FileRow(*about, generated, len(lines), tuple(chunks)))
         return True
 
     def finished(self) -> Segment:
-        in_files = self._in_files
-        terms = [(term, encode(found), encode(in_files[term])) for term, found in sorted(self._in_chunks.items())]
+        in_chunks, in_files = self._in_chunks, self._in_files
+        terms = [(term, encode(in_chunks[term]), encode(in_files[term])) for term in sorted(in_chunks)]
         return Segment(tuple(self._files), tuple(terms))
 
 
-def _counted(words: list[str], names: list[str]) -> tuple[dict[str, int], int]:
-    """Return each term with how often it counts, and how many there are.
+def _collect(
+    postings: defaultdict[str, list[int]], counts: Counter[str], k1: float, b: float, average: float, place: int
+) -> None:
+    """Add the terms of a place, counted, to the postings.
 
-    Most of the time of a first index goes here, so nothing in it is done word by word in Python.
+    Most of the time of a first index goes here and into counting, so little of it is done term by term in Python.
     """
-    counts = Counter(chain.from_iterable(map(TERMS.__getitem__, words + names * SYMBOL_WEIGHT)))
-    return counts, counts.total()
-
-
-def _collect(postings: defaultdict[str, list[int]], counts: dict[str, int], levels: list[int], place: int) -> None:
-    by_count = [occurrence(level, place) for level in levels]
-    for term, times in counts.items():
-        postings[term].append(by_count[times])
+    by_count = occurrences_by_count(k1, b, average, counts.total(), max(counts.values(), default=0), place)
+    for term, count in counts.items():
+        postings[term].append(by_count[count])

@@ -24,9 +24,8 @@ def main() -> None:
             batch = pickle.load(requests)  # noqa: S301 - from the process that started this one
         except EOFError:
             return
-        built = build(root, batch)
         try:
-            pickle.dump(built, answers, protocol=5)
+            pickle.dump(build(root, batch), answers, protocol=5)  # no name keeps it: the next batch needs its memory
             answers.flush()
         except BrokenPipeError:  # who asked is gone; what is still on its way there would fail once more at exit
             os._exit(1)

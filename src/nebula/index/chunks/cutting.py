@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from nebula.index.chunks.languages import LANGUAGES, Language
-from nebula.index.chunks.lines import Lines, leave_out_overlong, windows
+from nebula.index.chunks.lines import Lines, has_overlong_line, leave_out_overlong, windows
 from nebula.index.chunks.parsers import parse
 from nebula.index.constants import MAX_DEPTH, MAX_LINES
 from nebula.index.values import Span
@@ -30,10 +30,12 @@ def cut(lines: Lines, data: bytes, language: str) -> list[Span]:
         return []
     tree = parse(language, data)
     if tree is None:
-        return leave_out_overlong(lines, list(windows(lines, 1, len(lines))))
-    cutter = _Cutter(lines, data, LANGUAGES[language])
-    cutter.cut(tree.root_node, 1, len(lines), "", 0)
-    return leave_out_overlong(lines, cutter.finished())
+        spans = list(windows(lines, 1, len(lines)))
+    else:
+        cutter = _Cutter(lines, data, LANGUAGES[language])
+        cutter.cut(tree.root_node, 1, len(lines), "", 0)
+        spans = cutter.finished()
+    return leave_out_overlong(lines, spans) if has_overlong_line(data) else spans
 
 
 class _Cutter:
@@ -76,9 +78,10 @@ class _Cutter:
     def _definitions(self, node: Node, depth: int) -> Iterator[Node]:
         language = self._language
         for child in node.named_children:
-            if child.type in language.definitions:
+            kind = child.type
+            if kind in language.definitions:
                 yield child
-            elif (child.type in language.bodies or child.type == _NOT_UNDERSTOOD) and depth < MAX_DEPTH:
+            elif (kind in language.bodies or kind == _NOT_UNDERSTOOD) and depth < MAX_DEPTH:
                 yield from self._definitions(child, depth + 1)
 
     def _has_inside(self, node: Node, depth: int) -> bool:

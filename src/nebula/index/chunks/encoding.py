@@ -30,9 +30,9 @@ def as_utf8(data: bytes) -> bytes:
     for mark, name in _MARKS:
         if data.startswith(mark):
             return _decode_marked(data, name)
-    if b"\0" in data[:BINARY_PROBE_BYTES]:
+    if data.find(b"\0", 0, BINARY_PROBE_BYTES) >= 0:
         raise NotText("binary")
-    if _is_utf8(data):
+    if data.isascii() or _is_utf8(data):
         return data
     try:
         return data.decode("cp932").encode()

@@ -28,19 +28,24 @@ class Lines:
         return not any(row.strip(b" \t\r\f}]);,{([") for row in self.rows[start - 1 : end])
 
 
+def has_overlong_line(data: bytes) -> bool:
+    """Return whether a line of a text is too long for a chunk; only every so many bytes a line feed is looked for."""
+    start = 0
+    while len(data) - start > MAX_CHUNK_BYTES:
+        start = data.rfind(b"\n", start, start + MAX_CHUNK_BYTES + 1) + 1
+        if start == 0:
+            return True
+    return False
+
+
 def has_only_overlong_lines(data: bytes) -> bool:
     """Return whether nothing but space is left of a text without the lines that are too long for a chunk."""
-    if len(data) <= MAX_CHUNK_BYTES:
-        return False
-    rows = data.split(b"\n")
-    return max(map(len, rows)) > MAX_CHUNK_BYTES and not any(row.strip() for row in rows if not _is_overlong(row))
+    return has_overlong_line(data) and not any(row.strip() for row in data.split(b"\n") if len(row) <= MAX_CHUNK_BYTES)
 
 
 def leave_out_overlong(lines: Lines, spans: list[Span]) -> list[Span]:
     """Return the spans without the lines that are too long for a chunk: one with such a line falls into parts."""
-    if max(map(len, lines.rows), default=0) <= MAX_CHUNK_BYTES:
-        return spans
-    overlong = [number for number, row in enumerate(lines.rows, 1) if _is_overlong(row)]
+    overlong = [number for number, row in enumerate(lines.rows, 1) if len(row) > MAX_CHUNK_BYTES]
     kept = []
     for span in spans:
         start = span.start
@@ -50,10 +55,6 @@ def leave_out_overlong(lines: Lines, spans: list[Span]) -> list[Span]:
                 start = line + 1
         kept.append(Span(start, span.end, span.symbol))
     return [span for span in kept if span.start <= span.end]
-
-
-def _is_overlong(row: bytes) -> bool:
-    return len(row) > MAX_CHUNK_BYTES
 
 
 def windows(lines: Lines, start: int, end: int, symbol: str = "", size: int = WINDOW_LINES) -> Iterator[Span]:

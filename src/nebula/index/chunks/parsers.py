@@ -1,6 +1,7 @@
 """Syntax trees. A grammar is loaded when a file of its language is first parsed.
 
-Some input takes a parser the square of its length, so parsing has a time limit. In py-tree-sitter 0.26
+Some input takes a parser the square of its length, so parsing has a time limit. A thread's own time is dear to ask for,
+so it is asked once the clock on the wall says that so much may have passed. In py-tree-sitter 0.26
 `progress_callback` crashes; what ends a parse is that no more text is handed to it. While text is asked for, other
 threads run and Ctrl-C is noticed. What it is handed it never lets go of: that is the same array each time, emptied at
 the end. A parser holds no step but the last.
@@ -50,13 +51,13 @@ def parse(language: str, data: bytes) -> Tree | None:
 
     if len(data) <= PARSE_AT_ONCE_BYTES:
         return Parser(grammar).parse(data)
-    deadline = time.thread_time() + PARSE_SECONDS
+    deadline, earliest = time.thread_time() + PARSE_SECONDS, time.monotonic() + PARSE_SECONDS
     is_late = False
     step = bytearray()
 
     def read(offset: int, _: object) -> bytearray:
         nonlocal is_late
-        is_late = is_late or time.thread_time() > deadline
+        is_late = is_late or (time.monotonic() > earliest and time.thread_time() > deadline)
         step[:] = b"" if is_late else data[offset : offset + PARSE_STEP_BYTES]
         return step
 

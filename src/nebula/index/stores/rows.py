@@ -30,13 +30,9 @@ class Source:
     stamp: Stamp
 
 
-@value
-class ChunkRow:
-    start: int
-    end: int
-    symbol: str
-    digest: str
-    """Of symbol and text: what an embedder would see, never the path."""
+ChunkRow = tuple[int, int, str, str]
+"""(first line, last line, symbol, digest). The digest is that of symbol and text, which an embedder sees, not of the
+path. A plain tuple: processes hand each other tens of thousands."""
 
 
 @value

@@ -72,17 +72,16 @@ class Store(Vectors, Past):
         sizes = (segment.chunk_count, len(segment.files))
         (number,) = self.db.execute("INSERT INTO segment (chunks, files) VALUES (?, ?) RETURNING id", sizes).fetchone()
         first = 0
-        chunks = []
+        chunks: list[tuple[int | str, ...]] = []
         names = []
         for place, file in enumerate(segment.files):
             id = self._insert_file(number, place, first, file)
             names += [(term, id, weight) for term, weight in path_terms(file.path).items()]
-            for chunk in file.chunks:
-                chunks.append((number, first, id, chunk.start, chunk.end, chunk.symbol, chunk.digest))
-                first += 1
+            chunks += [(number, each, id, *chunk) for each, chunk in enumerate(file.chunks, first)]
+            first += len(file.chunks)
         self.db.executemany("INSERT INTO chunk VALUES (?, ?, ?, ?, ?, ?, ?)", chunks)
-        self.db.executemany("INSERT INTO path_term VALUES (?, ?, ?)", names)
-        self.db.executemany("INSERT INTO posting VALUES (?, ?, ?, ?)", ((number, *row) for row in segment.terms))
+        self.db.executemany("INSERT INTO path_term VALUES (?, ?, ?)", sorted(names))
+        self.db.executemany(f"INSERT INTO posting VALUES ({number}, ?, ?, ?)", segment.terms)  # noqa: S608 - our own number
 
     def _insert_file(self, segment: int, place: int, first: int, file: FileRow) -> int:
         kind = kind_of(file.path, file.is_generated)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from functools import lru_cache
 
 from nebula.index.constants import MAX_NUMBER_LETTERS, MAX_TERM_LETTERS, PATH_FOLDER_WEIGHT, PATH_NAME_WEIGHT
 
@@ -77,37 +78,35 @@ def _other_terms(word: str) -> list[str]:
     return terms
 
 
-_SUFFIXES = (
-    ("izations", "iz"),
-    ("ization", "iz"),
-    ("ations", "at"),
-    ("ation", "at"),
-    ("ions", ""),
-    ("ion", ""),
-    ("ings", ""),
-    ("ing", ""),
-    ("ies", "i"),
-    ("ied", "i"),
-    ("ers", ""),
-    ("ors", ""),
-    ("ed", ""),
-    ("es", ""),
-    ("er", ""),
-    ("or", ""),
-    ("ly", ""),
-    ("s", ""),
-    ("e", ""),
-    ("y", "i"),
-)
-_LAST_LETTERS = frozenset("sedrgyn")
+_SUFFIXES = {
+    "s": (
+        ("izations", "iz"),
+        ("ations", "at"),
+        ("ions", ""),
+        ("ings", ""),
+        ("ies", "i"),
+        ("ers", ""),
+        ("ors", ""),
+        ("es", ""),
+        ("s", ""),
+    ),
+    "n": (("ization", "iz"), ("ation", "at"), ("ion", "")),
+    "g": (("ing", ""),),
+    "d": (("ied", "i"), ("ed", "")),
+    "r": (("er", ""), ("or", "")),
+    "y": (("ly", ""), ("y", "i")),
+    "e": (("e", ""),),
+}
+"""By their last letter: (suffix, what stands instead), the longest first."""
 
 
+@lru_cache(16_384)
 def stem(word: str) -> str:
-    """Return a light stemmer: `cache`, `caches`, `cached`, `caching` are one term; so are `validate` and
+    """Return the stem of a word: `cache`, `caches`, `cached`, `caching` are one term; so are `validate` and
     `validation`."""
-    if len(word) < 4 or word[-1] not in _LAST_LETTERS:
+    if len(word) < 4:
         return word
-    for suffix, instead in _SUFFIXES:
+    for suffix, instead in _SUFFIXES.get(word[-1], ()):
         if word.endswith(suffix) and len(word) - len(suffix) + len(instead) >= 3:
             if suffix == "s" and word.endswith("ss"):
                 return word
