@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from nebula.files.descriptors import ClosedByBlock
 from nebula.files.home import derived_folder, project_id
-from nebula.index.chunks.lines import Lines
 from nebula.index.constants import FRESH_ROUNDS, OUTLINE_FILES, PART_WEIGHTS
 from nebula.index.embedders.contract import Embedder
 from nebula.index.embedders.fill import fill
@@ -264,12 +263,11 @@ class Index(ClosedByBlock):
         return fill(self.root, self.store, self.embedders[0], stop=stop, progress=progress) if self.embedders else 0
 
     def _read(self, found: list[tuple[float, Candidate]]) -> tuple[list[Hit], list[str]]:
+        """Return the hits of what was found, and the paths that no longer have the content it was found in."""
         commit = self.store.meta("commit")
-        files: dict[str, Lines | None] = {}
+        files = self.root.lines_of([(each.path, each.blob, each.end) for _, each in found])
         hits = []
         for score, each in found:
-            if each.path not in files:
-                files[each.path] = self.root.lines(each.path, each.blob)
             lines = files[each.path]
             if lines is not None:
                 text = lines.text(each.start, each.end)

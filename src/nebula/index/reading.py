@@ -12,6 +12,7 @@ import re
 import stat
 import threading
 import time
+from collections.abc import Iterable
 
 from nebula.files.reading import UnreadableFile, read_below, read_or_empty
 from nebula.git import find_repository, git_folders
@@ -89,12 +90,17 @@ class Root:
         if self.stop.is_set():
             raise IndexStopped("The work on the index was stopped.")
 
-    def lines(self, path: str, blob: str) -> Lines | None:
-        """Return the lines of a file that still has this content; None where it has another, or is gone."""
+    def lines_of(self, wanted: Iterable[tuple[str, str, int]]) -> dict[str, Lines | None]:
+        """Return path → the lines of the file, None where it no longer has that content. `wanted`: (path, blob, last
+        line) of the chunks to be read; what lies behind the last of them is left out."""
+        last: dict[tuple[str, str], int] = {}
+        for path, blob, line in wanted:
+            last[path, blob] = max(line, last.get((path, blob), 0))
+        return {path: self._lines(path, blob, most) for (path, blob), most in last.items()}
+
+    def _lines(self, path: str, blob: str, most: int) -> Lines | None:
         source = self.read(path, NO_STAMP)
-        if not isinstance(source, Source):
-            return None
-        return Lines(source.data) if source.blob == blob else None
+        return Lines(source.data, most) if isinstance(source, Source) and source.blob == blob else None
 
 
 def _blob_id(data: bytes, hash_name: str) -> str:

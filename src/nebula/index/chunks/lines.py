@@ -11,9 +11,10 @@ from nebula.index.values import Span
 class Lines:
     """A text in UTF-8 cut at its line feeds, as git and editors count. A carriage return stays part of its line."""
 
-    def __init__(self, data: bytes) -> None:
-        self.rows = data.split(b"\n")
-        if self.rows[-1] == b"":
+    def __init__(self, data: bytes, most: int = -1) -> None:
+        """Keep the first `most` lines only, where it is given: to cut off all of them takes most of reading a hit."""
+        self.rows = data.split(b"\n", most)
+        if len(self.rows) == most + 1 or self.rows[-1] == b"":
             self.rows.pop()
 
     def __len__(self) -> int:

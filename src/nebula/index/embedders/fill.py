@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import threading
 
-from nebula.index.chunks.lines import Lines
 from nebula.index.constants import EMBED_BATCH
 from nebula.index.embedders.contract import Embedder
 from nebula.index.reading import Root
@@ -49,11 +48,9 @@ def fill(
 
 def _texts(root: Root, rows: list[Unembedded]) -> dict[str, str]:
     """Digest → what to embed, of files that are as they were indexed."""
-    files: dict[str, Lines | None] = {}
+    files = root.lines_of([(row.path, row.blob, row.end) for row in rows])
     texts = {}
     for row in rows:
-        if row.path not in files:
-            files[row.path] = root.lines(row.path, row.blob)
         lines = files[row.path]
         if lines is not None:
             texts[row.digest] = f"{row.symbol}\n{lines.text(row.start, row.end)}"

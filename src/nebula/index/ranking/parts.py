@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from operator import mul
+from types import MappingProxyType
 
 from nebula.index.constants import OTHERS, PART_WEIGHTS, RARE_SHARE, UNIT_NAME, UNIT_PATH
 from nebula.index.ranking.kinds import CODE, DATA, DECLARATION, EXAMPLE, GENERATED, PROSE, TEST, VENDORED
 from nebula.index.ranking.scoring import Scored, highest
-from nebula.index.stores.rows import Candidate, Shape
+from nebula.index.stores.rows import Candidate, CodeLines
 from nebula.index.terms.words import parts_of
 
 Parts = dict[str, float]
@@ -35,12 +36,22 @@ _REMEMBERED_NAMES = 20_000
 
 OF_CHUNK = ("words", "name", "best of its file", "length", "no definition", "many definitions")
 """The parts that every chunk has. A search adds up hundreds of them: they are kept in this order, without names."""
-_CHUNK_WEIGHTS = tuple(PART_WEIGHTS[name] for name in OF_CHUNK)
+OF_FILE = ("path", "whole file", "next chunks", "references", "file name", "whole file name")
+"""The parts that the chunks of a file share, in the same way."""
+Six = tuple[float, float, float, float, float, float]
+_Kind = tuple[str, int]
+"""(language, kind) of a file."""
 
 
 def total_of(parts: Parts, others: float = 0) -> float:
     """Return the score of a chunk with these parts, and with `others` that are added up already."""
     return float(sum(map(mul, map(PART_WEIGHTS.__getitem__, parts), parts.values()), others))
+
+
+def _totals_of_six(names: Sequence[str], every: Iterable[Six]) -> list[float]:
+    """Return the score of each six parts that have these names. Written out: hundreds are added up for each search."""
+    u, v, w, x, y, z = (PART_WEIGHTS[name] for name in names)
+    return [u * a + v * b + w * c + x * d + y * e + z * f for a, b, c, d, e, f in every]
 
 
 class Measured:
@@ -49,15 +60,17 @@ class Measured:
     def __init__(
         self,
         candidates: list[Candidate],
-        of_chunks: Sequence[tuple[float, ...]],
-        best: set[int],
-        of_files: dict[int, Parts],
+        of_chunks: Sequence[Six] = (),
+        best: Collection[int] = (),
+        of_files: Mapping[int, Six] = MappingProxyType({}),
+        of_kinds: Mapping[_Kind, Parts] = MappingProxyType({}),
     ) -> None:
         self.candidates = candidates
         self.best = best
         """Which candidates, by number, score best in their file."""
         self._of_chunks = of_chunks
         self._of_files = of_files
+        self._of_kinds = of_kinds
         self._more: dict[int, Parts] = {}
 
     def add(self, number: int, name: str, amount: float) -> None:
@@ -66,21 +79,33 @@ class Measured:
 
     def totals(self) -> list[float]:
         """Return the score of each candidate."""
-        of_chunks = [sum(map(mul, _CHUNK_WEIGHTS, amounts)) for amounts in self._of_chunks]
+        of_chunks = _totals_of_six(OF_CHUNK, self._of_chunks)
         for number, parts in self._more.items():
             of_chunks[number] = total_of(parts, of_chunks[number])
-        of_files = {file: total_of(parts) for file, parts in self._of_files.items()}
-        return [of_chunk + of_files[c.file] for of_chunk, c in zip(of_chunks, self.candidates, strict=True)]
+        of_files = dict(zip(self._of_files, _totals_of_six(OF_FILE, self._of_files.values()), strict=True))
+        of_kinds = {
+            kind: [PART_WEIGHTS[name] * amount for name, amount in parts.items()]
+            for kind, parts in self._of_kinds.items()
+        }
+        return [
+            of_chunk + sum(of_kinds[c.language, c.kind], of_files[c.file])
+            for of_chunk, c in zip(of_chunks, self.candidates, strict=True)
+        ]
 
     def parts(self) -> list[Parts]:
         """Return the parts of each candidate by their names."""
         return [
-            dict(zip(OF_CHUNK, amounts, strict=True)) | self._more.get(i, {}) | self._of_files[c.file]
-            for i, (c, amounts) in enumerate(zip(self.candidates, self._of_chunks, strict=True))
+            dict(zip(OF_CHUNK, of_chunk, strict=True))
+            | self._more.get(i, {})
+            | dict(zip(OF_FILE, self._of_files[c.file], strict=True))
+            | self._of_kinds[c.language, c.kind]
+            for i, (c, of_chunk) in enumerate(zip(self.candidates, self._of_chunks, strict=True))
         ]
 
 
-def measure_candidates(scored: Scored, candidates: list[Candidate], shape: Shape, asked: frozenset[int]) -> Measured:
+def measure_candidates(
+    scored: Scored, candidates: list[Candidate], code_lines: CodeLines, asked: frozenset[int]
+) -> Measured:
     """Return the candidates with all parts but for what the past and an embedder say. `asked`: the kinds that the
     question names."""
     asked_words = frozenset(scored.rarities)
@@ -107,30 +132,29 @@ def measure_candidates(scored: Scored, candidates: list[Candidate], shape: Shape
         for i, (c, word, name, each) in enumerate(zip(candidates, words, names, defined, strict=True))
     ]
     file_unit = highest(scored.files) or 1.0
-    makeup = Makeup(shape.code_lines)
-    of_kinds: dict[tuple[str, int], Parts] = {}
-    of_files: dict[int, Parts] = {}
+    of_files: dict[int, Six] = {}
+    of_kinds: dict[_Kind, Parts] = {}
+    makeup = Makeup(code_lines)
     for file, found in by_file.items():
         c = candidates[found[0][2]]
-        if (of_kind := of_kinds.get((c.language, c.kind))) is None:
-            of_kind = of_kinds[c.language, c.kind] = _kind_parts(c, asked) | makeup.parts_of(c, asked)
         stem, is_whole = _name_score((_stem(c.path),), scored.rarities, asked_words)
-        of_files[file] = {
-            "path": path_of(file, 0.0) / unit,
-            "whole file": scored.files[c.segment][c.file_place] / file_unit,
-            "next chunks": sum(-score for score, _, _ in found[1 : OTHERS + 1]) / OTHERS / unit,
-            "references": c.rank,
-            "file name": stem / unit,
-            "whole file name": float(is_whole),
-            **of_kind,
-        }
-    return Measured(candidates, of_chunks, best, of_files)
+        of_files[file] = (
+            path_of(file, 0.0) / unit,
+            scored.files[c.segment][c.file_place] / file_unit,
+            sum(-score for score, _, _ in found[1 : OTHERS + 1]) / OTHERS / unit,
+            c.rank,
+            stem / unit,
+            float(is_whole),
+        )
+        if (c.language, c.kind) not in of_kinds:
+            of_kinds[c.language, c.kind] = _kind_parts(c, asked) | makeup.parts_of(c, asked)
+    return Measured(candidates, of_chunks, best, of_files, of_kinds)
 
 
 class Makeup:
     """What the code of a project is written in: who asks wants its main language, not that of a script beside it."""
 
-    def __init__(self, code_lines: Mapping[tuple[str, int], int]) -> None:
+    def __init__(self, code_lines: CodeLines) -> None:
         self._lines: dict[str, int] = {}
         self._declaring: dict[str, int] = {}
         for (language, kind), lines in code_lines.items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import chain
 
 from nebula.index import postings
 from nebula.index.constants import COMMON_PATH_TERM, LARGE_CHUNKS, MAX_FILE_POSTINGS, MAX_PATHS, MAX_POSTINGS, PATH_K1
@@ -176,7 +177,7 @@ def _at_least(row: Row, threshold: float) -> Iterator[tuple[int, float]]:
 def _threshold(scores: Scores, limit: int) -> float:
     """Return a score that rather more than `limit` places exceed, from a sample of them."""
     step = max(1, sum(map(len, scores.values())) // _SAMPLE)
-    sample = sorted(score for row in scores.values() for score in _numbers(row)[::step] if score)
+    sample = sorted(filter(None, chain.from_iterable(_numbers(row)[::step] for row in scores.values())))
     wanted = limit * 3 // (step * 2) + 4
     return sample[-wanted] if wanted <= len(sample) else _NO_SCORE
 

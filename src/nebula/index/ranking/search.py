@@ -36,7 +36,7 @@ def measure(
 def _measured(store: Store, question: str, scope: Scope, meaning: Meaning | None) -> Measured:
     terms = question_terms(question)
     if not terms and meaning is None:
-        return Measured([], [], set(), {})
+        return Measured([])
     scored = Scored(store, terms)
     if not scope.is_everything:
         scored.keep_only(store.places_of(scope))
@@ -44,8 +44,10 @@ def _measured(store: Store, question: str, scope: Scope, meaning: Meaning | None
     _add_best_of_files(store, scored, places)
     if meaning is not None:
         meaning.add_nearest(places, scope)
-    candidates = list(filter(scope.has, store.candidates(places)))
-    measured = measure_candidates(scored, candidates, store.shape(), asked_for(question))
+    candidates = store.candidates(places)
+    if not scope.is_everything:
+        candidates = list(filter(scope.has, candidates))
+    measured = measure_candidates(scored, candidates, store.code_lines(), asked_for(question))
     history = shares_in_the_past(store, scored.rarities, {c.path for c in candidates})
     if history:
         for number in measured.best:  # it speaks of the file, not of every chunk
@@ -80,5 +82,6 @@ def _without_copies(ranked: list[tuple[float, Candidate]]) -> list[tuple[float, 
             score -= DUPLICATE_PENALTY
         seen.add(candidate.digest)
         result.append((score, candidate))
-    result.sort(key=_order)
+    if len(seen) < len(ranked):
+        result.sort(key=_order)
     return result

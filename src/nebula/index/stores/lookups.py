@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from nebula.index.ranking.kinds import CODE, DECLARATION
 from nebula.index.stores.database import StoreDatabase
-from nebula.index.stores.rows import Candidate, Scope, Shape
+from nebula.index.stores.rows import Candidate, CodeLines, Scope, Shape
 
 CANDIDATE_COLUMNS = (
     "c.segment, c.place, c.file, c.first, c.last, c.symbol, c.digest, f.path, f.blob, f.language, f.kind,"
@@ -25,6 +25,7 @@ class Lookups:
     def __init__(self, db: StoreDatabase) -> None:
         self.db = db
         self._shape: Shape | None = None
+        self._code_lines: tuple[int, CodeLines] | None = None
 
     def close(self) -> None:
         self.db.close()
@@ -64,15 +65,20 @@ class Lookups:
             segments,
             {segment: frozenset(dead) for segment, dead in chunks.items()},
             {segment: frozenset(dead) for segment, dead in files.items()},
-            self._code_lines(),
         )
 
-    def _code_lines(self) -> dict[tuple[str, int], int]:
-        rows = self.db.execute(
-            "SELECT language, kind, sum(lines) FROM file WHERE kind IN (?, ?) GROUP BY language, kind",
-            (CODE, DECLARATION),
-        )
-        return {(language, kind): int(lines) for language, kind, lines in rows}
+    def code_lines(self) -> CodeLines:
+        """Return what the code of the project is written in. All files are counted, so only a search asks, and once for
+        each state of the index."""
+        shape = self.shape()
+        if self._code_lines is None or self._code_lines[0] != shape.generation:
+            rows = self.db.execute(
+                "SELECT language, kind, sum(lines) FROM file WHERE kind IN (?, ?) GROUP BY language, kind",
+                (CODE, DECLARATION),
+            )
+            counted = {(language, kind): int(lines) for language, kind, lines in rows}
+            self._code_lines = shape.generation, counted
+        return self._code_lines[1]
 
     def add_to_meta(self, key: str, step: int) -> None:
         self.db.execute(

@@ -78,8 +78,10 @@ class Shape:
     """Segment → (chunks, files), dead ones included."""
     dead_chunks: Mapping[int, frozenset[int]]
     dead_files: Mapping[int, frozenset[int]]
-    code_lines: Mapping[tuple[str, int], int]
-    """(language, kind) → lines, of the files that are code or declare it."""
+
+
+CodeLines = Mapping[tuple[str, int], int]
+"""(language, kind) → lines, of the files that are code or declare it."""
 
 
 class Candidate(NamedTuple):
