@@ -1,9 +1,11 @@
-"""The words of a question about one call, which every way to ask it shows above what the call names."""
+"""The words of a question, the same in every way to ask it."""
 
 from __future__ import annotations
 
-from nebula.events import Approval
-from nebula.language import Sentence
+import re
+
+from nebula.events import Approval, ProposedChange
+from nebula.language import Sentence, explain, translate
 
 NETWORK_WARNING = Sentence(
     "It would share this machine's network, servers on loopback included; what it can read, it can send."
@@ -21,3 +23,35 @@ def head_question(question: Approval) -> Sentence:
         "call": Sentence("Call {tool} with:", tool=question.tool),
     }
     return heads[question.kind]
+
+
+_KINDS = {
+    "created": Sentence("created"),
+    "changed": Sentence("changed"),
+    "deleted": Sentence("deleted"),
+    "mode": Sentence("mode"),
+    "link": Sentence("link"),
+}
+
+
+def name_change(change: ProposedChange) -> str:
+    """Return what is done to which path, and how many lines of it."""
+    kind = explain(_KINDS[change.kind]) if change.kind in _KINDS else change.kind
+    path = change.path
+    if change.renamed_from:
+        path = translate("{path} (was {old})", path=path, old=change.renamed_from)
+    counts = f" (+{change.added} −{change.removed})" if change.added or change.removed else ""
+    return f"{kind}  {path}{counts}"
+
+
+def head_write(change: ProposedChange, path: str) -> str:
+    """Return the first line of a question about one write; `path` is how its path is shown."""
+    if change.kind == "created":
+        return translate("Create a new file: {path}", path=path)
+    return translate("Edit an existing file: {path}", path=path)
+
+
+def split_hunks(diff: str) -> list[str]:
+    """Return the hunks of a diff, each with its head; no line of a text begins with one."""
+    _, *hunks = re.split("^(?=@@ )", diff, flags=re.MULTILINE)
+    return [hunk.removesuffix("\n") for hunk in hunks]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from nebula.events import Approval, ProposedChange, QuestionKind
-from nebula.language import Sentence
+from nebula.language import Sentence, use_language
 from nebula.server.acp.permission import MOST_TEXT, agreement, chosen_option, options, show_question
 from nebula.server.acp.questions import Question
 from nebula.tools.approval import ASKED_AGAIN, Decision
@@ -51,7 +51,7 @@ def test_a_set_is_shown_with_command_remarks_paths_and_differences() -> None:
         "changed  a.py (+1 −2)\n--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y",
         "mode  run.sh\nmode 644 → 777",
         "link  link\nnothing → link to /etc/passwd",
-        "created  old.py → new.py",
+        "created  new.py (was old.py)",
     ]
     places = show_question(question, "/project", "en")["locations"]
     assert [each["path"] for each in places] == [f"/project/{path}" for path in ("a.py", "run.sh", "link", "new.py")]
@@ -263,3 +263,12 @@ def test_a_remark_is_in_the_language_of_the_editors_user() -> None:
 def test_a_count_on_one_side_alone_is_shown() -> None:
     removed = ProposedChange("a", "deleted", 0, 2)
     assert fenced(texts(asked("command", removed))[1]) == "deleted  a (+0 −2)"
+
+
+def test_what_becomes_of_a_path_is_said_in_the_users_language() -> None:
+    use_language("ja")
+    try:
+        moved = asked("command", ProposedChange("new.py", "created", renamed_from="old.py"))
+        assert fenced(texts(moved)[-1]) == "作成  new.py（旧 old.py）"
+    finally:
+        use_language("en")

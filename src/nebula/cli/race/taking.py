@@ -12,12 +12,12 @@ from nebula.agent.race.outcome import TryOutcome
 from nebula.agent.race.take import CannotTake, TakenSet, Wanted, take_tries
 from nebula.cli.printing import print_lines, print_remark, tell_remark
 from nebula.cli.race.comparison import show_comparison
-from nebula.cli.terminal.dialogs.change_set import name_change
 from nebula.config import Settings
 from nebula.errors import EXIT_FAILED, EXIT_OK, EXIT_POLICY, NebulaError
 from nebula.events import Approval
 from nebula.language import agrees, explain, translate
 from nebula.stage import fit_to_decide
+from nebula.stage.questions import name_change
 from nebula.tools.approval import Approver, Decision, allow_all
 from nebula.workspace.local import LocalWorkspace
 

@@ -16,7 +16,7 @@ from nebula.events import Approval, ProposedChange
 from nebula.language import explain, translate
 from nebula.server.acp.tool_calls import cut_title, difference, text_content
 from nebula.stage import fit_to_decide, one_line
-from nebula.stage.questions import NETWORK_WARNING, head_question
+from nebula.stage.questions import NETWORK_WARNING, head_question, head_write, name_change
 
 MOST_TEXT = 4 * 1024 * 1024
 """Characters of whole texts in one question; differences beyond that are sent as text."""
@@ -62,9 +62,7 @@ def _show_command(asked: Approval, fit: Approval, remarks: list[dict[str, Any]],
 def _show_write(asked: Approval, fit: Approval, remarks: list[dict[str, Any]], root: str) -> dict[str, Any]:
     (change,), (shown,) = asked.changes, fit.changes
     path = os.path.join(root, change.path)
-    title = translate("Edit an existing file: {path}", path=shown.path)
-    if change.kind == "created":
-        title = translate("Create a new file: {path}", path=shown.path)
+    title = head_write(change, shown.path)
     content = [difference(root, change.path, change.old, change.new)]
     if shown.diff != change.diff:
         content.append(_fenced(shown.diff, "diff"))
@@ -75,19 +73,13 @@ def show_change(change: ProposedChange, fit: ProposedChange, root: str, *, whole
     """Return one change of a set as content: both texts if they are known, and as text what they do not show."""
     is_text = whole and (change.old is not None or change.new is not None)
     if not is_text:
-        return [_fenced(f"{_head_change(fit)}\n{fit.diff}", "diff")]
+        return [_fenced(f"{name_change(fit)}\n{fit.diff}", "diff")]
     notes = re.split("^--- ", fit.diff, maxsplit=1, flags=re.MULTILINE)[0]
     plain = change.kind in ("created", "changed") and not (notes or fit.renamed_from) and fit.diff == change.diff
     if plain:
         return [difference(root, change.path, change.old, change.new)]
     shown = notes if fit.diff == change.diff else fit.diff
-    return [_fenced(f"{_head_change(fit)}\n{shown}", "diff"), difference(root, change.path, change.old, change.new)]
-
-
-def _head_change(change: ProposedChange) -> str:
-    path = f"{change.renamed_from} → {change.path}" if change.renamed_from else change.path
-    counts = f" (+{change.added} −{change.removed})" if change.added or change.removed else ""
-    return f"{change.kind}  {path}{counts}"
+    return [_fenced(f"{name_change(fit)}\n{shown}", "diff"), difference(root, change.path, change.old, change.new)]
 
 
 def _fenced(text: str, language: str = "") -> dict[str, Any]:

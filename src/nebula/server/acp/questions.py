@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
@@ -12,6 +11,7 @@ from nebula.language import translate
 from nebula.server.acp.permission import agreement, in_fence, options, show_change, show_question
 from nebula.server.acp.tool_calls import difference, text_content
 from nebula.stage import fit_to_decide, one_line
+from nebula.stage.questions import split_hunks
 from nebula.tools.approval import Decision
 from nebula.workspace.diff import apply_hunks, diff_texts
 
@@ -64,7 +64,7 @@ class Question:
     def _show_hunks(self, change: ProposedChange) -> list[dict[str, Any]]:
         """Return each hunk as a difference of the file with this hunk alone; as text if the difference would hide a
         character."""
-        fit = _split_hunks(self._fit.diff)
+        fit = split_hunks(self._fit.diff)
         if self._fit.diff != self._asked.diff or change.new is None:
             return [text_content(in_fence(each, "diff")) for each in fit]
         hunks = diff_texts(change.path, change.old, change.new).hunks
@@ -80,8 +80,3 @@ class Question:
             content = show_change(change, fit, self._root)
             parts.append({"title": f"{title} {fit.path}", "content": content, "locations": where})
         return parts
-
-
-def _split_hunks(diff: str) -> list[str]:
-    _, *hunks = re.split("^(?=@@ )", diff, flags=re.MULTILINE)
-    return hunks

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from glob import escape
 from typing import TYPE_CHECKING, Protocol
 
@@ -14,6 +13,7 @@ from nebula.cli.terminal.output.diff_view import fits_half, show_diff
 from nebula.events import Approval, ProposedChange
 from nebula.language import fold_width, translate
 from nebula.stage import fit_to_decide, one_line
+from nebula.stage.questions import head_write, split_hunks
 from nebula.tools.approval import Decision, allow_all, reaches_too_far
 
 if TYPE_CHECKING:
@@ -111,10 +111,7 @@ class _WriteDialog:
                 screen.line(f"  {counted(change)}")
         self._asker.listed = together
         (change,) = shown.changes
-        if change.kind == "created":
-            screen.line(translate("Create a new file: {path}", path=counted(change)), "bold")
-        else:
-            screen.line(translate("Edit an existing file: {path}", path=counted(change)), "bold")
+        screen.line(head_write(change, counted(change)), "bold")
         for remark in shown.remarks:
             screen.line(str(remark), "yellow")
         if fits_half(screen, [shown.diff]):
@@ -177,7 +174,7 @@ class _WriteDialog:
         return Decision.read(answer)
 
     async def _hunk_by_hunk(self) -> Decision:
-        hunks = _hunks_of(self._shown.diff)
+        hunks = split_hunks(self._shown.diff)
         asked = translate("Take hunk {number} of {count}? (y/N): ")
 
         def show(number: int) -> None:
@@ -187,12 +184,6 @@ class _WriteDialog:
         if len(chosen) == len(hunks):
             return Decision(True)
         return Decision(bool(chosen), reason=reason, hunks=tuple(chosen))
-
-
-def _hunks_of(diff: str) -> list[str]:
-    """Return the hunks of a diff, each with its head; no line of a text begins with one."""
-    _, *hunks = re.split("^(?=@@ )", diff, flags=re.MULTILINE)
-    return [hunk.removesuffix("\n") for hunk in hunks]
 
 
 def _what_is_allowed(question: Approval) -> str:

@@ -10,7 +10,7 @@ from nebula.cli.terminal.output.screen import Screen
 from nebula.events import Approval, ProposedChange
 from nebula.events.approval import TAKE
 from nebula.language import Sentence, explain, fold_width, translate, translate_count
-from nebula.stage.questions import NETWORK_WARNING, head_question
+from nebula.stage.questions import NETWORK_WARNING, head_question, name_change
 from nebula.tools.approval import Decision
 from nebula.value import replace
 
@@ -21,15 +21,6 @@ LISTED = 30
 """Changes that are listed; the diffs show all of them."""
 COMMAND_LINES = 8
 """Lines of a command that stand above what it changed."""
-
-_KINDS = {
-    "created": Sentence("created"),
-    "changed": Sentence("changed"),
-    "deleted": Sentence("deleted"),
-    "mode": Sentence("mode"),
-    "link": Sentence("link"),
-}
-
 
 _ONCE = Sentence("y yes, once · n no · or say why not")
 _ANSWERS = {
@@ -72,11 +63,8 @@ class ChangeSetDialog:
             screen.line(translate("A command changes no file that git tracks, but this:"), "bold")
         show_lines(screen, self._shown.text, "" if self._is_taken else "$ ", COMMAND_LINES)
         at_once = fits_half(screen, [each.diff or each.path for each in changes])
-        if not at_once or len(changes) > 1:  # else its one line stands above the difference
-            for change in changes[:LISTED]:
-                screen.line(f"  {name_change(change)}")
-        if len(changes) > LISTED:
-            screen.line(f"  … +{len(changes) - LISTED}")
+        if not at_once:  # else its line stands above each difference
+            show_lines(screen, "\n".join(map(name_change, changes)), most=LISTED)
         for remark in self._shown.remarks:
             screen.line(str(remark), "yellow")
         if at_once:
@@ -165,13 +153,3 @@ def show_lines(screen: Screen, text: str, mark: str = "", most: int | None = Non
 
 def counted(change: ProposedChange) -> str:
     return f"{change.path} (+{change.added} −{change.removed})"
-
-
-def name_change(change: ProposedChange) -> str:
-    """Return what is done to which path, and how many lines of it."""
-    kind = explain(_KINDS[change.kind]) if change.kind in _KINDS else change.kind
-    path = change.path
-    if change.renamed_from:
-        path = translate("{path} (was {old})", path=path, old=change.renamed_from)
-    counts = f" (+{change.added} −{change.removed})" if change.added or change.removed else ""
-    return f"{kind}  {path}{counts}"
