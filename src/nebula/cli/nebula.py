@@ -80,14 +80,15 @@ def _options(words: Sequence[str]) -> Namespace:
     if options.continue_last and options.resume:
         raise UsageError("-c goes on with the newest session and --resume ID with that one; give one of them")
     if options.prompt is None:
-        if options.output_format != "text":
-            raise UsageError('--output-format needs a prompt: add -p "task"')
-        if options.output_schema or options.output_last_message:
-            raise UsageError('--output-schema and --output-last-message need a prompt: add -p "task"')
-        if options.references:
-            raise UsageError('--ref needs a prompt: add -p "task"')
-        if options.images:
-            raise UsageError('--image needs a prompt: add -p "task"')
+        for option, given in (
+            ("--output-format", options.output_format != "text"),
+            ("--output-schema", options.output_schema),
+            ("--output-last-message", options.output_last_message),
+            ("--ref", options.references),
+            ("--image", options.images),
+        ):
+            if given:
+                raise UsageError('{option} needs a prompt: add -p "task"', option=option)
     return options
 
 

@@ -14,7 +14,8 @@ from nebula.config.settings import Settings
 from nebula.files.digest import digest
 from nebula.files.reading import UnreadableFile, read_below
 
-FOLDERS: Final = (".nebula/skills", ".agents/skills", ".claude/skills", ".nebula/commands", ".claude/commands")
+PROJECT_SKILLS: Final = (".nebula/skills", ".agents/skills", ".claude/skills")
+PROJECT_COMMANDS: Final = (".nebula/commands", ".claude/commands")
 MOST_FILES: Final = 2000
 _LARGEST: Final = 256 * 1024
 
@@ -24,7 +25,7 @@ def brought_along(root: str) -> dict[str, str]:
 
     A link is told by where it leads, a large file by its size."""
     found: dict[str, str] = {}
-    for folder in FOLDERS:
+    for folder in PROJECT_SKILLS + PROJECT_COMMANDS:
         if os.path.isdir(os.path.join(root, folder)):  # in most projects five looks are all
             for path in _walk(root, folder):
                 found[path] = _tell(os.path.join(root, path))

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Final, Literal
 
 from nebula.config import Settings
+from nebula.config.brought_along import PROJECT_COMMANDS, PROJECT_SKILLS
 from nebula.files.descriptors import closed_after
 from nebula.files.digest import digest
 from nebula.files.reading import UnreadableFile, open_below, read_below
@@ -21,8 +22,6 @@ from nebula.value import value
 
 Owner = Literal["user", "project"]
 
-PROJECT_SKILLS: Final = (".nebula/skills", ".agents/skills", ".claude/skills")
-PROJECT_COMMANDS: Final = (".nebula/commands", ".claude/commands")
 MOST_ENTRIES: Final = 500
 LARGEST_FILE: Final = 256 * 1024
 

@@ -11,27 +11,37 @@ Programs = Sequence[DescribedCommand]
 
 def bash(programs: Programs) -> str:
     """Return a script for bash, from version 3.2 on, which macOS has."""
-    return _BASH.format(
-        paths=_lines(_cases(_longer_paths(programs), 'path="$path ${COMP_WORDS[i]}"'), 6),
-        values=_lines(_value_cases(programs, _BASH_VALUES), 4),
-        words=_lines(_word_cases(programs, lambda each: f"words={_quote(' '.join(_words(each)))}"), 4),
-        files=_pattern(_of(each) for each in _walk(programs) if _takes_files(each)),
-        names=_names(programs),
-    )
+    longer = 'path="$path ${COMP_WORDS[i]}"'
+    return _filled(_BASH, programs, longer, _BASH_VALUES, lambda each: f"words={_quote(' '.join(_words(each)))}")
 
 
 def zsh(programs: Programs) -> str:
-    return _ZSH.format(
-        paths=_lines(_cases(_longer_paths(programs), 'at="$at ${words[i]}"'), 6),
-        values=_lines(_value_cases(programs, _ZSH_VALUES), 4),
-        words=_lines(_word_cases(programs, _zsh_words), 4),
-        files=_pattern(_of(each) for each in _walk(programs) if _takes_files(each)),
-        names=_names(programs),
+    return _filled(_ZSH, programs, 'at="$at ${words[i]}"', _ZSH_VALUES, _zsh_words)
+
+
+def _filled(
+    script: str,
+    programs: Programs,
+    longer: str,
+    values: dict[str, str],
+    words: Callable[[DescribedCommand], str],
+) -> str:
+    """Return a script with the cases of all commands: `longer` makes the path one word longer, `values` has what
+    completes the word behind an option, `words` what completes one of a command."""
+    commands = list(_walk(programs))
+    paths = [_of(each) for each in commands if len(each.path) > 1]
+    return script.format(
+        paths=f"      {_pattern(paths)}) {longer} ;;",
+        values=_lines(_value_cases(commands, values)),
+        words=_lines([f'"{_of(each)}") {words(each)} ;;' for each in commands]),
+        files=_pattern([_of(each) for each in commands if _takes_files(each)]),
+        names=" ".join(program.path[0] for program in programs),
     )
 
 
 def fish(programs: Programs) -> str:
-    lines = [_FISH.format(paths=" ".join(f'"{path}"' for path in _longer_paths(programs)))]
+    paths = [_of(each) for each in _walk(programs) if len(each.path) > 1]
+    lines = [_FISH.format(paths=" ".join(f'"{path}"' for path in paths))]
     for each in _walk(programs):
         program, at = each.path[0], f"-n '__nebula_is_at \"{_of(each)}\"'"
         lines.append(f"complete -c {program} {at} {'-F' if _takes_files(each) else '-f'}")
@@ -54,15 +64,6 @@ def _of(command: DescribedCommand) -> str:
     return " ".join(command.path)
 
 
-def _names(programs: Programs) -> str:
-    return " ".join(program.path[0] for program in programs)
-
-
-def _longer_paths(programs: Programs) -> list[str]:
-    """Return what the path and one more word have to be for the word to be a command."""
-    return [_of(each) for each in _walk(programs) if len(each.path) > 1]
-
-
 def _words(command: DescribedCommand) -> list[str]:
     options = [name for option in command.options for name in option.names]
     return [*(each.path[-1] for each in command.commands), *command.operand_choices, *options]
@@ -76,31 +77,23 @@ def _quote(text: str) -> str:
     return "'" + text.replace("'", "'\\''") + "'"
 
 
-def _pattern(texts: Iterator[str]) -> str:
+def _pattern(texts: Sequence[str]) -> str:
     return "|".join(f'"{text}"' for text in texts)
 
 
-def _cases(texts: Sequence[str], action: str) -> list[str]:
-    return [f"{_pattern(iter(texts))}) {action} ;;"]
+def _lines(lines: Sequence[str]) -> str:
+    return "\n".join(f"    {line}" for line in lines)
 
 
-def _lines(lines: Sequence[str], indent: int) -> str:
-    return "\n".join(" " * indent + line for line in lines)
-
-
-def _value_cases(programs: Programs, actions: dict[str, str]) -> list[str]:
+def _value_cases(commands: Sequence[DescribedCommand], actions: dict[str, str]) -> list[str]:
     """Return what completes the word behind an option that takes one."""
     cases: dict[str, list[str]] = {}
-    for each in _walk(programs):
+    for each in commands:
         for option in each.options:
             if option.kind != "none" and not option.is_optional:
                 action = actions[option.kind].replace("CHOICES", " ".join(option.choices))
                 cases.setdefault(action, []).extend(f"{_of(each)} {name}" for name in option.names)
-    return [f"{_pattern(iter(texts))}) {action} ;;" for action, texts in cases.items()]
-
-
-def _word_cases(programs: Programs, action: Callable[[DescribedCommand], str]) -> list[str]:
-    return [f'"{_of(each)}") {action(each)} ;;' for each in _walk(programs)]
+    return [f"{_pattern(texts)}) {action} ;;" for action, texts in cases.items()]
 
 
 def _zsh_words(command: DescribedCommand) -> str:

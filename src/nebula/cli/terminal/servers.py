@@ -38,8 +38,7 @@ async def _restart(terminal: TerminalSession, servers: ExternalServers, name: st
     if not wanted:
         terminal.screen.warn("There is no MCP server {name}.", name=one_line(name))
     for connection in wanted:
-        starting = translate("starting MCP server {names}", names=one_line(connection.server.name))
-        terminal.screen.line(starting, "dim")
+        terminal.screen.hint("starting MCP server {names}", names=one_line(connection.server.name))
         for problem in await servers.restart(connection):
             terminal.warn(problem)
         _show_one(terminal, connection)

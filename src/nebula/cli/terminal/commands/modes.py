@@ -43,8 +43,7 @@ async def mode(terminal: TerminalSession, argument: str) -> None:
         chosen = await choose(terminal, names, question, MODES.index(current), free_name=True)
         argument = MODES[chosen] if isinstance(chosen, int) else chosen or current
     if argument.lower() not in MODES:
-        unknown = translate("There is no mode '{mode}'; there are plan and agent.", mode=one_line(argument))
-        terminal.screen.line(unknown, "yellow")
+        terminal.screen.warn("There is no mode '{mode}'; there are plan and agent.", mode=one_line(argument))
         return
     await _switch(terminal, argument.lower(), "")
 
@@ -57,8 +56,7 @@ async def curtain(terminal: TerminalSession, argument: str) -> None:
     other = CURTAINS[1 - CURTAINS.index(terminal.stage_options.curtain)]
     chosen = argument.lower() or other
     if chosen not in CURTAINS:
-        unknown = translate("There is no curtain '{curtain}'; there are quiet and paths.", curtain=one_line(argument))
-        terminal.screen.line(unknown, "yellow")
+        terminal.screen.warn("There is no curtain '{curtain}'; there are quiet and paths.", curtain=one_line(argument))
         return
     terminal.stage_options = replace(terminal.stage_options, curtain=chosen)
     save_choice(terminal.settings, curtain=chosen)

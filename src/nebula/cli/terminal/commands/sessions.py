@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shlex import quote
 
-from nebula.agent.past.session_names import as_listed, find_by_name, name_session
+from nebula.agent.past.session_names import as_listed, name_session
 from nebula.cli.terminal.commands.command import SessionCommand
 from nebula.cli.terminal.dialogs.session_choice import choose_session, listed_session
 from nebula.cli.terminal.input.contract import EndOfInput, Interrupted
@@ -56,11 +56,7 @@ async def resume(terminal: TerminalSession, argument: str) -> None:
 
 
 async def _go_to(terminal: TerminalSession, session_id: str) -> None:
-    memory = terminal.session.memory
-    found = find_by_name(_others(terminal, all_of_them=True), session_id, terminal.settings)
-    if found is None and memory:
-        found = memory.find(session_id, terminal.settings.root)
-    await terminal.reopen(found.id if found else session_id)
+    await terminal.reopen(session_id)
     show_resumed(terminal)
 
 

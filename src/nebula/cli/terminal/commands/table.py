@@ -139,8 +139,7 @@ async def _obey(terminal: TerminalSession, text: str) -> None:
 
 async def _run(terminal: TerminalSession, command: SessionCommand, argument: str, *, is_one_line: bool) -> None:
     if argument and command.alone:
-        said = translate("/{name} takes no argument; nothing was done.", name=command.name)
-        terminal.screen.line(said, "yellow")
+        terminal.screen.warn("/{name} takes no argument; nothing was done.", name=command.name)
     elif not is_one_line:  # lines that waited come back together when a turn is interrupted
         terminal.screen.warn("/{name} takes one line; nothing was done.", name=command.name)
     else:

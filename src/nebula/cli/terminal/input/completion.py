@@ -62,6 +62,3 @@ class PromptCompleter(Completer):
     def _tags(self, pattern: str) -> Iterable[Completion]:
         for tag, count in self._nodes.tags(pattern):
             yield Completion(f"#{tag}", -len(pattern) - 1, display=one_line(f"#{tag}"), display_meta=str(count))
-
-
-# Files

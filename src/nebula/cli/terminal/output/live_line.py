@@ -10,6 +10,7 @@ from contextlib import suppress
 from math import ceil
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from nebula.cli.busy import FRAMES
 from nebula.cli.terminal.input.typed_ahead import STEERED
 from nebula.cli.terminal.output.screen import Screen, screen_on
 from nebula.cli.terminal.output.width import display_width, tail
@@ -20,7 +21,6 @@ from nebula.language import translate
 if TYPE_CHECKING:
     from nebula.cli.terminal.terminal_session import TerminalSession
 
-FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 TICK_S = 0.1
 REPORT_S = 10.0
 MUCH_LONGER_S = 5.0

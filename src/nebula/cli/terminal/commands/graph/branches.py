@@ -97,8 +97,7 @@ async def fork(terminal: TerminalSession, argument: str) -> None:
     leaf = left.conversation.leaf
     if leaf is not None and leaf != chosen:
         short = await at_work(short_ids, terminal, [leaf])
-        back = translate("/undo, or later /fork {id}, goes back to where you were.", id=short[leaf])
-        terminal.screen.line(back, "dim")
+        terminal.screen.hint("/undo, or later /fork {id}, goes back to where you were.", id=short[leaf])
     await _tell_of_files(terminal)
 
 
