@@ -12,10 +12,10 @@ from words import page, say, table
 from nebula.cli import evercontext, vizprompt
 from nebula.cli import nebula as umbrella
 from nebula.cli.nebula_commands.conversation import graph
-from nebula.cli.nebula_commands.servers import external_servers
+from nebula.cli.nebula_commands.servers import mcp
 
 PROGRAMS = {"nebula": umbrella, "evercontext": evercontext, "vizprompt": vizprompt}
-BEHIND = {"nebula mcp": external_servers.WORDS, "nebula graph": (graph.SHARE,), "nebula import": ("settings",)}
+BEHIND = {"nebula mcp": mcp.WORDS, "nebula graph": (graph.SHARE,), "nebula import": ("settings",)}
 """Words that a command reads by itself, before its parser."""
 
 

@@ -27,6 +27,8 @@ CASES = [
     ("nebula index", "reb", "rebuild"),
     ("nebula mcp", "rem", "remove"),
     ("nebula graph node", "ed", "edit"),
+    ("nebula graph", "ta", "tag"),
+    ("nebula import", "sett", "settings"),
     ("evercontext", "bat", "batch"),
     ("evercontext batch", "--para", "--parallel"),
     ("vizprompt flow", "conn", "connect"),

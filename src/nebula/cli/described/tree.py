@@ -11,14 +11,17 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from nebula.cli.arguments import Parser, ParserMet
+from nebula.cli.nebula_commands.conversation import graph
+from nebula.cli.nebula_commands.servers import mcp
 from nebula.language import translate
 from nebula.value import value
 
 _FILES = ("FILE", "PATH", "PLAN", "TASKS")
 _FOLDERS = ("DIR", "FOLDER")
 _WITH_WORDS: dict[tuple[str, ...], tuple[str, ...]] = {
-    ("nebula", "mcp"): ("add", "remove", "list", "test", "login", "logout"),
-    ("nebula", "graph"): ("flow", "node", "search", "context", "check", "build", "share"),
+    ("nebula", "mcp"): mcp.WORDS,
+    ("nebula", "graph"): (*graph.COMMANDS, graph.SHARE),
+    ("nebula", "import"): ("settings",),
 }
 """Commands that hand a first word over to a parser of its own."""
 

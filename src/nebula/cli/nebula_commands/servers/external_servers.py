@@ -24,11 +24,9 @@ from nebula.tools.external.configured import ExternalServer, configured_servers,
 from nebula.tools.external.servers import ExternalServers
 from nebula.tools.external.sign_in import SignInFile, sign_in
 
-WORDS = ("add", "remove", "list", "test", "login", "logout")
-
 
 def main(argv: Sequence[str]) -> int:
-    """Run one of `WORDS`, the first of `argv`, with what stands behind it."""
+    """Run one of the words of `nebula mcp`, the first of `argv`, with what stands behind it."""
     word, rest = argv[0], list(argv[1:])
     behind: list[str] = []
     if word == "add" and "--" in rest:

@@ -7,9 +7,12 @@ from collections.abc import Sequence
 from nebula.cli.arguments import Parser, check_allowed, port_number
 from nebula.cli.settings import open_project
 
+WORDS = ("add", "remove", "list", "test", "login", "logout")
+"""What is done with the servers whose tools join ours, by a parser of its own."""
+
 
 def main(argv: Sequence[str]) -> int:
-    if argv and argv[0] in ("add", "remove", "list", "test", "login", "logout"):
+    if argv and argv[0] in WORDS:
         from nebula.cli.nebula_commands.servers.external_servers import main as servers_main
 
         return servers_main(argv)

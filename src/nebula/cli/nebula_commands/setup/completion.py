@@ -9,8 +9,6 @@ from nebula.cli.described.shells import SHELLS
 from nebula.cli.described.tree import describe_programs
 from nebula.cli.printing import print_line
 
-_SHELLS = ("bash", "zsh", "fish")
-
 
 def main(argv: Sequence[str]) -> None:
     parser = Parser(
@@ -22,7 +20,7 @@ def main(argv: Sequence[str]) -> None:
             "nebula completion fish | tee ~/.config/fish/completions/{nebula,evercontext,vizprompt}.fish > /dev/null",
         ),
     )
-    parser.add_argument("shell", choices=_SHELLS, metavar="SHELL", help="bash, zsh or fish")
+    parser.add_argument("shell", choices=SHELLS, metavar="SHELL", help="bash, zsh or fish")
     options = parser.parse_args(argv)
 
     print_line(SHELLS[options.shell](describe_programs()).rstrip())

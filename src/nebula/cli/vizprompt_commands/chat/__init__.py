@@ -17,7 +17,6 @@ from nebula.config import Settings
 from nebula.graph.context.references import referenced_nodes
 from nebula.graph.errors import GraphError
 from nebula.graph.graph import Graph
-from nebula.language import translate as translate
 from nebula.llm.choose import choose_model
 from nebula.tools.approval import allow_all
 from nebula.value import replace
