@@ -348,19 +348,24 @@ def test_the_files_of_a_command_are_chosen_by_single_keys(bench: Bench, keys: st
 
 
 @pytest.mark.parametrize(
-    ("answers", "told"),
+    ("answers", "told", "said"),
     [
-        ("h\ny\nthat is tested elsewhere\n", "The user said: that is tested elsewhere\\nThe user left out a part"),
-        ("h\nnot now\nnor this\n", "The user refused: not now nor this"),
+        (
+            "h\ny\nthat is tested elsewhere\n",
+            "The user said: that is tested elsewhere\\nThe user left out a part",
+            "The rest was left out. The model is told why.",
+        ),
+        ("h\nnot now\nnor this\n", "The user refused: not now nor this", "Refused. The model is told why."),
     ],
 )
-def test_what_is_said_of_a_hunk_is_told_the_model(bench: Bench, answers: str, told: str) -> None:
+def test_what_is_said_of_a_hunk_is_told_the_model(bench: Bench, answers: str, told: str, said: str) -> None:
     bench.write("a.txt", "".join(f"line {number}\n" for number in range(40)))
     edits = [{"old_text": f"line {number}\n", "new_text": f"LINE {number}\n"} for number in (2, 20)]
     read, edit = Call("readFile", {"path": "a.txt"}), Call("editFile", {"path": "a.txt", "edits": edits})
     with ScriptedModel([Turn("", [read]), Turn("", [edit]), Turn("So be it.")]) as server:
-        run_here(bench, "nebula", stdin=f"edit\n{answers}exit\n", **server.env())
+        ran = run_here(bench, "nebula", stdin=f"edit\n{answers}exit\n", **server.env())
         assert told in server.turns[-1].json["messages"][-1]["content"]
+    assert [line for line in ran.out.splitlines() if "The model is told" in line] == [said]
 
 
 def test_a_slip_at_a_hunk_leaves_nothing_out(bench: Bench) -> None:

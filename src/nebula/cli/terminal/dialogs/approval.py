@@ -76,11 +76,15 @@ class TerminalApprover:
         screen = self.terminal.screen
         if decision.allowed and decision.scope == "session":
             screen.line(_what_is_allowed(question), "dim")
-        elif not decision.allowed and question.tool == OWN_COMMAND[0]:
+        elif decision.allowed and decision.reason:
+            screen.hint("The rest was left out. The model is told why.")
+        elif decision.allowed:
+            return
+        elif question.tool == OWN_COMMAND[0]:
             screen.hint("Nothing was applied.")
         elif decision.reason:
             screen.hint("Refused. The model is told why.")
-        elif not decision.allowed:
+        else:
             screen.hint("Refused. The model is told.")
 
     async def _interrupted(self) -> Decision:
