@@ -105,3 +105,4 @@ async def test_without_its_code_index_a_plan_is_made_all_the_same(asked: Asked) 
     result = await asked([plan(step("1")), say("Done.")], settings=elsewhere)
     [told] = [each for each in asked.notices() if each.startswith("The plan is made without the code index: ")]
     assert elsewhere["rag_url"].partition("//")[2] in told and result.final.exit_code == EXIT_OK
+    assert told.endswith("See EC_RAG_URL.")

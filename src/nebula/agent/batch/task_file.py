@@ -23,6 +23,7 @@ MOST_TRIES = 8
 WORK_FOLDER, LOCK_FILE, RESULTS_FILE = TAKEN = ("work", "lock", "results.jsonl")
 """Names that the batch itself uses in the folder of results, so that no task can have them."""
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,59}")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class BadTaskFile(NebulaError):
@@ -118,14 +119,22 @@ def _check_kinds(number: int, found: Mapping[str, Any]) -> None:
             )
         if key in _TEXTS and not isinstance(said, str):
             raise BadTaskFile("line {number}: {key!r} must be a string", number=number, key=key)
-        if key in ("checks", "models") and not _is_texts(said):
-            raise BadTaskFile("line {number}: {key!r} must be a list of strings", number=number, key=key)
-        if key == "env" and not (isinstance(said, dict) and _is_texts(list(said.values()) or [""])):
-            raise BadTaskFile("line {number}: {key!r} must be an object of strings", number=number, key=key)
+        if key in ("checks", "models") and not (said and _is_texts(said) and all(map(str.strip, said))):
+            raise BadTaskFile(
+                "line {number}: {key!r} must be a list of strings, none of them empty", number=number, key=key
+            )
+        if key == "env" and not (isinstance(said, dict) and _is_variables(said)):
+            raise BadTaskFile(
+                "line {number}: {key!r} must be an object of variables and strings", number=number, key=key
+            )
 
 
 def _is_texts(found: Any) -> bool:
-    return isinstance(found, list) and bool(found) and all(isinstance(each, str) and "\0" not in each for each in found)
+    return isinstance(found, list) and all(isinstance(each, str) and "\0" not in each for each in found)
+
+
+def _is_variables(found: Mapping[str, Any]) -> bool:
+    return _is_texts(list(found.values())) and all(map(_VARIABLE.fullmatch, found))
 
 
 def _read_task(number: int, line: str, folder: str, root: str) -> tuple[BatchTask, Mapping[str, Any]]:

@@ -130,7 +130,7 @@ class RemoteCode:
         from nebula.workspace.remote.client import GatewayClient
 
         self._settings = settings
-        self._client = GatewayClient(settings.rag_url, settings.token)
+        self._client = GatewayClient(settings.rag_url, settings.token, "EC_RAG_URL")
         self._state = ""
         self.asking: threading.Thread | None = None
 

@@ -61,8 +61,10 @@ class GatewayAnswer:
 
 
 class GatewayClient:
-    def __init__(self, url: str, token: str = "") -> None:
-        self._secure, self._host, self._prefix = _split(url)
+    def __init__(self, url: str, token: str = "", variable: str = "EC_MCP_URL") -> None:
+        """`variable` is the one that holds the address."""
+        self._secure, self._host, self._prefix = _split(url, variable)
+        self._variable = variable
         self._token = token
         self._idle: list[HTTPConnection] = []
         self._guard = threading.Lock()
@@ -168,8 +170,9 @@ class GatewayClient:
     def _unreachable(self, failure: _Failed) -> GatewayFailed:
         reason = getattr(failure.problem, "strerror", None) or str(failure.problem) or type(failure.problem).__name__
         return GatewayFailed(
-            "The gateway at {host} cannot be reached ({reason}); is it running? See EC_MCP_URL.",
+            "The server at {host} cannot be reached ({reason}); is it running? See {variable}.",
             host=self._host,
+            variable=self._variable,
             reason=reason,
         )
 
@@ -180,12 +183,13 @@ class GatewayClient:
         if known is not None:
             return known(str(message))
         if answer.status == 401:
-            return Forbidden("The gateway at {host} wants a token, or another one; set EC_TOKEN.", host=self._host)
+            return Forbidden("The server at {host} wants a token, or another one; set EC_TOKEN.", host=self._host)
         kind = _BY_STATUS.get(answer.status)
         if kind is None or code == "no_such_endpoint" or not isinstance(answer.body, dict):
             return GatewayFailed(
-                "What answers at {host} is no gateway (status {status}); see EC_MCP_URL.",
+                "What answers at {host} is another server (status {status}); see {variable}.",
                 host=self._host,
+                variable=self._variable,
                 status=answer.status,
             )
         reason = message or answer.body.get("detail")
@@ -216,7 +220,7 @@ def _decoded(text: bytes) -> Any:
         return None
 
 
-def _split(url: str) -> tuple[bool, str, str]:
+def _split(url: str, variable: str) -> tuple[bool, str, str]:
     """Return whether an address is https, its host with the port, and the path before each endpoint."""
     from urllib.parse import urlsplit
 
@@ -227,5 +231,5 @@ def _split(url: str) -> tuple[bool, str, str]:
     except ValueError:
         good = False
     if not good:
-        raise MalformedRequest("EC_MCP_URL must be an address such as http://127.0.0.1:8787.")
+        raise MalformedRequest("{variable} must be an address such as http://127.0.0.1:8787.", variable=variable)
     return parts.scheme == "https", parts.netloc, parts.path.rstrip("/")
