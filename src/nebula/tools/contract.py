@@ -96,9 +96,9 @@ class Outcome:
 
 
 class CancelledLate(asyncio.CancelledError):
-    """Raised when a call was cancelled while it made a change: the change was completed, with this outcome."""
+    """Raised when work was cancelled while it made a change: the change was completed, with this outcome."""
 
-    def __init__(self, outcome: Outcome) -> None:
+    def __init__(self, outcome: Any) -> None:
         super().__init__()
         self.outcome = outcome
 
@@ -114,8 +114,8 @@ async def in_thread(work: Callable[..., T], *args: Any, **kwargs: Any) -> T:
         raise
 
 
-async def to_the_end(work: Callable[[], Outcome]) -> Outcome:
-    """Make a change in a thread and complete it, also if the turn is cancelled in between; then raise CancelledLate."""
+async def to_the_end(work: Callable[[], T]) -> T:
+    """Make a change in a thread and complete it, also if this is cancelled in between; then raise CancelledLate."""
     making = asyncio.get_running_loop().run_in_executor(None, work)
     try:
         return await asyncio.shield(making)

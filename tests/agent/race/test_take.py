@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from failing_disk import Dying, Failing
-from nebula.agent.race.take import TakenSet, Wanted, take
+from nebula.agent.race.take import TakenSet, Wanted, take, take_tries
+from nebula.config import load_settings
 from nebula.files.digest import digest
 from nebula.files.syscalls import REAL, Syscalls
 from nebula.graph.values import FileState
 from nebula.tools.approval import allow_all
+from nebula.tools.contract import CancelledLate
 from nebula.workspace import open_workspace
 from nebula.workspace.errors import WorkspaceError
 from nebula.workspace.local import LocalWorkspace
@@ -102,6 +106,29 @@ def test_a_disk_that_fails_leaves_nothing_of_it(tmp_path: Path) -> None:
         assert take_both(root, wanted).is_whole, calls
         assert read(root) == NEW, calls
     assert calls > 15
+
+
+async def test_one_that_is_told_to_end_while_it_is_applied_is_applied_and_recorded(tmp_path: Path) -> None:
+    wanted = make(tmp_path)
+    settings = load_settings(str(tmp_path), {"NEBULA_HOME": str(tmp_path.parent / "home")})
+
+    class Told(Syscalls):
+        def __getattribute__(self, name: str) -> Any:
+            if name == "create":
+                loop.call_soon_threadsafe(taking.cancel)
+            return super().__getattribute__(name)
+
+    loop = asyncio.get_running_loop()
+    with open_workspace(str(tmp_path), calls=Told()) as workspace:
+        taking = asyncio.ensure_future(take_tries(wanted, workspace, allow_all, settings))
+        with pytest.raises(CancelledLate) as late:
+            await taking
+        assert late.value.outcome.is_whole
+        assert read(tmp_path) == NEW
+        assert {json.loads(line)["path"] for line in (tmp_path / ".nebula/audit.jsonl").read_text().splitlines()} == {
+            *FIRST,
+            *SECOND,
+        }
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 
 from nebula.agent.race.begin import BadRace, check_model, command_line
@@ -13,6 +14,7 @@ from nebula.agent.session import Session
 from nebula.events import Approval, Reader, new_trace_id
 from nebula.llm.catalog import split_name
 from nebula.tools.approval import Decision
+from nebula.tools.contract import CancelledLate
 from nebula.tools.delegate import Delegated, Errand, Proposed
 from nebula.workspace.local import LocalWorkspace
 
@@ -62,7 +64,10 @@ def _report(done: TryOutcome, workspace: LocalWorkspace, trace_id: str) -> Deleg
     wanted = Wanted(done.trace_id, done.files)
 
     async def propose(ask: Callable[[Approval], Awaitable[Decision]]) -> Proposed:
-        taken = await take([wanted], workspace, ask, group=trace_id)
+        try:
+            taken = await take([wanted], workspace, ask, group=trace_id)
+        except CancelledLate:
+            raise asyncio.CancelledError from None  # what it holds is no outcome of a call
         remarks = [*map(str, taken.remarks), *map(str, taken.left_out)]
         if taken.conflicts:
             remarks.append(f"Left out, because it changed in the project meanwhile: {', '.join(taken.conflicts)}.")

@@ -27,6 +27,7 @@ from nebula.language import Sentence
 from nebula.messages.redaction import Redactor
 from nebula.tools.approval import Approver, Decision
 from nebula.tools.commands.change_set import report_applied
+from nebula.tools.contract import CancelledLate, to_the_end
 from nebula.value import replace, value
 from nebula.workspace.contract import PathChange
 from nebula.workspace.diff import apply_hunks, diff_texts
@@ -106,9 +107,13 @@ async def take_tries(
     wanted: Sequence[Wanted], workspace: LocalWorkspace, ask: Approver, settings: Settings
 ) -> TakenSet:
     """Take changes from tries of a race, and record what was taken from which try: in the audit log, and its lines in
-    the try's node. Raises CannotTake."""
-    done = await take(wanted, workspace, ask)
-    await asyncio.to_thread(_record, wanted, done, workspace, settings)
+    the try's node. Raises CannotTake, and CancelledLate once all of that is done."""
+    try:
+        done = await take(wanted, workspace, ask)
+    except CancelledLate as late:
+        _record(wanted, late.outcome, workspace, settings)
+        raise
+    await to_the_end(partial(_record, wanted, done, workspace, settings))
     return done
 
 
@@ -136,7 +141,7 @@ def _find_owners(wanted: Sequence[Wanted]) -> dict[str, str]:
 
 async def take(wanted: Sequence[Wanted], workspace: LocalWorkspace, ask: Approver, *, group: str = "") -> TakenSet:
     """Propose the changes as one set, and apply what was allowed, whole or not at all. `group` is the name of the set
-    in the journal; by default the try that a path comes from. Raises CannotTake."""
+    in the journal; by default the try that a path comes from. Raises CannotTake, and CancelledLate with the set."""
     chosen = await asyncio.to_thread(find_sealed, choose_files(wanted), workspace.history)
     cut_short = tuple(await asyncio.to_thread(take_back_half_applied, workspace))
     done = await _take_chosen(chosen, wanted, workspace, ask, group)
@@ -165,11 +170,15 @@ async def _take_chosen(
         changes = [change for change in changes if change.path in decision.paths]
     if not group:
         group, changes = _name_authors(changes, _find_owners(wanted))
-    done = await asyncio.shield(asyncio.to_thread(files.for_turn(group).apply_changes, changes))
-    applied = tuple(report_applied(proposed, done.applied))
-    late = [path for path, problem in done.left_out if isinstance(problem, Stale | AlreadyExists)]
-    refused = [problem for path, problem in done.left_out if path not in late]
-    return TakenSet(decision, applied, (*conflicts, *late), tuple(refused))
+
+    def apply() -> TakenSet:
+        done = files.for_turn(group).apply_changes(changes)
+        applied = tuple(report_applied(proposed, done.applied))
+        late = [path for path, problem in done.left_out if isinstance(problem, Stale | AlreadyExists)]
+        refused = [problem for path, problem in done.left_out if path not in late]
+        return TakenSet(decision, applied, (*conflicts, *late), tuple(refused))
+
+    return await to_the_end(apply)
 
 
 def _name_authors(changes: Sequence[PathChange], owners: dict[str, str]) -> tuple[str, list[PathChange]]:

@@ -31,6 +31,7 @@ from nebula.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_POLICY
 from nebula.events import Stamped, new_trace_id, now
 from nebula.language import Sentence, explain, translate
 from nebula.llm.errors import ModelError
+from nebula.tools.contract import CancelledLate
 from nebula.tools.permissions import YES_TO_ALL
 from nebula.workspace.errors import RefusedByHook
 
@@ -139,6 +140,8 @@ async def _take(
     ask = who_decides(settings, yes=options.yes)
     try:
         done: TakenSet = await take_tries([Wanted(node.id, tuple(node.files))], race.workspace, ask, settings)
+    except CancelledLate as late:  # it was told to end, and took it nevertheless
+        done = late.outcome
     except RefusedByHook as refusal:
         print_remark(f"nebula: {explain(refusal)}")
         return None, EXIT_POLICY

@@ -120,7 +120,8 @@ async def _run_to_its_end(
     try:
         return await terminal.carry_out(work)
     except CancelledLate as late:
-        return late.outcome
+        done: Outcome = late.outcome
+        return done
     except asyncio.CancelledError:
         return None
     finally:

@@ -18,6 +18,7 @@ from nebula.config import Settings
 from nebula.errors import EXIT_POLICY
 from nebula.graph.errors import GraphError
 from nebula.language import translate
+from nebula.tools.contract import CancelledLate
 from nebula.workspace import Policy, open_workspace
 
 
@@ -37,7 +38,6 @@ def main(argv: Sequence[str]) -> int:
             print_remark(f"nebula: {translate('Nobody is there to ask: add --yes to take it.')}")
             return EXIT_POLICY
         done = asyncio.run(_take(settings, wanted, options.allow, yes=options.yes))
-    report_taken(done)
     if options.output_format == "json":
         print_json(taken_json(done))
     return take_exit_code(done)
@@ -71,7 +71,12 @@ def find_wanted(archive: TurnArchive, words: Sequence[str]) -> list[Wanted]:
 
 async def _take(settings: Settings, wanted: Sequence[Wanted], allow: Sequence[str], *, yes: bool) -> TakenSet:
     with open_workspace(settings.root, Policy(max_bytes=settings.max_bytes, allowed=frozenset(allow))) as workspace:
-        return await take_tries(wanted, workspace, who_decides(settings, yes=yes), settings)
+        try:
+            done = await take_tries(wanted, workspace, who_decides(settings, yes=yes), settings)
+        except CancelledLate as late:  # it was told to end, and took it nevertheless
+            done = late.outcome
+    report_taken(done)
+    return done
 
 
 def taken_json(done: TakenSet) -> dict[str, object]:
