@@ -130,7 +130,7 @@ class Fit:
     at what the turn has added, so a round costs the same however long the past is."""
 
     def __init__(self, past: tuple[Message, ...], tools: frozenset[str], room: int) -> None:
-        """`room`: tokens left for the turn itself."""
+        """`room` is the number of tokens left for the turn itself."""
         self.past, self.tools, self.room = past, tools, room
         self._history = GrowingHistory(past, tools)
         self._counted: list[int] = []

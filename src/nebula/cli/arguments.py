@@ -235,7 +235,7 @@ def checked_root(root: str | None) -> str:
 
 
 def check_allowed(paths: Sequence[str]) -> None:
-    """Complains about an --allow that names no file a project can have."""
+    """Refuse an --allow that names no file a project can have."""
     for path in paths:
         if os.path.isabs(path) or ".." in path.split("/"):
             raise UsageError("--allow {path}: give the path relative to the project", path=path)

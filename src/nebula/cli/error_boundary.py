@@ -30,7 +30,7 @@ class Invocation:
 
 @contextmanager
 def error_boundary(prog: str, argv: Sequence[str] | None) -> Iterator[Invocation]:
-    """Turns what may go wrong for a user in its block into a line on stderr. What is no NebulaError is a bug.
+    """Turn what may go wrong for a user in its block into a line on stderr. What is no NebulaError is a bug.
 
     Without `argv` its words are those of the process.
     """

@@ -75,7 +75,7 @@ async def _attend(terminal: TerminalSession) -> int:
 
 
 async def converse(terminal: TerminalSession, choice: Choice) -> None:
-    """Prompts and turns until somebody leaves."""
+    """Ask for prompts and run their turns until somebody leaves."""
     if choice.first_prompt:
         await _carry_out(terminal, choice.first_prompt)
     offered = choice.offered

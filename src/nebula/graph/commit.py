@@ -42,7 +42,7 @@ class Commit:
         self._gone_flows: list[Loaded] = []
 
     def run(self) -> None:
-        """Carries the change out and records its inverse; on an exception nothing has happened."""
+        """Carry the change out and record its inverse; on an exception nothing has happened."""
         store, edits = self._store, self._flow_edits()
         try:
             self._create_nodes()

@@ -34,7 +34,7 @@ class Events:
         self._calling = threading.RLock()
 
     def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
-        """Calls `subscriber(name, data)` for each event from now on; returns what ends that."""
+        """Call `subscriber(name, data)` for each event from now on; return what ends that."""
         self._subscribers = [*self._subscribers, subscriber]
 
         def unsubscribe() -> None:

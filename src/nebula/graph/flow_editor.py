@@ -41,7 +41,7 @@ class FlowEditor(GraphReader):
         connections: Sequence[Connection] | None = None,
         archived: bool | None = None,
     ) -> Flow:
-        """Changes what is given, in one step. With `connections` the flow holds exactly `nodes` (None: those it has)
+        """Change what is given, in one step. With `connections` the flow holds exactly `nodes` (None: those it has)
         and these; `nodes` alone makes it the chain of these, in this order. `archived` keeps it out of lists."""
         with self._store.writing():
             is_only_named = nodes is None and connections is None
@@ -56,13 +56,13 @@ class FlowEditor(GraphReader):
             return self._change_flow(replace(difference(before, after), flow=flow))
 
     def delete_flow(self, flow: str) -> None:
-        """Removes a flow; its nodes stay, and `list_nodes_outside` has those that are in no other. Raises NotFound."""
+        """Remove a flow; its nodes stay, and `list_nodes_outside` has those that are in no other. Raises NotFound."""
         with self._store.writing():
             Commit(self._store, GraphChange(remove_flows=(self._store.flows.get(flow).flow,))).run()
 
     def move_branch(self, node_id: str, to: str, flow: str = DEFAULT_FLOW, *, copy: bool = False) -> list[str]:
-        """Puts a node and all that follows from it alone into another flow, with the connections between them, in one
-        step; with `copy` they stay in this one, too. Returns their ids; raises NotFound and BadRequest."""
+        """Put a node and all that follows from it alone into another flow, with the connections between them, in one
+        step; with `copy` they stay in this one, too. Return their ids; raises NotFound and BadRequest."""
         with self._store.writing():
             source, goal = self._store.flows.get(flow).flow, self._store.flows.get(to).flow
             if source.id == goal.id:
@@ -75,7 +75,7 @@ class FlowEditor(GraphReader):
         return ids
 
     def nest_branch(self, node_id: str, name: str, flow: str = DEFAULT_FLOW) -> Flow:
-        """Puts all that follows from a node alone into a new flow of that name, which begins with the node; here the
+        """Put all that follows from a node alone into a new flow of that name, which begins with the node; here the
         node stands for all of it, and opens it. One step. Raises NotFound, and BadRequest where the name is taken."""
         require_texts(name=name)
         with self._store.writing():
@@ -89,7 +89,7 @@ class FlowEditor(GraphReader):
             return self._store.flows.get(made.id).flow
 
     def link_flow(self, node_id: str, to: str, flow: str = DEFAULT_FLOW) -> Flow:
-        """Makes a node open another flow; an empty `to` makes it open none. Raises NotFound and BadRequest."""
+        """Make a node open another flow; an empty `to` makes it open none. Raises NotFound and BadRequest."""
         with self._store.writing():
             source = self._store.flows.get(flow).flow
             goal = self._store.flows.get(to).flow.id if to else ""
@@ -100,7 +100,7 @@ class FlowEditor(GraphReader):
             return self._change_flow(FlowChange(source.id, opens=((node_id, goal),)))
 
     def name_branch(self, source_id: str, target_id: str, name: str, flow: str = DEFAULT_FLOW) -> Flow:
-        """Names the connection between two nodes; an empty name takes it away. Raises NotFound when there is none."""
+        """Name the connection between two nodes; an empty name takes it away. Raises NotFound when there is none."""
         require_texts(name=name)
         with self._store.writing():
             connections = self._store.flows.get(flow).flow.connections
@@ -121,27 +121,27 @@ class FlowEditor(GraphReader):
         return count_flow(found, self._readable(found.nodes))
 
     def add_node_to_flow(self, flow: str, node_id: str) -> Flow:
-        """Puts a node into a flow, unconnected; one that is in it already stays as it is."""
+        """Put a node into a flow, unconnected; one that is in it already stays as it is."""
         with self._store.writing():
             return self._change_flow(FlowChange(flow, add=(node_id,)))
 
     def remove_node_from_flow(self, flow: str, node_id: str) -> Flow:
-        """Takes a node and its connections out of a flow; the node itself stays. Raises NotFound."""
+        """Take a node and its connections out of a flow; the node itself stays. Raises NotFound."""
         with self._store.writing():
             return self._change_flow(FlowChange(flow, drop=(node_id,)))
 
     def connect_nodes(
         self, source_id: str, target_id: str, branch_name: str | None = None, flow: str = DEFAULT_FLOW
     ) -> Flow:
-        """Makes the target follow the source. Raises CycleError; a connection already there is left as it is."""
+        """Make the target follow the source. Raises CycleError; a connection already there is left as it is."""
         with self._store.writing():
             return self._change_flow(FlowChange(flow, connect=(Connection(source_id, target_id, branch_name),)))
 
     def disconnect_nodes(self, source_id: str, target_id: str, flow: str = DEFAULT_FLOW) -> Flow:
-        """Takes away that one connection. Raises NotFound when there is none."""
+        """Take away that one connection. Raises NotFound when there is none."""
         with self._store.writing():
             return self._change_flow(FlowChange(flow, disconnect=(Connection(source_id, target_id),)))
 
     def rebuild_flow(self, flow: str, node_ids: Sequence[str]) -> Flow:
-        """Makes the flow the chain of exactly these nodes, in this order."""
+        """Make the flow the chain of exactly these nodes, in this order."""
         return self.update_flow(flow, nodes=several(node_ids))

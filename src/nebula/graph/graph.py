@@ -49,7 +49,7 @@ class Graph(FlowEditor):
     # Changes
 
     def apply(self, change: GraphChange) -> GraphChange:
-        """Carries out a change as one durable step: all of it, or none and an exception. Returns its inverse, which
+        """Carry out a change as one durable step: all of it, or none and an exception. Return its inverse, which
         can be applied in turn."""
         with self._store.writing(), self.recording() as inverses:
             for node in change.create:
@@ -59,7 +59,7 @@ class Graph(FlowEditor):
 
     @contextmanager
     def recording(self) -> Iterator[list[GraphChange]]:
-        """Collects the inverses of the changes that this thread makes inside, oldest first: to undo them, apply them
+        """Collect the inverses of the changes that this thread makes inside, oldest first: to undo them, apply them
         in reverse order."""
         recorded = self._store.recorded
         outer = recorded.inverses
@@ -158,7 +158,7 @@ class Graph(FlowEditor):
         pinned: bool | None = None,
         note: str | None = None,
     ) -> Node:
-        """Changes what is given. New text makes the summary due for building, unless one is given with it; a pin and a
+        """Change what is given. New text makes the summary due for building, unless one is given with it; a pin and a
         note are a person's, and change nothing for a model."""
         require_texts(prompt=prompt or "", response=response or "", tags=several(tags), summary=summary or "")
         require_texts(note=note or "")
@@ -181,8 +181,8 @@ class Graph(FlowEditor):
         return node
 
     def rename_tag(self, tag: str, name: str) -> list[str]:
-        """Gives a tag another name in every node that has it, in one step: where that is one already, the two become
-        one; an empty name takes the tag away. Returns the ids of the nodes, after reading all there are."""
+        """Give a tag another name in every node that has it, in one step: where that is one already, the two become
+        one; an empty name takes the tag away. Return the ids of the nodes, after reading all there are."""
         require_texts(tag=tag, name=name)
         wanted = folded(" ".join(tag.split()))
         self.search_nodes(tags=[tag], patience=math.inf)  # waits for the index with nothing locked
@@ -198,7 +198,7 @@ class Graph(FlowEditor):
     def save_summary(
         self, node_id: str, summary: str, tags: Iterable[str] | None = None, *, built_from: Node | None = None
     ) -> Node:
-        """Stores a freshly built summary; the node is no longer due, unless it was edited since `built_from`.
+        """Store a freshly built summary; the node is no longer due, unless it was edited since `built_from`.
 
         `tags` replaces the node's tags when given.
         """
@@ -212,22 +212,22 @@ class Graph(FlowEditor):
         return node
 
     def build_summary(self, node_id: str, model: ChosenModel | str | None = None) -> Node:
-        """Builds summary and tags of a node by the model given or configured; without one, as an extract."""
+        """Build summary and tags of a node by the model given or configured; without one, as an extract."""
         from nebula.graph.summaries.build import build_node
 
         return build_node(self, node_id, model=model)
 
     def delete_node(self, node_id: str) -> None:
-        """Removes a node from every flow, with its connections, and its file; neighbours are not joined."""
+        """Remove a node from every flow, with its connections, and its file; neighbours are not joined."""
         self.delete_nodes([node_id])
 
     def delete_nodes(self, node_ids: Iterable[str]) -> None:
-        """Removes several nodes in one step: all of them, or none and an exception."""
+        """Remove several nodes in one step: all of them, or none and an exception."""
         with self._store.writing():
             Commit(self._store, GraphChange(remove=tuple(dict.fromkeys(several(node_ids))))).run()
 
     def delete_branch(self, node_id: str, flow: str = DEFAULT_FLOW) -> list[str]:
-        """Removes a node and all that follows from it alone, in one step. Returns their ids; raises NotFound."""
+        """Remove a node and all that follows from it alone, in one step. Return their ids; raises NotFound."""
         with self._store.writing():
             ids = branch_of(self._store.flows.get(flow).flow, node_id)
             self.delete_nodes(ids)
@@ -242,7 +242,7 @@ class Graph(FlowEditor):
     # Health
 
     def check(self, *, repair: bool = False) -> list[Problem]:
-        """Looks through everything: files that cannot be read, indexes out of step, ids used twice, conflicts of a
+        """Look through everything: files that cannot be read, indexes out of step, ids used twice, conflicts of a
         merge, circles, connections to nowhere, old metadata. `repair` repairs what can be repaired."""
         from nebula.graph.health.check import Check
 

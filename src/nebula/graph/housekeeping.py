@@ -25,7 +25,7 @@ class Housekeeper:
         self._error: BaseException | None = None
 
     def wake(self) -> None:
-        """Says that something changed."""
+        """Say that something changed."""
         with self._condition:
             self._due_at = time.monotonic() + self._idle
             if self._thread is None:
@@ -33,13 +33,13 @@ class Housekeeper:
                 self._thread.start()
 
     def call(self) -> None:
-        """Says that there is something to do, to whoever is not at it already."""
+        """Say that there is something to do, to whoever is not at it already."""
         with self._condition:
             if not self._is_working:
                 self.wake()
 
     def stop(self) -> None:
-        """Waits for the running work to end; what was not begun is left to the caller."""
+        """Wait for the running work to end; what was not begun is left to the caller."""
         with self._condition:
             thread, self._stopping = self._thread, True
             self._condition.notify()
@@ -61,7 +61,7 @@ class Housekeeper:
             self._is_working = False
 
     def _wait(self) -> bool:
-        """Waits until the work is due; False when there is none, and the thread ends."""
+        """Wait until the work is due; return False if there is none, and the thread ends."""
         with self._condition:
             while self._due_at is not None and not self._stopping:
                 left = self._due_at - time.monotonic()

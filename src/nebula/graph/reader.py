@@ -42,11 +42,11 @@ class GraphReader(ClosedByBlock):
             return self._store.settings.read()
 
     def close(self) -> None:
-        """Brings everything to rest, derived files included. The graph opens again when it is used after that."""
+        """Bring everything to rest, derived files included. The graph opens again when it is used after that."""
         self._store.close()
 
     def subscribe(self, subscriber: events.Subscriber) -> Callable[[], None]:
-        """Calls `subscriber(event, data)` after each change made through this object, in order; returns the function
+        """Call `subscriber(event, data)` after each change made through this object, in order; return the function
         that ends it. Events: node_created, node_updated, node_deleted, flow_updated, summary_built."""
         return self._store.events.subscribe(subscriber)
 

@@ -59,7 +59,7 @@ class GraphStore:
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[None]:
-        """Keeps other threads of this process off what is kept in memory."""
+        """Keep other threads of this process off what is kept in memory."""
         with self.disk.lock.threads:
             if self.disk.look():
                 self._is_ready = False
@@ -67,7 +67,7 @@ class GraphStore:
             yield
 
     def _make_ready(self) -> None:
-        """Finishes what a crash left undone, before anything is read or written."""
+        """Finish what a crash left undone, before anything is read or written."""
         if self._is_ready:
             return
         self._is_ready = True
@@ -129,7 +129,7 @@ class GraphStore:
         raise NotFound("no node {node_id}", node_id=node_id)
 
     def require(self, node_ids: Iterable[str], loaded: Loaded | None = None) -> None:
-        """Raises NotFound unless all are nodes; those in the flow at hand are known to be."""
+        """Raise NotFound unless all are nodes; those in the flow at hand are known to be."""
         for node_id in node_ids:
             if loaded is None or node_id not in loaded.topology.index_of:
                 self.path_of(node_id)
@@ -150,7 +150,7 @@ class GraphStore:
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
-        """Holds the lock; what happened inside is reported to the subscribers afterwards."""
+        """Hold the lock; what happened inside is reported to the subscribers afterwards."""
         with naming(self.disk.root):
             self.disk.prepare()
             try:
@@ -196,7 +196,7 @@ class GraphStore:
     # What may wait
 
     def want_reading(self) -> None:
-        """Calls for the reading of nodes that are not read yet; one that is under way goes on."""
+        """Call for the reading of nodes that are not read yet; one that is under way goes on."""
         self._housekeeper.call()
 
     def want_scan(self) -> None:
@@ -205,7 +205,7 @@ class GraphStore:
             self._housekeeper.wake()
 
     def _tidy(self) -> None:
-        """Brings the derived files in step, a little at a time; what an odd file keeps from it is among `problems`, and
+        """Bring the derived files in step, a little at a time; what an odd file keeps from it is among `problems`, and
         what a full disk does is left for later."""
         with contextlib.suppress(BadFile, OSError):
             self._tidy_up()
@@ -223,7 +223,7 @@ class GraphStore:
             self._write_metadata()
 
     def close(self) -> None:
-        """Brings everything to rest. The store opens again by itself when it is used after that."""
+        """Bring everything to rest. The store opens again by itself when it is used after that."""
         try:
             self._housekeeper.stop()
             if self.disk.can_write():

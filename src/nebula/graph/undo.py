@@ -26,7 +26,7 @@ class EditHistory:
         self._undone: list[list[GraphChange]] = []
 
     def do(self, action: Callable[[], T]) -> T:
-        """Runs an action on the graph; all its changes are undone together, and taken back if it fails halfway."""
+        """Run an action on the graph; all its changes are undone together, and taken back if it fails halfway."""
         with self._lock:
             with self._graph.recording() as inverses:
                 try:
@@ -40,13 +40,13 @@ class EditHistory:
         return result
 
     def undo(self) -> bool:
-        """Takes back what was done last; False when there is nothing. Raises ChangedSince, or another GraphError, where
-        others have changed what it left: nothing happens then, and that edit is forgotten."""
+        """Take back what was done last; return False if there is nothing. Raises ChangedSince, or another GraphError,
+        where others have changed what it left: nothing happens then, and that edit is forgotten."""
         with self._lock:
             return bool(self._done) and self._turn(self._done, self._undone)
 
     def redo(self) -> bool:
-        """Does again what was undone last, under the same conditions."""
+        """Do again what was undone last, under the same conditions."""
         with self._lock:
             return bool(self._undone) and self._turn(self._undone, self._done)
 

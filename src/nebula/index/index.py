@@ -114,7 +114,7 @@ class Index(ClosedByBlock):
         self.root.stop = stop
 
     def make_anew(self) -> None:
-        """Throws a damaged store away and reads all files again."""
+        """Throw a damaged store away and read all files again."""
         if self._renew is not None:
             self.store.close()
             self.store = self._renew()
@@ -133,7 +133,7 @@ class Index(ClosedByBlock):
 
     @repairing
     def sync(self, progress: Progress | None = None) -> Report:
-        """Brings the whole index in step with the files, whatever happened to them. Tells of files done and wanted."""
+        """Bring the whole index in step with the files, whatever happened to them. Tell of files done and wanted."""
         waiting = self.queue.entries()
         moves = self._known_moves([change for entry in waiting for change in self.queue.read(entry)])
         report = self._follower.sync(progress)
@@ -146,13 +146,13 @@ class Index(ClosedByBlock):
 
     @repairing
     def clear(self) -> None:
-        """Forgets every file, so that the next `sync` makes the index anew. Vectors stay: they are keyed by content."""
+        """Forget every file, so that the next `sync` makes the index anew. Vectors stay: they are keyed by content."""
         gone = self.store.states().keys() | self.store.skipped().keys()
         self.store.add(Segment(), gone=sorted(gone))
 
     @repairing
     def drain(self) -> Report:
-        """Takes in what commits handed over, without a look at the other files."""
+        """Take in what commits handed over, without a look at the other files."""
         report = Report()
         for entry in self.queue.entries():
             changes = self.queue.read(entry)
@@ -174,7 +174,7 @@ class Index(ClosedByBlock):
         return {new: old for new, old in moves.items() if old in known}
 
     def _check_renames(self, moves: dict[str, str]) -> None:
-        """Tells how many there were, and how many the index has under the new name alone."""
+        """Report how many renames there were, and how many of them the index has under the new name alone."""
         moves = {new: old for new, old in moves.items() if self.root.stat(new) is not None}
         if moves and self.heard_renames is not None:
             known = self.store.states([*moves, *moves.values()])
@@ -191,14 +191,14 @@ class Index(ClosedByBlock):
 
     @repairing
     def prune(self, paths: Sequence[str]) -> Report:
-        """Takes files, and all files below folders, out of the index."""
+        """Take files, and all files below folders, out of the index."""
         gone = self.store.states_below([self.root.inside(path) for path in paths])
         self.store.add(Segment(), gone=sorted(gone))
         return Report(deleted=len(gone))
 
     @repairing
     def rename(self, moves: Sequence[tuple[str, str]]) -> Report:
-        """(from, to) of files that were moved; those that also changed are read again."""
+        """Rename files that were moved, each given as (from, to); those that also changed are read again."""
         return self._follower.rename(moves)
 
     @repairing
@@ -256,7 +256,7 @@ class Index(ClosedByBlock):
 
     @repairing
     def embed(self, stop: threading.Event | None = None, progress: Progress | None = None) -> int:
-        """Gives every chunk a vector of the chosen embedder; returns how many texts that took.
+        """Give every chunk a vector of the chosen embedder; return how many texts that took.
 
         It takes as long as the embedder does: for a thread of its own, with an index of its own.
         """

@@ -70,12 +70,12 @@ def places(data: bytes) -> array[int]:
 
 
 def levels(data: bytes) -> Iterator[tuple[int, int]]:
-    """(level, count of places) from the heaviest level down."""
+    """Yield each level with its count of places, from the heaviest down."""
     return _LEVEL.iter_unpack(data[1 : 1 + _LEVEL.size * data[0]])
 
 
 def by_level(data: bytes) -> Iterator[tuple[int, array[int]]]:
-    """(level, places) from the heaviest level down."""
+    """Yield each level with its places, from the heaviest down."""
     every = places(data)
     at = 0
     for level, size in levels(data):

@@ -37,7 +37,7 @@ class Gathered:
             ledger.saw_part(seen.path, seen.sha256, seen.total_lines, [[seen.first, seen.last]])
 
     def fit(self, room: int) -> None:
-        """Cuts what is too large for `room` bytes, both ends kept, and drops images beyond what a message takes."""
+        """Cut what is too large for `room` bytes, both ends kept, and drop images beyond what a message takes."""
         shares = shared_room(self.attachments, room)
         kept: list[Attachment] = []
         for each in self.attachments:

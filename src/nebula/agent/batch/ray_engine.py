@@ -49,7 +49,7 @@ class RayEngine:
     def __init__(
         self, results: Results, places: TaskPlaces, said: Said, address: str, limits: TaskLimits | None = None
     ) -> None:
-        """Raises RayMissing."""
+        """Connect to the cluster at `address`. Raises RayMissing."""
         self._results, self._places, self._said, self._limits = results, places, said, limits or TaskLimits()
         self._ray = _connect(address)
         self._work: Any = self._ray.remote(num_cpus=CPUS_A_TASK, max_retries=1)(work_on)

@@ -31,7 +31,7 @@ PATCH_FILE = "changes.patch"
 
 class Results:
     def __init__(self, folder: str) -> None:
-        """Raises BadTaskFile where another batch is at work in the folder."""
+        """Raise BadTaskFile where another batch is at work in the folder."""
         self.folder = os.path.abspath(folder)
         os.makedirs(self.folder, exist_ok=True)
         self._lock = os.open(os.path.join(self.folder, LOCK_FILE), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

@@ -128,7 +128,7 @@ class TerminalSession:
             self.screen.line(one_line(explain(sentence)))
 
     async def reopen(self, resume: str | None) -> None:
-        """Leaves the session at hand for another; mode and model stay. If that fails, one is where one was."""
+        """Leave the session at hand for another; mode and model stay. If that fails, one is where one was."""
         old = self.session
         await self.open(resume, mode=old.mode)
         await old.close()

@@ -98,7 +98,7 @@ async def _look_at_graph(terminal: TerminalSession, final: Final) -> None:
 
 
 def _warm_up(terminal: TerminalSession) -> asyncio.Future[None]:
-    """Loads the Markdown reader while the model thinks, so that the first answer does not wait for it."""
+    """Load the Markdown reader while the model thinks, so that the first answer does not wait for it."""
 
     def load() -> None:
         if terminal.screen.capable:

@@ -77,7 +77,7 @@ class Packer:
                     self._put(node_id, "tags", context_text.tags_text(node))
 
     def complete(self, node_ids: Iterable[str]) -> None:
-        """Shows those in full that fit, once all else has its place."""
+        """Show those in full that fit, once all else has its place."""
         for node_id in node_ids:
             node, part = self._find(node_id), self.parts.get(node_id)
             if node is None or part is None:

@@ -62,7 +62,7 @@ class Discovery:
         return done
 
     def replace(self, paths: Iterable[str]) -> None:
-        """Forgets what is known of files that changed and takes them in afresh."""
+        """Forget what is known of files that changed and take them in afresh."""
         for path in paths:
             self._drop(path)
             if self._disk.exists(f"{FOLDER}/{path}"):
@@ -75,7 +75,7 @@ class Discovery:
         self._resolve()
 
     def _insert(self, paths: list[str]) -> None:
-        """Takes files in, the oldest first: a search walks them by their numbers, from the last one down."""
+        """Take files in, the oldest first: a search walks them by their numbers, from the last one down."""
         order = numbered_paths.order_key
         lines = [(sort_key(line.timestamp)[1], order(line.path), line) for line in self._lines(paths)]
         rows = [(doc, *line, moment) for doc, (moment, _, line) in enumerate(sorted(lines), self._next_doc)]
@@ -112,7 +112,7 @@ class Discovery:
         return True
 
     def _take_folder(self, folder: str, names: list[str]) -> set[str]:
-        """Forgets the files that are gone or changed; returns those to be taken in."""
+        """Forget the files that are gone or changed; return those to be taken in."""
         rows = self._db.execute(
             "SELECT path, changed_ns, size, inode, state FROM files WHERE path >= ? AND path < ?",
             (f"{folder}/", f"{folder}0"),

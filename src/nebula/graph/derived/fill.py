@@ -27,7 +27,7 @@ _FILL = """UPDATE files SET id = ?, timestamp = ?, moment = ?, changed_ns = ?, s
 
 
 def read_some(db: sqlite3.Connection, disk: DataFolder, nodes: NodeFiles, limit: int) -> int:
-    """Reads up to `limit` files that were not read yet, the newest; returns how many there were."""
+    """Read up to `limit` files that were not read yet, the newest; return how many there were."""
     query = "SELECT doc, path, id FROM files WHERE state = ? ORDER BY doc DESC LIMIT ?"
     waiting = sorted(db.execute(query, (UNREAD, limit)).fetchall())  # terms want rising numbers
     if not waiting:

@@ -63,7 +63,7 @@ class Metadata:
         return is_known and age > _LONG_AGO
 
     def rewrite(self) -> bool:
-        """Writes both files from what the nodes say; True when that changed them. Takes the lock at the end."""
+        """Write both files from what the nodes say; return True if that changed them. Take the lock at the end."""
         self._cache.refresh()
         self._cache.read_all()
         with self._disk.exclusive():

@@ -80,7 +80,7 @@ class NodeCache:
             self._build_later()
 
     def refresh(self, should_stop: Callable[[], bool] = lambda: False) -> bool:
-        """Takes in what changed in the index and the folders; True when something did. Stopped halfway it takes in
+        """Take in what changed in the index and the folders; return True if something did. Stopped halfway it takes in
         nothing."""
         return self._database.guard(lambda: self._take_in(should_stop))
 
@@ -106,7 +106,7 @@ class NodeCache:
         return found
 
     def refresh_if_due(self) -> None:
-        """Looks at the folders as often as that is cheap, and at the length of the index always."""
+        """Look at the folders as often as that is cheap, and at the length of the index always."""
         index = self._seen[1] if self._seen else None
         if time.monotonic() >= self._look_at or self._nodes.index_file.signature() != index:
             self.refresh()
@@ -127,8 +127,8 @@ class NodeCache:
         return int(self.ask("SELECT count(*) FROM files WHERE state = 2")[0][0])
 
     def read_all(self, until: float = math.inf) -> int:
-        """Reads every file that was not read yet, the newest first; on return search finds everything, unless the
-        moment `until` came first. Returns how many are left."""
+        """Read every file that was not read yet, the newest first; on return search finds everything, unless the
+        moment `until` came first. Return how many are left."""
         while self.read_some():
             if time.monotonic() >= until:
                 return self.count_unread()
@@ -140,7 +140,7 @@ class NodeCache:
         return self._database.change(lambda db: read_some(db, self._disk, self._nodes, limit))
 
     def reread(self, paths: Iterable[str]) -> None:
-        """Takes in files that are known to have changed."""
+        """Take in files that are known to have changed."""
         from nebula.graph.derived.discover import take_in_anew
 
         wanted = list(paths)
@@ -153,7 +153,7 @@ class NodeCache:
         return [path for (path, *known), now in zip(listed, found, strict=True) if now != tuple(known)]
 
     def scan(self) -> None:
-        """Looks at every file for edits in place, which leave no other trace; in portions, between which others ask."""
+        """Look at every file for edits in place, which leave no other trace; in portions, between which others ask."""
         started = time.monotonic()
         last = 0
         query = "SELECT path, changed_ns, size, inode, doc FROM files WHERE doc > ? AND state != 0 ORDER BY doc LIMIT ?"
@@ -167,7 +167,7 @@ class NodeCache:
         self._scan_at = ended + (self._scan_cost * _PATIENCE if self._scan_cost > _QUICK else 0.0)
 
     def catch_up(self, patience: float = math.inf) -> tuple[int, bool]:
-        """Makes ready for a question about contents, within so many seconds as far as that goes. Returns how many files
+        """Make ready for a question about contents, within so many seconds as far as that goes. Return how many files
         are left unread, and whether a scan for edits in place is still due: it is too long to wait for, and should be
         done in the background."""
         started = time.monotonic()
@@ -181,8 +181,8 @@ class NodeCache:
         return self.read_all(started + patience), late
 
     def take_in_new(self) -> bool:
-        """Makes ready for a question about contents that must not wait: a few new files are read, not thousands that
-        are new to this machine. False where nothing can be asked yet."""
+        """Make ready for a question about contents that must not wait: a few new files are read, not thousands that
+        are new to this machine. Return False if nothing can be asked yet."""
         if not self.is_built():
             return False
         self.refresh_if_due()

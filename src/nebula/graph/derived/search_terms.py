@@ -48,7 +48,7 @@ def index_text(text: str) -> str:
 
 
 def _named(found: re.Match[str]) -> str:
-    """`C++` and `C#` would be nothing but `c`."""
+    """Spell the signs of `C++` and `C#` out, which would be nothing but `c` without them."""
     return found[1] + ("plusplus" if found[2] == "++" else "sharp")
 
 

@@ -97,7 +97,7 @@ class DataFolder(Files):
         return changed
 
     def prepare(self) -> None:
-        """Makes the folder ready for writing, once."""
+        """Make the folder ready for writing, once."""
         self.look()
         if self._prepared:
             return
@@ -110,7 +110,7 @@ class DataFolder(Files):
         self._prepared = True
 
     def _make_ours(self, name: str, rules: str) -> None:
-        """Lets our rules have the last word in a file for git, whatever stands in it: a clone may bring others."""
+        """Let our rules have the last word in a file for git, whatever stands in it: a clone may bring others."""
         with contextlib.suppress(BadFile):  # no file at all: git reads none there either
             lines = (self.read(name, _MAX_RULES) or b"").decode("utf-8", "replace").splitlines()
             others = [line for line in lines if line not in rules.splitlines()]

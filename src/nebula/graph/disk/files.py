@@ -64,7 +64,7 @@ class Files:
         """Held while the folder is looked for: whoever saw none may not let go of the one that another thread made."""
 
     def look(self) -> bool:
-        """Opens the folder, anew where another stands in its place (a checkout, say); True when it did. Raises
+        """Open the folder, anew where another stands in its place (a checkout, say); return True if it did. Raises
         BadFile where it may not be opened."""
         with self._looking:
             try:
@@ -92,7 +92,7 @@ class Files:
             return project.subfolder(_PROJECT_PART.strip(os.sep), make=False)
 
     def make(self) -> None:
-        """Makes the folder and those above it where they are missing, each of them on the disk on return; but no
+        """Make the folder and those above it where they are missing, each of them on the disk on return; but no
         project that was there before, and was moved away."""
         above = self.root.removesuffix(_PROJECT_PART)
         if above != self.root and self._identity != (0, 0) and not os.path.isdir(above):
@@ -108,7 +108,7 @@ class Files:
 
     @property
     def folder(self) -> Folder:
-        """Raises FileNotFoundError where there is none."""
+        """The data folder. Raises FileNotFoundError where there is none."""
         if self._folder is None:
             raise FileNotFoundError(errno.ENOENT, "there is no data folder", self.root)
         return self._folder

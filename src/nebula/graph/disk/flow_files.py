@@ -59,7 +59,7 @@ class Loaded:
         return self.signature == files.ABSENT
 
     def rewrite(self, flow: Flow, topology: Topology | None) -> None:
-        """Makes it say what `flow` says, in memory. What git brought with the line ends of Windows gets those of the
+        """Make it say what `flow` says, in memory. What git brought with the line ends of Windows gets those of the
         repository back, rather than both."""
         file = self.file
         if "\r" in file.text and "\r\n" in file.text:  # one letter is found in a twentieth of the time
@@ -212,7 +212,7 @@ class FlowFiles:
         return Remove(f"{FOLDER}/{loaded.path}", loaded.checksum)
 
     def replacement(self, loaded: Loaded, flow: Flow, topology: Topology | None = None) -> Put:
-        """Makes `loaded` say what `flow` says, in memory, and says how to make it last."""
+        """Make `loaded` say what `flow` says, in memory, and return how to make it last."""
         refuse_bad_text(flow)
         before = loaded.checksum
         loaded.rewrite(flow, topology)
@@ -221,7 +221,7 @@ class FlowFiles:
         return Put(f"{FOLDER}/{loaded.path}", data, before)
 
     def written(self, loaded: Loaded) -> None:
-        """Remembers what a step has just written, and adds a new flow to the index."""
+        """Remember what a step has just written, and add a new flow to the index."""
         if loaded.is_new:
             self.index_file.append(loaded.path, loaded.flow.id, loaded.flow.created)
         current = self._disk.signature(f"{FOLDER}/{loaded.path}")
@@ -233,7 +233,7 @@ class FlowFiles:
         self._hold(loaded.path)
 
     def _hold(self, path: str) -> None:
-        """Holds the files open that were written last. While one is, no other file can have its inode: whoever replaces
+        """Hold the files open that were written last. While one is, no other file can have its inode: whoever replaces
         it shows, even within one tick of the clock, and it need not be read again for the next turn."""
         self._let_go(path)
         self._held[path] = self._disk.open(f"{FOLDER}/{path}")

@@ -49,7 +49,7 @@ class IndexFile:
             number += 1
 
     def append(self, path: str, entry_id: str, timestamp: str) -> None:
-        """Adds a line in one write; one left unfinished by a crash is closed off first."""
+        """Add a line in one write; one left unfinished by a crash is closed off first."""
         try:
             self._unify_line_ends()
             handle = self._files.open_to_append(self._path)
@@ -62,7 +62,7 @@ class IndexFile:
             REAL.write(handle, (before + Line(path, entry_id, timestamp).text()).encode("utf-8"))
 
     def ensure(self, path: str, entry_id: str, timestamp: str) -> None:
-        """Adds a line unless one says already that this id is in this file."""
+        """Add a line unless one says already that this id is in this file."""
         if all(line.path != path for line in self.find(entry_id)):
             self.append(path, entry_id, timestamp)
 
@@ -81,7 +81,7 @@ class IndexFile:
             self._files.replace(self._path, whole.replace(b"\r\n", b"\n"))
 
     def sync(self) -> None:
-        """Flushes the lines that were added: a power cut before that costs lines, which `check --repair` adds again."""
+        """Flush the lines that were added: a power cut before that costs lines, which `check --repair` adds again."""
         handle = self._open_to_read()
         if handle >= 0:
             with closed_after(handle):

@@ -20,7 +20,7 @@ class SettingsFile:
         self.problem: Sentence | None = None
 
     def ensure(self) -> None:
-        """Makes the file if there is none."""
+        """Make the file if there is none."""
         if not self._disk.exists(FILE):
             self._disk.replace(FILE, TEMPLATE.format(now=now()).encode("utf-8"))
 

@@ -68,7 +68,7 @@ class FlowFile:
 
 
 def refuse_bad_text(flow: Flow) -> None:
-    """Raises BadText when name or description cannot be stored."""
+    """Raise BadText when name or description cannot be stored."""
     for what, text in (("the flow's name", flow.name), ("the description", flow.description)):
         refuse_surrogates(text, what)
     if not flow.name.strip():

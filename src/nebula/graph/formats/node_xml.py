@@ -61,7 +61,7 @@ def text_element(text: Utterance, more: str = "") -> str:
 
 
 def _refuse_surrogates(node: Node) -> None:
-    """Says which text it is that cannot be written."""
+    """Say which text it is that cannot be written."""
     for name, held in node.to_json().items():
         for what, text in _strings(name, held):
             xml_text.refuse_surrogates(text, f"the {what}")

@@ -30,7 +30,7 @@ _ENTITY = {
 
 
 def refuse_surrogates(text: str, what: str) -> None:
-    """Raises when the text holds half of a surrogate pair, which no UTF-8 file can carry."""
+    """Raise when the text holds half of a surrogate pair, which no UTF-8 file can carry."""
     found = _SURROGATE.search(text)
     if found:
         raise BadText(

@@ -251,7 +251,7 @@ class Check:
         return {path: good.get(path) for path in self._store.flows.paths()}
 
     def _index(self, kind: str, there: dict[str, tuple[str, str] | None]) -> None:
-        """Compares an index with the files it should name, and writes it anew where they differ."""
+        """Compare an index with the files it should name, and write it anew where they differ."""
         where = f"{kind}/index.tsv"
         try:
             data = self._disk.read(where) or b""

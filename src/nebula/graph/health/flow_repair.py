@@ -76,7 +76,7 @@ def _dangling(flow: Flow, known: Container[str]) -> tuple[Flow, list[Finding]]:
 
 
 def _circles(flow: Flow) -> tuple[Flow, list[Finding]]:
-    """Opens every circle at the connection that came last in the file."""
+    """Open every circle at the connection that came last in the file."""
     found: list[Finding] = []
     while circle := find_cycle(flow):
         steps = set(pairwise(circle))

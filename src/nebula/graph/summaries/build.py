@@ -119,7 +119,7 @@ async def build(
     progress: Callable[[BuildProgress], None] | None = None,
     at_once: int = AT_ONCE,
 ) -> BuildReport:
-    """Builds what is due: nodes without a summary, edited ones and, with a model, those that only have an extract.
+    """Build what is due: nodes without a summary, edited ones and, with a model, those that only have an extract.
 
     `all` builds every node; `node_ids` exactly these. Without a model extracts are made, and only where they are
     needed. `progress` is called after each node.
@@ -140,7 +140,7 @@ async def build(
 async def build_one(
     graph: SummarisedGraph, node_id: str, model: ChosenModel | None = None, spent: Spent | None = None
 ) -> Node:
-    """Builds one node, due or not, and returns it; `spent` hears what each call of the model used.
+    """Build one node, due or not, and return it; `spent` hears what each call of the model used.
 
     Raises ModelError, UnreadableReply, NotFound, BadFile.
     """

@@ -27,7 +27,7 @@ LOOK_S: Final = 0.1
 
 
 def build_all(root: Root, wanted: list[Wanted]) -> Iterator[Built]:
-    """Segments as they are made, in no particular order."""
+    """Yield segments as they are made, in no particular order."""
     count = min(MAX_WORKERS, usable_cores())
     if count < 2 or sum(stamp.size for _, stamp in wanted) < PARALLEL_BYTES:
         yield from (build(root, batch) for batch in batches(wanted))
@@ -73,7 +73,7 @@ def _attend(
     todo: queue.SimpleQueue[list[Wanted] | None],
     done: queue.Queue[Built | BaseException],
 ) -> None:
-    """Hands one worker batch after batch."""
+    """Hand one worker batch after batch."""
     if worker.stdin is None or worker.stdout is None:
         return
     while (batch := todo.get()) is not None:

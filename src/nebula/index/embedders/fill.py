@@ -25,7 +25,7 @@ def fill(
     stop: threading.Event | None = None,
     progress: Progress | None = None,
 ) -> int:
-    """Embeds what has no vector yet, until all have one or `stop` is set. Returns how many texts were embedded.
+    """Embed what has no vector yet, until all have one or `stop` is set. Return how many texts were embedded.
 
     A file that changed meanwhile is left for later.
     """

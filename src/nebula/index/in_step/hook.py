@@ -74,12 +74,12 @@ def hooks_folder(root: str) -> str:
 
 
 def install(root: str, home: str | None = None) -> str:
-    """Installs the hook, or brings it up to date; a hook already there is kept and runs first. Returns its path."""
+    """Install the hook, or bring it up to date; a hook already there is kept and runs first. Return its path."""
     return put_hook(root, NAME, MARK, script(root, home))
 
 
 def uninstall(root: str) -> bool:
-    """Removes our hook and puts back the one that was there before; False if ours is not installed."""
+    """Remove our hook and put back the one that was there before; return False if ours is not installed."""
     return take_hook(root, NAME, MARK)
 
 

@@ -17,7 +17,7 @@ STAGED = "git -c core.fsmonitor=false diff --cached --raw -z -M --no-abbrev --no
 
 
 def hand_over(root: str) -> None:
-    """Raises OSError, which shall not fail a commit."""
+    """Leave what is staged in the queue of the index. Raises OSError, which shall not fail a commit."""
     queue = os.path.join(derived_folder(root), QUEUE_NAME)
     os.makedirs(queue, mode=0o700, exist_ok=True)
     name = f"{time.time_ns()}-{os.getpid()}"

@@ -62,7 +62,8 @@ class Queue:
 
 
 def parse_changes(data: bytes) -> list[Change]:
-    """`:100644 100644 <old> <new> M\\0path\\0`, and for a rename two paths. What is cut off or odd is left out."""
+    """Return the changes in lines such as `:100644 100644 <old> <new> M\\0path\\0`, where a rename has two paths. What
+    is cut off or odd is left out."""
     fields = data.split(b"\0")
     changes = []
     at = 0

@@ -16,7 +16,7 @@ from nebula.index.values import Report
 
 
 def watch(index: Index, stop: threading.Event, on_change: Callable[[Report], None] = lambda _: None) -> None:
-    """Keeps the index in step until `stop` is set; tells of every change."""
+    """Keep the index in step until `stop` is set; tell of every change."""
     while not stop.is_set():
         started = time.monotonic()
         report = index.sync()

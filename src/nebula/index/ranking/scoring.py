@@ -93,7 +93,7 @@ def _score(
 
 
 def _accumulate(row: Row, rare: float, data: bytes, share: float) -> None:
-    """Adds a term's weights; where not all of them can be looked at, the heaviest `share`."""
+    """Add a term's weights; where not all of them can be looked at, the heaviest `share`."""
     room = postings.count(data) * share
     if isinstance(row, list):
         _add_to_all(row, rare, data, room)
@@ -164,7 +164,8 @@ def best_places(scores: Scores, limit: int) -> dict[int, list[int]]:
 
 
 def _at_least(row: Row, threshold: float) -> Iterator[tuple[int, float]]:
-    """(place, score) of the best. They are few: to look for each of their places takes less than to count them all."""
+    """Yield place and score of the best. They are few: to look for each of their places takes less than to count them
+    all."""
     if not isinstance(row, list):
         yield from ((place, score) for place, score in row.items() if score >= threshold)
         return

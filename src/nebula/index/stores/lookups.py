@@ -118,7 +118,7 @@ class Lookups:
         return found
 
     def places_of(self, scope: Scope) -> dict[int, set[int]]:
-        """Segment → the chunks of the files in the scope."""
+        """Return the chunks of the files in the scope, by segment."""
         found: dict[int, set[int]] = {}
         for segment, first, count in self.db.execute(
             f"SELECT segment, first_chunk, chunks FROM file WHERE {IN_SCOPE}",  # noqa: S608 - our own words
@@ -128,7 +128,7 @@ class Lookups:
         return found
 
     def chunks_of(self, files: Sequence[int]) -> list[tuple[int, int, int]]:
-        """(segment, first chunk, count of chunks) of each of these files."""
+        """Return (segment, first chunk, count of chunks) of each of these files."""
         return self.db.execute(
             "SELECT segment, first_chunk, chunks FROM file"
             " WHERE id IN (SELECT CAST(value AS INTEGER) FROM json_each(?))",
@@ -149,7 +149,7 @@ class Lookups:
         ]
 
     def ranked_files(self, limit: int, paths: Sequence[str]) -> list[tuple[int, str, float]]:
-        """(file, path, rank) of these files, and of the code that is referred to most."""
+        """Return (file, path, rank) of these files, and of the code that is referred to most."""
         wanted = json.dumps(list(paths))
         named = "SELECT id, path, rank FROM file WHERE path IN (SELECT value FROM json_each(?))"
         best = "SELECT id, path, rank FROM file WHERE kind = 0 ORDER BY rank DESC, path LIMIT ?"
@@ -158,15 +158,15 @@ class Lookups:
     # --- references
 
     def file_places(self) -> dict[tuple[int, int], int]:
-        """(segment, place) → file, of all live files."""
+        """Return the files by (segment, place), all that are live."""
         return {(segment, place): id for id, segment, place in self.db.execute("SELECT id, segment, place FROM file")}
 
     def symbols(self) -> Iterable[tuple[int, str]]:
-        """(file, symbol) of every chunk that has one."""
+        """Return (file, symbol) of every chunk that has one."""
         return self.db.execute("SELECT file, symbol FROM chunk WHERE symbol != ''")
 
     def in_files(self, terms: Sequence[str]) -> Iterator[tuple[int, str, bytes]]:
-        """(segment, term, postings in files)."""
+        """Return (segment, term, postings in files)."""
         yield from self.db.execute(
             "SELECT segment, term, in_files FROM posting WHERE segment IN (SELECT id FROM segment)"
             " AND term IN (SELECT value FROM json_each(?))",

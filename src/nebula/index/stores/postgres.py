@@ -97,7 +97,7 @@ class PostgresDatabase:
         self._connection.close()
 
     def _migrate(self) -> None:
-        """Makes the tables; those of an older format are made anew, as what they hold can be derived again."""
+        """Make the tables; those of an older format are made anew, as what they hold can be derived again."""
         connection = self._connection
         connection.execute("SET client_min_messages = warning")
         with self.writing():

@@ -110,7 +110,8 @@ class Store(Vectors, Past):
         return len(rows)
 
     def rename(self, moves: Sequence[tuple[str, str]]) -> int:
-        """(from, to) of files whose content is the same. The way to `to` must be free, or be moved away, too."""
+        """Rename files whose content is the same, each given as (from, to). The path `to` must be free, or be moved
+        away, too."""
         with self.db.writing():
             found = []
             for old, new in moves:
@@ -150,7 +151,7 @@ class Store(Vectors, Past):
         return int(self.meta("changed") or 0)
 
     def tidy(self) -> None:
-        """Merges small segments and writes those anew that are mostly dead, if there are too many."""
+        """Merge small segments and write those anew that are mostly dead, if there are too many."""
         for segments in segments_to_merge(self.shape()):
             with self.db.writing():
                 merge(self.db, segments)

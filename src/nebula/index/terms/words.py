@@ -38,7 +38,7 @@ TERMS = _Terms()
 
 
 def words_of(text: str) -> list[str]:
-    """Letters, digits and underscores that stand together. ASCII, as nearly all code is, is cut faster."""
+    """Return the runs of letters, digits and underscores. ASCII, as nearly all code is, is cut faster."""
     return text.translate(_BETWEEN_WORDS).split() if text.isascii() else WORD.findall(text)
 
 

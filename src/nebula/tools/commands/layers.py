@@ -135,7 +135,7 @@ class CommandLayers:
 
     @property
     def secret_finder(self) -> SecretFinder:
-        """Finds the files that are empty for commands; it remembers them while this is open."""
+        """The finder of the files that are empty for commands; it remembers them while this is open."""
         if self._secrets is None or self._shown != self.permissions.secrets:
             from nebula.sandbox.secrets import SecretFinder
 

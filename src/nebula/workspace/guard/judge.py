@@ -52,7 +52,7 @@ class Judge:
         named: frozenset[str] = frozenset(),
         place: Callable[[str], NormalPath] = normal_path,
     ) -> None:
-        """`named`: what the user said yes to when asked about it; a folder there is that folder, and not what is in
+        """`named` is what the user said yes to when asked about it; a folder there is that folder, and not what is in
         it. `place` returns a path in normal form, as it is spelled where the files are."""
         self.policy = policy
         self._place = place

@@ -64,7 +64,7 @@ def _in_the_way(place: str, path: str) -> str:
 
 
 def _written(place: str, path: str, text: str) -> str:
-    """Writes a new file; the problem, where there is one."""
+    """Write a new file; return the problem, if there is one."""
     try:
         with open(place, "x", encoding="utf-8") as file:
             file.write(text)

@@ -104,7 +104,7 @@ async def tools(terminal: TerminalSession, _: str = "") -> None:
 
 
 async def compact(terminal: TerminalSession, argument: str = "") -> None:
-    """Makes the summaries that are missing; Ctrl-C stops that, and what was made is kept."""
+    """Make the summaries that are missing; Ctrl-C stops that, and what was made is kept."""
     count = await waiting(terminal, terminal.session.compact(argument), translate("writing summaries"))
     for sentence in terminal.session.remarks.take():
         terminal.warn(sentence)

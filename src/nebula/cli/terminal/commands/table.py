@@ -159,7 +159,7 @@ def obey_at_once(terminal: TerminalSession, text: str) -> bool:
 
 
 def unknown(word: str) -> str:
-    """Names what comes nearest."""
+    """Name what comes nearest."""
     from difflib import get_close_matches
 
     elsewhere = ELSEWHERE.get(word.lower())

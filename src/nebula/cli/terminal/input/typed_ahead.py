@@ -86,7 +86,7 @@ class TypedAhead:
         self.leaving = False
 
     def quiet_in(self) -> float:
-        """Seconds until the user has paused long enough."""
+        """Return the seconds until the user has paused long enough."""
         return max(0.0, self._last_key + QUIET_S - time.monotonic())
 
     def shown(self) -> str:
