@@ -251,6 +251,19 @@ def test_a_link_that_comes_into_the_files_place_is_not_followed(tmp_path, reader
     assert "two" not in (tmp_path / "older").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("reader", [LogReader, TraceReader])
+def test_a_link_that_comes_into_the_folders_place_is_not_followed(tmp_path, reader):
+    folder, elsewhere = tmp_path / ".nebula", tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    record = reader(str(folder / "record"))
+    record(EventStream("s").emit(Task("one", "agent", "m")))
+    folder.rename(tmp_path / "older")
+    folder.symlink_to(elsewhere)
+    with pytest.raises(MemoryFileError):
+        record(EventStream("s").emit(Task("two", "agent", "m")))
+    assert list(elsewhere.iterdir()) == []
+
+
 def open_files():
     descriptors = (f"/proc/self/fd/{each}" for each in os.listdir("/proc/self/fd"))
     return [os.readlink(each) for each in descriptors if os.path.lexists(each)]

@@ -8,6 +8,8 @@ from abc import ABC, abstractmethod
 from typing import ClassVar
 
 from nebula.events import Final, Stamped
+from nebula.files.beneath import FOLDER_FLAGS
+from nebula.files.descriptors import closed_after
 from nebula.files.json_line import json_line
 from nebula.files.syscalls import REAL
 from nebula.memory.errors import MemoryFileError
@@ -86,11 +88,10 @@ class AppendingReader(ABC):
                 "{path} was moved or removed meanwhile; nothing is recorded there", path=self._project
             )
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-        try:
-            return os.open(self.path, flags, 0o600)
-        except FileNotFoundError:
-            os.makedirs(os.path.dirname(self.path), exist_ok=True)
-            return os.open(self.path, flags, 0o600)
+        above, name = os.path.split(self.path)
+        os.makedirs(above, exist_ok=True)
+        with closed_after(os.open(above, FOLDER_FLAGS)) as folder:  # it may have become a link meanwhile
+            return os.open(name, flags, 0o600, dir_fd=folder)
 
     def _after_torn_entry(self, descriptor: int) -> bytes:
         """Return what closes an entry that a crash or a full disk cut short, so that ours is no part of it."""
