@@ -41,6 +41,8 @@ class Site(BaseHTTPRequestHandler):
         self.server.asked.append((self.headers["Host"], self.path))  # type: ignore[attr-defined]
         answers: Mapping[str, tuple[int, str, bytes, dict[str, str]]] = {
             "/page": (200, "text/html; charset=utf-8", PAGE.encode(), {}),
+            "/punycode": (200, "text/plain; charset=punycode:", b"a-" + b"b9z" * 100, {}),
+            "/nul": (200, "text/plain", b"\0\x1b[2Jshown\0", {}),
             "/ja": (200, "text/plain; charset=shift_jis", "日本語".encode("shift_jis"), {}),
             "/pdf": (200, "application/pdf", b"%PDF", {}),
             "/big": (200, "text/plain", b"x" * (MOST_BYTES + 9), {}),
@@ -181,6 +183,17 @@ def test_size_is_bounded_also_of_what_is_packed(site: ThreadingHTTPServer) -> No
     for path in ("/big", "/bomb"):
         told = report(run(Approvals(Asked()), at(site, path))[0])
         assert len(told["content"]) < 101_000 and "longer than this" in told["remark"]
+
+
+def test_an_encoding_that_is_slow_to_read_is_none(site: ThreadingHTTPServer) -> None:
+    """Of 2 MiB of it Python would make something in hours, and nothing ends that."""
+    outcome, _ = run(Approvals(Asked()), at(site, "/punycode"))
+    assert report(outcome)["content"] == "a-" + "b9z" * 100
+
+
+def test_a_page_sends_no_control_characters(site: ThreadingHTTPServer) -> None:
+    outcome, _ = run(Approvals(Asked()), at(site, "/nul"))
+    assert report(outcome)["content"] == "[2Jshown"
 
 
 def test_time_is_bounded_whatever_drips_in(site: ThreadingHTTPServer) -> None:

@@ -5,6 +5,7 @@ The connection goes to the addresses that `look_up` found and judged, never to w
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import http.client
 import ipaddress
@@ -18,6 +19,7 @@ import zlib
 from nebula.errors import NebulaError
 from nebula.llm.http.proxies import basic_auth, proxy_for
 from nebula.llm.http.url import Url
+from nebula.messages import strip_control_characters
 from nebula.tools.web.html_text import html_to_text
 from nebula.value import value
 
@@ -27,6 +29,8 @@ _CHUNK = 64 * 1024
 _AGENT = "nebula (fetchUrl)"
 _TEXT = re.compile(r"text/|application/(?:[\w.+-]*\+)?(?:json|xml|javascript|yaml|toml)|application/x-(?:sh|ndjson)")
 _HTML = ("text/html", "application/xhtml+xml")
+_SLOW = ("idna", "punycode")
+"""Encodings of names, not of pages: Python reads them in a time that grows with the square of the length."""
 _REDIRECTS = (301, 302, 303, 307, 308)
 
 
@@ -221,6 +225,7 @@ def _decode(body: bytes, kind: str) -> str:
     in_page = re.search(rb"<meta[^>]{0,200}charset=[\"']?([\w.:-]+)", body[:4096], re.IGNORECASE)
     name = declared[1] if declared else in_page[1].decode("ascii") if in_page else "utf-8"
     try:
-        return body.decode(name, "replace")
+        text = body.decode("utf-8" if codecs.lookup(name).name in _SLOW else name, "replace")
     except (LookupError, ValueError):
-        return body.decode("utf-8", "replace")
+        text = body.decode("utf-8", "replace")
+    return strip_control_characters(text)
