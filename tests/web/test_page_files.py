@@ -65,6 +65,28 @@ async def test_files_are_seen_and_taken_back_in_three_actions(bench):
             await expect(sheet).to_contain_text("as this turn left them")
 
 
+async def test_a_control_file_comes_back_only_where_it_is_ticked(bench):
+    script = [*write(".bashrc", "one\n", "First."), *write("b.txt", "two\n", "Second.")]
+    with ScriptedModel(script) as model, serving(bench, "nebula", **model.env()) as server:
+        async with browsing(server, viewport=WIDE) as page:
+            for prompt, words in (("write a", "First."), ("write b", "Second.")):
+                await send(page, prompt)
+                await agree(page)
+                await answered(page, words)
+            (bench.project / ".bashrc").unlink()
+            await (await row(page, "write a")).click()
+            await page.locator(".selected").get_by_role("button", name="Files").click()
+            sheet = page.locator("#dialog")
+            tick = sheet.get_by_label("Bring .bashrc back as well")
+            await expect(tick).not_to_be_checked()
+            await expect(sheet).to_contain_text("controls other programs")
+            await expect(sheet.get_by_role("button", name="Take these files (1)")).to_be_visible()
+            await tick.check()
+            await sheet.get_by_role("button", name="Take these files (2)").click()
+            await expect(page.locator("#banner")).to_contain_text("Taken back: .bashrc, b.txt")
+    assert bench.read(".bashrc") == "one\n"
+
+
 LEFT = "It goes left now.\n\n```python\nfor row in left:\n    yield row\n```\n\n| rows | way |\n|---|---|\n| all | one by one |\n\nThat is all."
 RIGHT = "It goes right now.\n\nA word on **memory**.\n\n```python\nfor row in right:\n    yield row\n```\n\n| rows | way |\n|---|---|\n| all | at once |\n\nThat is all."
 

@@ -5,6 +5,11 @@ from __future__ import annotations
 import pytest
 
 from conversation_rig import Failed, serving, talk
+from conversation_rig.in_process import serving_here
+from nebula.config import load_settings
+from nebula.graph.graph import Graph
+from nebula.server.conversation.app import AGENT_MODES
+from nebula.server.conversation.turns.agent import AgentTurns
 from scripted_model import Call, ScriptedModel, Turn
 
 
@@ -46,6 +51,33 @@ async def test_the_files_of_a_turn_are_looked_at_and_taken(bench):
             assert bench.read("a.txt") == "two\n" and (bench.project / "b.txt").exists()
             with pytest.raises(Failed, match="nothing to undo"):
                 await client.ask("give_files_back", taken=taken["data"]["taken"])
+
+
+async def test_control_and_secret_files_come_back_only_where_they_are_named(bench):
+    script = [*write(".bashrc", "one\n"), *write(".bashrc", "two\n", "editFile"), *write("a.txt", "a\n")]
+    with ScriptedModel(script) as model:
+        settings = load_settings(str(bench.project), bench.env(**model.env()))
+        graph = Graph(bench.project / ".nebula/graph")
+        running = serving_here(settings, graph, AgentTurns(settings, graph), AGENT_MODES)
+        async with running as server, server.talk() as client:
+            first = await turn(client, "one", [])
+            await turn(client, "three", [await turn(client, "two", [first])])
+            shown = (await client.ask("node_files", node_id=first))["data"]
+            why = ".bashrc: controls other programs; the user must allow it by name."
+            assert [(each["path"], each.get("protected")) for each in shown["back"]] == [
+                (".bashrc", why),
+                ("a.txt", None),
+            ]
+            asked = {"node_id": first, "plan": shown["plan"]}
+            taken = (await client.ask("take_files", **asked))["data"]
+            assert (taken["paths"], taken["left_out"]) == (["a.txt"], [why])
+            assert bench.read(".bashrc") == "two\n" and not (bench.project / "a.txt").exists()
+            again = (await client.ask("node_files", node_id=first))["data"]["plan"]
+            nothing = (await client.ask("take_files", node_id=first, plan=again))["data"]
+            assert (nothing["paths"], nothing["left_out"]) == ([], [why])
+            named = await client.ask("take_files", node_id=first, plan=again, named=[".bashrc"])
+            assert (named["data"]["paths"], named["data"]["left_out"]) == ([".bashrc"], [])
+            assert bench.read(".bashrc") == "one\n"
 
 
 async def test_what_was_not_seen_is_not_taken(bench):

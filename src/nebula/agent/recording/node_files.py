@@ -20,11 +20,13 @@ from nebula.agent.undo import (
 )
 from nebula.files.digest import digest
 from nebula.language import Sentence
-from nebula.value import value
+from nebula.value import replace, value
 from nebula.workspace.contract import Workspace
 from nebula.workspace.diff import TextDiff
+from nebula.workspace.errors import ProtectedPath, SecretPath, WorkspaceError
 from nebula.workspace.file_history import FileHistory, FilePlan, ends
 from nebula.workspace.journal.changes import RecordedChange
+from nebula.workspace.local import LocalWorkspace
 
 if TYPE_CHECKING:
     from nebula.agent.judging import Judge
@@ -37,6 +39,8 @@ class FileDifference:
     diff: TextDiff
     conflict: Sentence | None = None
     """Why this file cannot be restored."""
+    protected: Sentence | None = None
+    """Why this file is restored only where somebody names it."""
 
 
 @value
@@ -71,17 +75,42 @@ def between(workspace: Workspace, one: Node, other: Node) -> list[FileDifference
 
 
 def plan_return(workspace: Workspace, node: Node) -> ReturnPlan:
-    return described(workspace, restore_plan(workspace, node))
+    plan = restore_plan(workspace, node)
+    protected = _protected(workspace, plan)
+    shown = described(workspace, plan)
+    return replace(shown, files=tuple(replace(each, protected=protected.get(each.path)) for each in shown.files))
 
 
-def take_files(workspace: Workspace, node: Node, seen: str, judge: Judge | None = None) -> FilePlan:
-    """Restore the files of `node`; return what was done, under a name by which it can be undone. Raises UndoRefused
-    where the plan is not the one that was `seen`."""
+def take_files(
+    workspace: Workspace, node: Node, seen: str, judge: Judge | None = None, named: Collection[str] = ()
+) -> tuple[FilePlan, list[Sentence]]:
+    """Restore the files of `node`; return what was done, under a name by which it can be undone, and why files were
+    left out: secret and control files are restored only where they are `named`. Raises UndoRefused where the plan is
+    not the one that was `seen`."""
     plan = restore_plan(workspace, node)
     if _name(plan) != seen:
         raise UndoRefused("The files changed since this was shown; nothing was touched. Look again.")
-    carry_out(workspace, plan, judge=judge)
-    return plan
+    left = {path: why for path, why in _protected(workspace, plan).items() if path not in named}
+    plan = replace(plan, steps=tuple(step for step in plan.steps if step.path not in left))
+    if plan.steps:
+        carry_out(workspace, plan, judge=judge)
+    return plan, list(left.values())
+
+
+def _protected(workspace: Workspace, plan: FilePlan) -> dict[str, Sentence]:
+    """Return the files of a plan that the user's settings do not name although the guard asks for that, each with the
+    reason."""
+    found: dict[str, Sentence] = {}
+    if isinstance(workspace, LocalWorkspace):
+        repositories = workspace.repositories()
+        for step in plan.steps:
+            try:
+                workspace.may_change(step.path, repositories)
+            except (ProtectedPath, SecretPath) as refusal:
+                found[step.path] = Sentence(refusal.sentence, **refusal.values)
+            except WorkspaceError:
+                pass  # a step that cannot be made says so itself
+    return found
 
 
 def give_files_back(workspace: Workspace, taken: str, judge: Judge | None = None) -> tuple[str, ...]:

@@ -15,11 +15,12 @@ const FEW = 5;
 export function createFileActions(store, { ask, attempt, notice }, { open }, takeTry, say) {
   /** @param {any} found */
   const keep = ({ node_id: nodeId, changed, back, plan, written, alive }) =>
-    store.change("files", { files: { nodeId, changed, back, plan, written, alive } });
-  const take = async (/** @type {string} */ id, /** @type {string} */ plan) => {
-    const { paths, taken } = await ask("take_files", { node_id: id, plan });
-    const back = { action: "give_files_back", data: { taken } };
-    notice(say()("files_taken", { paths: paths.join(", ") }), { steps: [back], done: "files_given_back" });
+    store.change("files", { files: { nodeId, changed, back, plan, written, alive, named: [] } });
+  /** @param {string} id @param {string} plan @param {string[]} named */
+  const take = async (id, plan, named = []) => {
+    const { paths, taken, left_out: left } = await ask("take_files", { node_id: id, plan, named });
+    const told = [say()("files_taken", { paths: paths.join(", ") }), ...left].join(" ");
+    notice(told, { steps: [{ action: "give_files_back", data: { taken } }], done: "files_given_back" });
   };
   let wanted = "";
   return {
@@ -61,8 +62,15 @@ export function createFileActions(store, { ask, attempt, notice }, { open }, tak
     takeFiles: () =>
       attempt(async () => {
         const { files } = store.state;
-        if (files) await take(files.nodeId, files.plan);
+        if (files) await take(files.nodeId, files.plan, files.named);
       }),
+    // A secret or control file comes back only where it is named.
+    /** @param {string} path @param {boolean} on */
+    nameFile(path, on) {
+      const { files } = store.state;
+      const others = files?.named.filter((each) => each !== path) ?? [];
+      if (files) store.change("files", { files: { ...files, named: on ? [...others, path] : others } });
+    },
     // The better of two: its files come back, and the conversation goes on from it. What stands in the way is shown.
     /** @param {string} id */
     pickWinner: (id) =>
@@ -70,7 +78,7 @@ export function createFileActions(store, { ask, attempt, notice }, { open }, tak
         const found = await ask("node_files", { node_id: id });
         const { changed, back, plan } = found;
         if (!changed.length && store.state.bodies.get(id)?.files?.length) return takeTry(id);
-        if (back.some((/** @type {FileDifference} */ { conflict }) => conflict)) {
+        if (back.some((/** @type {FileDifference} */ file) => file.conflict || file.protected)) {
           keep(found);
           store.change("view", { to: { dialog: "files" } });
           return;

@@ -61,7 +61,7 @@ import { NO_TURNS } from "./turns.js";
  * @property {SlashCommand[]} commands Those that can be typed after a slash.
  * @property {string[]} models Those that can be chosen, as `provider/name`.
  * @property {string} current The one among them that answers where none is chosen.
- * @property {{ nodeId: string, changed: FileDifference[], back: FileDifference[], plan: string, written: number, alive: number } | null} files
+ * @property {{ nodeId: string, changed: FileDifference[], back: FileDifference[], plan: string, written: number, alive: number, named: string[] } | null} files `named`: protected files that come back all the same.
  * @property {{ nodeId: string, files: { path: string, written: number, alive: number }[] } | null} alive Of the turn that was asked about last.
  * @property {{ path: string, lines: string[], runs: LineRun[], total: number } | null} lines
  * @property {{ ids: string[], files: FileDifference[] } | null} compared
@@ -81,7 +81,7 @@ import { NO_TURNS } from "./turns.js";
 /** @typedef {{ steps: Step[], done: string, undo?: Offer }} Edit */
 /** @typedef {{ tag?: string, model?: string, since?: string, until?: string, path?: string, pinned?: boolean }} Filters */
 /** @typedef {{ start_line: number, end_line: number, by: string, node_id?: string, prompt?: string, model?: string, at?: string, verified?: boolean, commit?: string, author?: string, tool?: string }} LineRun */
-/** @typedef {{ path: string, added: number, removed: number, diff: string, conflict?: string }} FileDifference */
+/** @typedef {{ path: string, added: number, removed: number, diff: string, conflict?: string, protected?: string }} FileDifference `protected`: why it comes back only where it is named. */
 /** @typedef {{ numbers: number[], added: number, removed: number, note: string, diff: string }} TriedColumn */
 /** @typedef {{ path: string, kind: "alike" | "only" | "differ", columns: TriedColumn[], rows: ([number, ...[string, string][]] | null)[], left_out: number }} TriedFile */
 /** @typedef {{ ids: string[], tries: any[], files: TriedFile[] }} Tried */

@@ -42,11 +42,16 @@ async def find_files(server: ServerContext, _: Client, *, text: str) -> ActionRe
     return ActionResult({"paths": found})
 
 
-async def take_files(server: ServerContext, _: Client, *, node_id: str, plan: str) -> ActionResult:
-    """Restore the files if `plan` is still what would happen; `taken` is for `give_files_back`."""
+async def take_files(
+    server: ServerContext, client: Client, *, node_id: str, plan: str, named: Texts | None = None
+) -> ActionResult:
+    """Restore the files if `plan` is still what would happen; `taken` is for `give_files_back`. Secret and control
+    files that are not `named` are left out."""
     node = await in_thread(server.graph.get_node, node_id)
-    done = await in_thread(bring_back, server.files(), node, plan, judge_of(server.settings))
-    return ActionResult({"node_id": node.id, "paths": [step.path for step in done.steps], "taken": done.group})
+    done, left = await in_thread(bring_back, server.files(), node, plan, judge_of(server.settings), named or ())
+    paths = [step.path for step in done.steps]
+    told = {"left_out": [explain_to(client.lang, each) for each in left]}
+    return ActionResult({"node_id": node.id, "paths": paths, "taken": done.group} | told)
 
 
 async def give_files_back(server: ServerContext, _: Client, *, taken: str) -> ActionResult:
@@ -65,10 +70,11 @@ async def compare_files(server: ServerContext, client: Client, *, node_ids: Text
 
 
 def _shown(files: Iterable[FileDifference], client: Client) -> list[dict[str, Any]]:
-    """Return files as JSON; `conflict` says why one cannot be restored."""
+    """Return files as JSON; `conflict` says why one cannot be restored, `protected` why only by name."""
     return [
         {"path": each.path, "added": each.diff.added, "removed": each.diff.removed, "diff": each.diff.text}
         | ({"conflict": explain_to(client.lang, each.conflict)} if each.conflict else {})
+        | ({"protected": explain_to(client.lang, each.protected)} if each.protected else {})
         for each in files
     ]
 

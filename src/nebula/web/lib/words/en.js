@@ -229,6 +229,7 @@ export const EN = {
   lines_other: "another agent",
   lines_turn: "a turn",
   files_none: "It changed no file.",
+  files_named: "Bring {path} back as well",
   files_taken: "Taken back: {paths}",
   files_given_back: "As before again: {paths}",
   files_differ: "How their files differ",

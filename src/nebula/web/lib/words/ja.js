@@ -230,6 +230,7 @@ export const JA = {
   lines_other: "ほかのエージェント",
   lines_turn: "ターン",
   files_none: "ファイルは変更していません。",
+  files_named: "{path} も戻す",
   files_taken: "戻しました: {paths}",
   files_given_back: "元に戻しました: {paths}",
   files_differ: "ファイルの違い",
