@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from nebula.tools.external.border import MAX_SCHEMA, MAX_SCHEMAS, Border
+from nebula.tools.external.process import MessageReader
 from rows import each_row
 
 ANY = {"type": "object"}
@@ -40,6 +41,40 @@ def test_tools_that_are_none_are_left_out_and_named() -> None:
     found = fit({"tools": [good, {"name": "bare"}, "x", 3, None, {"name": 3, "inputSchema": ANY}]}, border)
     assert found["tools"] == [good]
     assert border.left_out == ["bare", "?", "?", "?", "?"]
+
+
+def test_a_tool_that_would_cost_the_whole_list_is_left_out() -> None:
+    """The client reads a list as one, by the words of the protocol: there a schema is that of an object."""
+    border = Border()
+    odd = [
+        {"name": "text", "inputSchema": {"type": "string"}},
+        {"name": "answer", "inputSchema": ANY, "outputSchema": {"type": "string"}},
+        {"name": "icons", "inputSchema": ANY, "icons": "x"},
+    ]
+    found = fit({"tools": [*odd, {"name": "silent", "inputSchema": {}}]}, border)
+    assert found["tools"] == [{"name": "silent", "inputSchema": ANY}]
+    assert border.left_out == ["text", "answer", "icons"]
+
+
+async def test_an_answer_that_is_none_of_the_protocol_is_an_error_and_no_halt() -> None:
+    lines = asyncio.StreamReader()
+    for line in (
+        b'{"jsonrpc":"2.0","id":1,"result":"bare"}',
+        b'{"jsonrpc":"2.0","id":2,"error":"bare"}',
+        b'{"jsonrpc":"2.0","id":3,"result":{"text":"a\\ud800b"}}',
+        b'{"jsonrpc":"2.0","id":4,"result":{"text":"\xe9"}}',
+        b'{"jsonrpc":"2.0","id":5,"method":7}',
+        b'{"id":6,"result":' + b"[" * 5_000,
+        b'{"jsonrpc":"2.0","id":"7","result":{}}',
+    ):
+        lines.feed_data(line + b"\n")
+    lines.feed_eof()
+    found = [each async for each in MessageReader(lines, lambda: None)]
+    assert [isinstance(each, ValueError) for each in found] == [False, False, False, False, True, True, False]
+    said = [each.message for each in found if not isinstance(each, ValueError)]
+    assert [each.id for each in said] == [1, 2, 3, 4, "7"]
+    assert [each.error.message for each in said[:2]] == ["what it answered is not part of the protocol"] * 2
+    assert [each.result for each in said[2:]] == [{"text": "a?b"}, {"text": "\ufffd"}, {}]
 
 
 def test_a_schema_has_a_limit() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
 import signal
 import sys
@@ -41,7 +42,7 @@ for line in sys.stdin:
         said = {"protocolVersion": asked["params"]["protocolVersion"], "capabilities": {"tools": {}},
                 "serverInfo": {"name": "odd", "version": "1"}}
     elif method == "tools/list":
-        said = {"tools": script["tools"]}
+        said = {"tools": script["tools"], "nextCursor": "again"}
     elif method == "tools/call":
         said = script["answers"][asked["params"]["name"]]
     else:
@@ -182,6 +183,13 @@ async def test_a_line_that_is_no_message_is_passed_over(odd: Odd) -> None:
     async with opened(odd) as remarks:
         assert await odd.said("good") == "well"
     assert remarks == []
+
+
+def test_the_logs_of_the_official_client_print_nothing() -> None:
+    from mcp.client import session, stdio
+
+    for log in (session.logger, stdio.logger):
+        assert logging.getLogger(log.name.partition(".")[0]).handlers, f"{log.name} would print tracebacks"
 
 
 async def test_a_long_result_is_cut_and_the_model_told_how_to_ask_for_less(odd: Odd) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from typing import Any, Self
 
 from nebula.value import field, record
@@ -108,9 +109,13 @@ class FitStream:
 
 
 def _is_tool(tool: Any) -> bool:
-    from mcp.types import Tool
+    """Return whether the client accepts a list with this tool. A schema that does not say so describes an object."""
+    from mcp_types.methods import parse_server_result
+    from mcp_types.version import LATEST_HANDSHAKE_VERSION
 
-    return _is_valid(Tool.model_validate, tool)
+    if isinstance(tool, dict) and isinstance(tool.get("inputSchema"), dict):
+        tool["inputSchema"] = {"type": "object", **tool["inputSchema"]}
+    return _is_valid(partial(parse_server_result, "tools/list", LATEST_HANDSHAKE_VERSION), {"tools": [tool]})
 
 
 def _blocks(content: Any) -> list[Any]:

@@ -34,8 +34,9 @@ MAX_REASON = 200
 _PLAIN = {"accept-encoding": "identity"}
 """The encoding that the client accepts: the size of a packed answer is not known before it is unpacked."""
 _UNAUTHORIZED, _FAILED = 401, 400
-logging.getLogger("mcp").addHandler(logging.NullHandler())
-"""We report a server's errors in a sentence; the client's own log would print tracebacks."""
+for _log in ("mcp", "client"):
+    logging.getLogger(_log).addHandler(logging.NullHandler())
+"""We report a server's errors in a sentence; the logs of the official client would print tracebacks."""
 
 
 T = TypeVar("T")
@@ -181,7 +182,7 @@ class ServerConnection:
         other = offers.resources is not None or offers.prompts is not None
         has_tools = offers.tools is not None or not other
         listed = await read_pages(client.list_tools, "tools", MAX_TOOLS) if has_tools else ()
-        self._own_tools = tuple(listed[:MAX_TOOLS])
+        self._own_tools = tuple({each.name: each for each in listed[:MAX_TOOLS]}.values())
         reads = offers.resources is not None and not self._has_own(READ_RESOURCE) and await has_resources(client)
         self.tools = (*self._own_tools, resource_tool()) if reads else self._own_tools
         self.prompts = await _all_prompts(client) if offers.prompts is not None else ()

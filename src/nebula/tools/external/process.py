@@ -7,6 +7,7 @@ a limit, and a server that exceeds it is ended at once. The methods of the strea
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import threading
@@ -26,6 +27,7 @@ LOOK_EVERY_S = 0.01
 KEPT_BYTES = 16_384
 READ_BYTES = 65_536
 LAST_WORDS_S = 2.0
+_NOT_OF_THE_PROTOCOL = -32600
 
 
 @asynccontextmanager
@@ -76,7 +78,6 @@ class MessageReader:
 
     async def __anext__(self) -> Any:
         from mcp.shared.message import SessionMessage
-        from mcp_types import jsonrpc_message_adapter
 
         try:
             line = await self._lines.readuntil(b"\n")
@@ -87,7 +88,7 @@ class MessageReader:
         except (asyncio.IncompleteReadError, ConnectionError):
             raise StopAsyncIteration from None
         try:
-            return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
+            return SessionMessage(_read_message(line))
         except ValueError as problem:
             return problem
 
@@ -101,6 +102,27 @@ class MessageReader:
 
     async def __aexit__(self, *_: object) -> None:
         return
+
+
+def _read_message(line: bytes) -> Any:
+    """Return the message on a line, with halves of characters replaced. An answer that is none of the protocol becomes
+    an error: it would be waited for in vain. Raises ValueError for any other line."""
+    from mcp_types import jsonrpc_message_adapter as messages
+
+    try:
+        return messages.validate_json(line, by_name=False)
+    except ValueError:
+        try:
+            said = json.loads(line.decode("utf-8", "replace"))
+        except RecursionError:
+            raise ValueError("nested too deep") from None
+        if not isinstance(said, dict) or "id" not in said or "method" in said:
+            raise
+    try:
+        return messages.validate_json(json.dumps(said, ensure_ascii=False).encode("utf-8", "replace"))
+    except ValueError:
+        error = {"code": _NOT_OF_THE_PROTOCOL, "message": "what it answered is not part of the protocol"}
+        return messages.validate_python({"jsonrpc": "2.0", "id": said["id"], "error": error})
 
 
 class MessageWriter:

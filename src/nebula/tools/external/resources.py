@@ -64,9 +64,9 @@ async def read_pages(ask: Callable[..., Awaitable[Any]], kind: str, most: int) -
     while len(found) < most:
         page = await ask(cursor=cursor)
         found += getattr(page, kind)
-        cursor = page.next_cursor
-        if not cursor:
+        if page.next_cursor in (None, "", cursor):  # a server may name the same page for ever
             break
+        cursor = page.next_cursor
     return found
 
 
