@@ -339,7 +339,7 @@ def test_what_the_past_takes_at_hand_follows_what_is_sent(settings):
 def _sent_and_told(session):
     sent = session.build_context("preview")
     beside = estimate_tokens(sent.system) + tool_tokens(sent.tools.specs)
-    return beside + sent.past.tokens, session.tokens_at_hand()
+    return beside + sent.past.tokens, session.budget.estimate_next(session.conversation)
 
 
 def test_a_summary_built_meanwhile_is_what_an_old_turn_is_told_by(settings):

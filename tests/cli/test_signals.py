@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -125,16 +126,18 @@ def test_a_task_that_is_told_to_end_while_it_is_loaded_has_its_exit_code(argv: s
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_turn_whose_program_is_still_being_loaded_has_its_beginning_and_its_end(number: int) -> None:
+def test_a_turn_whose_program_is_still_being_loaded_has_its_beginning_and_its_end(number: int, tmp_path: Path) -> None:
     for form in ("stream-json", "json", "text"):
         argv = ["nebula", "-p", "x", "--output-format", form]
         code = TOLD_TO_END.format(command="nebula", argv=argv, number=int(number))
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path)
         told = [json.loads(line) for line in done.stdout.splitlines()]
         expected = {"stream-json": ["task", "final"], "json": ["final"], "text": []}[form]
         assert (done.returncode, [each["type"] for each in told]) == (130, expected)
         assert [each["status"] for each in told[-1:]] == ["interrupted"] * bool(expected)
         assert len(done.stderr.splitlines()) == 1
+    recorded = (tmp_path / ".nebula/trace.jsonl").read_text().splitlines()
+    assert [json.loads(line)["type"] for line in recorded] == ["task", "final"] * 3
 
 
 @pytest.mark.slow

@@ -7,19 +7,10 @@ from collections.abc import Sequence
 from nebula.agent.context.tokens import message_tokens, total_tokens
 from nebula.attachments import Attachment
 from nebula.graph.tokens import estimate_tokens
-from nebula.messages import (
-    AssistantMessage,
-    GrowingHistory,
-    Message,
-    Text,
-    ToolUseResult,
-    ToolUseResults,
-    UserMessage,
-    repair_history,
-)
-from nebula.value import field, record, replace
+from nebula.llm.context_limit import LEFT_OUT, without_results
+from nebula.messages import AssistantMessage, GrowingHistory, Message, UserMessage, repair_history
+from nebula.value import field, record
 
-LEFT_OUT = "[this result was left out to make room; call the tool again if you need it]"
 WITHDRAWN = (
     "[This request was never answered: the user withdrew it, or it failed. Do not act on it unless it is asked again.]"
 )
@@ -153,13 +144,6 @@ class Fit:
             if excess <= 0:
                 break
             if isinstance(message, UserMessage) and message.tool_use_results and message.prompt is None:
-                shrunk[index] = _without_results(message)
+                shrunk[index] = without_results(message)
                 excess -= self._counted[index] - estimate_tokens(LEFT_OUT)
         return shrunk
-
-
-def _without_results(message: UserMessage) -> UserMessage:
-    results = [
-        ToolUseResult(result.tool_use_id, (Text(LEFT_OUT),), result.status) for result in message.tool_use_results or ()
-    ]
-    return replace(message, content=ToolUseResults(tuple(results)))

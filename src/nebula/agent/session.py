@@ -232,10 +232,6 @@ class Session:
     def _tell_remarks(self, turn: Turn, notices: Sequence[Notice] = ()) -> None:
         turn.tell(*map(Notice, self.remarks.take()), *notices)
 
-    def tokens_at_hand(self) -> int:
-        """Estimate the tokens of the next request without its prompt; this reads no file."""
-        return self.budget.estimate_next(self.conversation)
-
     def accept_plan(self) -> str:
         """Accept the plan of the last turn, to be carried out from now on. Returns the prompt that starts that."""
         self.plan = self.last.text if self.last else ""

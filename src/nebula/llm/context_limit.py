@@ -87,7 +87,7 @@ def shrink_request(request: ModelRequest, room: int) -> ModelRequest | None:
         return request
     for place, message in enumerate(messages[:-1]):
         if excess > 0 and isinstance(message, UserMessage) and message.tool_use_results:
-            messages[place] = _without_results(message)
+            messages[place] = without_results(message)
             excess -= sizes[place] - _message_bytes(messages[place])
     start = 0
     while excess > 0 and (after := _next_turn(messages, start)) is not None:
@@ -112,7 +112,8 @@ def _next_turn(messages: Sequence[Message], start: int) -> int | None:
     return None
 
 
-def _without_results(message: UserMessage) -> UserMessage:
+def without_results(message: UserMessage) -> UserMessage:
+    """Return a message of tool results with a remark in the place of each."""
     results = [
         ToolUseResult(each.tool_use_id, (Text(LEFT_OUT),), each.status) for each in message.tool_use_results or ()
     ]

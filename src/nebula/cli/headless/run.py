@@ -17,14 +17,14 @@ from nebula.attachments import Attachment
 from nebula.cli.arguments import checked_root, write_last_message
 from nebula.cli.busy import busy
 from nebula.cli.headless.between import Between
-from nebula.cli.headless.faces import JsonFace, LateTextFace, chosen_face
+from nebula.cli.headless.faces import LateTextFace, chosen_face
 from nebula.cli.headless.prompt import expand_command, read_images, read_prompt, refuse_session_command
 from nebula.cli.headless.signals import Signals
 from nebula.cli.printing import compacted, print_remark
 from nebula.cli.settings import open_settings, remark_on_trust, said_of_settings, session_overrides
 from nebula.cli.start import hear_kept_signals, hear_no_more_signals
 from nebula.config import Settings
-from nebula.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_USAGE, NebulaError
+from nebula.errors import EXIT_FAILED, EXIT_USAGE, NebulaError
 from nebula.events import Approval, EventStream, Final, Notice, Reader, Stamped, Task
 from nebula.graph.errors import GraphError
 from nebula.language import Sentence, explain, language_of, translate
@@ -61,7 +61,9 @@ def run_headless(options: argparse.Namespace) -> int:
         settings, prompt, attachments = _read_task(options)
     except KeyboardInterrupt:
         hear_no_more_signals()  # the rest takes a moment, and each of several signals means the same
-        return _end_unread(options)
+        early = Settings(root=checked_root(options.root), lang=language_of(os.environ))
+        show = chosen_face(options.output_format, lambda: LateTextFace(early, []), early.lang, [])
+        return _end_before_turn(asyncio.CancelledError(), options, early, options.prompt, show, [])
     with busy():  # until there is something to show
         return asyncio.run(_run(options, settings, prompt, attachments))
 
@@ -249,16 +251,6 @@ def _correct(settings: Settings, last: Stamped, problem: OSError) -> None:
         remark = Sentence("Standard output: {problem}", problem=problem.strerror)
         failed = replace(final, status="error", exit_code=EXIT_FAILED, remark=remark)
         stream.emit(failed, must_record=False)
-
-
-def _end_unread(options: argparse.Namespace) -> int:
-    """Tell that a task was interrupted while its settings were read. Return the exit code."""
-    if options.output_format == "text":
-        print_remark(f"nebula: {translate(_EARLY)}")
-        return EXIT_INTERRUPTED
-    face = JsonFace("nebula", language_of(os.environ), [], every=options.output_format == "stream-json")
-    task = Task(options.prompt, options.mode or "agent", options.model or "", options.provider or "")
-    return end_before_session(EventStream("", audience=(face,)), task, asyncio.CancelledError()).exit_code
 
 
 def _end_before_turn(

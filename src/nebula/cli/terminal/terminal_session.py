@@ -208,7 +208,7 @@ class TerminalSession:
 
     def measure_context(self) -> None:
         """Estimate the context for the status line; nothing is read for it."""
-        self.context_used = self.session.tokens_at_hand()
+        self.context_used = self.session.budget.estimate_next(self.session.conversation)
 
     def status(self) -> str:
         chosen = self.session.chosen

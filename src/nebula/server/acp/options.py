@@ -120,7 +120,8 @@ class SessionOptions:
     def tell_usage(self, final: Final) -> None:
         """Send the editor how much of the context is used and what the session has cost."""
         self._cost = None if self._cost is None or final.cost is None else self._cost + final.cost
-        used = {"used": self._session.tokens_at_hand(), "size": self._session.chosen.context}
+        session = self._session
+        used = {"used": session.budget.estimate_next(session.conversation), "size": session.chosen.context}
         cost = {} if self._cost is None else {"cost": {"amount": self._cost, "currency": "USD"}}
         self._update({"sessionUpdate": "usage_update", **used, **cost})
 
