@@ -9,8 +9,9 @@ import pytest
 
 from nebula.graph.errors import BadFile
 from nebula.graph.formats.flow_yaml import dump_flow
-from nebula.graph.formats.git_conflicts import sides
+from nebula.graph.formats.git_conflicts import sides, versions
 from nebula.graph.graph import Graph
+from nebula.graph.health.merging import merge_versions, settle_merge
 from nebula.graph.values import Problem
 from nebula.value import replace
 
@@ -156,10 +157,13 @@ def test_a_conflict_is_taken_apart() -> None:
     assert sides("a\n=======\nb\n>>>>>>> x\n") is None
     inside = "<" * 32 + " HEAD\n=======\nb\n" + "=" * 32 + "\nc\n" + ">" * 32 + " o\n"
     assert sides(inside) == ("=======\nb\n", "c\n")
+    assert versions("a\n" + inside.replace("b\n", OURS)) == [f"a\n=======\n{OURS}", "a\nc\n"]
+    assert versions(OURS) == ["a\nb\nd\n", "a\nc\nd\n"]
+    assert versions(OURS + inside) == [f"{OURS}=======\nb\n", f"{OURS}c\n"], "what somebody wrote about conflicts"
 
 
-def conflict(ours: str, theirs: str) -> str:
-    return "<" * 32 + " HEAD\n" + ours + "=" * 32 + "\n" + theirs + ">" * 32 + " branch\n"
+def conflict(ours: str, theirs: str, size: int = 32) -> str:
+    return "<" * size + " HEAD\n" + ours + "=" * size + "\n" + theirs + ">" * size + " branch\n"
 
 
 def test_two_nodes_in_one_file_are_parted(graph: Graph) -> None:
@@ -177,6 +181,38 @@ def test_two_nodes_in_one_file_are_parted(graph: Graph) -> None:
     assert graph.check() == []
     assert sorted(each.prompt for each in graph.list_nodes()) == ["a", "b", "c", "d"]
     assert graph.get_node("01890a5d-ac96-774b-bcce-b302099a8057").prompt == "d"
+
+
+def test_a_conflict_inside_a_conflict_is_parted_into_all_its_versions(graph: Graph) -> None:
+    """As git leaves it where it takes a new file for the removed one that the other side edited."""
+    text = file(graph, "nodes/000/002.xml").read_text("utf-8")
+    node = graph.get_flow().nodes[2]
+    head, _, rest = text.partition("\n")
+    theirs = rest.replace(node, "01890a5d-ac96-774b-bcce-b302099a8057").replace("c\n]]>", "theirs\n]]>")
+    ours = rest.replace("c\n]]>", conflict("c\n", "renamed\n", 33) + "]]>")
+    file(graph, "nodes/000/002.xml").write_text(head + "\n" + conflict(ours, theirs), encoding="utf-8")
+    path = file(graph, "flows/000/000.yaml")
+    whole = path.read_text("utf-8")
+    first = whole.replace("  - from: 1\n    to: 2\n", "").replace("name: main", "name: main\n# mine")
+    second = whole.replace("  - from: 2\n    to: 3\n", "")
+    path.write_text(conflict(conflict(first, whole, 33), second), encoding="utf-8")
+    assert [problem.kind for problem in graph.check(repair=True)].count("conflict") == 4
+    assert graph.check() == []
+    assert sorted(each.prompt for each in graph.list_nodes()) == ["a", "b", "c", "renamed", "theirs"]
+    assert len(graph.get_flow().connections) == 2
+
+
+@pytest.mark.parametrize("is_ours", [True, False])
+def test_a_merge_keeps_a_version_beside_two_that_it_kept_just_before(graph: Graph, is_ours: bool) -> None:
+    path, node = file(graph, "nodes/000/002.xml"), graph.get_flow().nodes[2].encode()
+    ours = path.read_bytes()
+    d, e = (ours.replace(b"c\n]]>", each + b"\n]]>").replace(node, each * 36) for each in (b"d", b"e"))
+    kept, _ = merge_versions("nodes/000/002.xml", b"", d, e)
+    merged, holds_both = merge_versions("nodes/000/002.xml", b"", *((kept, ours) if is_ours else (ours, kept)))
+    path.write_bytes(merged)
+    assert holds_both and len(settle_merge(graph)) == 2
+    assert sorted(each.prompt for each in graph.list_nodes()) == ["a", "b", "c", "d", "e"]
+    assert graph.check() == []
 
 
 def test_two_edits_of_one_node_are_both_kept(graph: Graph) -> None:

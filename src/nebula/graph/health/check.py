@@ -144,54 +144,56 @@ class Check:
     # Conflicts of a merge
 
     def _conflicts(
-        self, kind: str, limit: int, load: Callable[[bytes, str], T], part: Callable[[str, bytes, T, T], None]
+        self, kind: str, limit: int, load: Callable[[bytes, str], T], part: Callable[[str, int, T, T], T]
     ) -> None:
-        """Part the versions in every file of a kind that holds two. One with our markers in a text can be read all the
-        same."""
+        """Part the versions in every file of a kind that holds several. One with our markers in a text can be read all
+        the same. `part` returns what is left in the file, of which it gets the checksum."""
         for path, data in list(self._files(kind, limit)):
             where, problem = f"{kind}/{path}", None
             try:
                 load(data, where)
-                if not git_conflicts.has_own_markers(data):
+                if git_conflicts.OWN_MARK.encode("ascii") not in data:
                     continue
             except BadFile as error:
                 problem = error.reason
             versions = _versions(data, where, load)
-            if versions:
-                part(path, data, *versions)
-            elif problem:
+            for theirs in versions[1:]:
+                versions[0] = part(path, checksum(self._disk.read(where, limit)), versions[0], theirs)
+            if problem and not versions:
                 self._note("unreadable", where, problem)
 
-    def _part_nodes(self, path: str, data: bytes, ours: Node, theirs: Node) -> None:
+    def _part_nodes(self, path: str, before: int, ours: Node, theirs: Node) -> Node:
         where = f"{NODES}/{path}"
         if ours == theirs:
             self._note("conflict", where, Sentence("holds one node twice, from a merge"), Sentence("kept once"))
-            self._commit([Put(where, dump_node(ours), checksum(data))])
-            return
+            self._commit([Put(where, dump_node(ours), before)])
+            return ours
         if ours.id == theirs.id:
             theirs = replace(theirs, id=id_of_content(dump_node(theirs)))
         what = Sentence("holds two nodes, {ours} and {theirs}, from a merge", ours=ours.id, theirs=theirs.id)
-        target = self._part(NODES, where, what, data, dump_node(ours), dump_node(theirs))
+        target = self._part(NODES, where, what, before, dump_node(ours), dump_node(theirs))
         if self._repair:
             self._store.nodes.index_file.append(target, theirs.id, theirs.timestamp)
+        return ours
 
-    def _part_flows(self, path: str, data: bytes, ours: FlowFile, theirs: FlowFile) -> None:
+    def _part_flows(self, path: str, before: int, ours: FlowFile, theirs: FlowFile) -> FlowFile:
         where = f"{FLOWS}/{path}"
         if ours.flow.id == theirs.flow.id or ours.flow.name == theirs.flow.name:
-            merged = replace(merge(ours.flow, theirs.flow), updated=now())
+            merged = edit(ours, replace(merge(ours.flow, theirs.flow), updated=now()))
             self._note(
                 "conflict", where, Sentence("holds two versions of a flow, from a merge"), Sentence("joined into one")
             )
-            self._commit([Put(where, edit(ours, merged).text.encode("utf-8"), checksum(data))])
-            return
+            self._commit([Put(where, merged.text.encode("utf-8"), before)])
+            return merged
         versions = (version.text.encode("utf-8") for version in (ours, theirs))
-        self._part(FLOWS, where, Sentence("holds two flows, from a merge"), data, *versions)
+        self._part(FLOWS, where, Sentence("holds two flows, from a merge"), before, *versions)
+        return ours
 
-    def _part(self, kind: str, where: str, what: Sentence, data: bytes, ours: bytes, theirs: bytes) -> str:
+    def _part(self, kind: str, where: str, what: Sentence, before: int, ours: bytes, theirs: bytes) -> str:
         """Keep our version in the file, and theirs under the next number; return its path."""
         target = self._index_of(kind).free_path(self._step) if self._repair else ""
         self._note("conflict", where, what, Sentence("the second moved to {path}", path=f"{kind}/{target}"))
-        self._commit([Put(where, ours, checksum(data)), Put(f"{kind}/{target}", theirs, -1)])
+        self._commit([Put(where, ours, before), Put(f"{kind}/{target}", theirs, -1)])
         return target
 
     def _index_of(self, kind: str) -> IndexFile:
@@ -311,13 +313,9 @@ class Check:
         return {line.id for line in self._store.nodes.index_file.lines() if there.get(line.path, ()) is None}
 
 
-def _versions(data: bytes, path: str, load: Callable[[bytes, str], T]) -> tuple[T, T] | None:
-    """Return both sides of a file that git could not merge, where each of them makes sense."""
-    sides = git_conflicts.sides(data.decode("utf-8", "replace"))
-    if sides is None:
-        return None
+def _versions(data: bytes, path: str, load: Callable[[bytes, str], T]) -> list[T]:
+    """Return the sides of a file that git could not merge, ours first; nothing where one of them makes no sense."""
     try:
-        ours, theirs = (load(side.encode("utf-8"), path) for side in sides)
+        return [load(each.encode("utf-8"), path) for each in git_conflicts.versions(data.decode("utf-8", "replace"))]
     except BadFile:
-        return None
-    return ours, theirs
+        return []

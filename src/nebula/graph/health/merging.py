@@ -18,7 +18,7 @@ from nebula.graph.flows.change import NodeEdit, apply_edit
 from nebula.graph.flows.topology import without_connections, without_nodes
 from nebula.graph.formats.flow_edit import edit
 from nebula.graph.formats.flow_yaml import load_flow
-from nebula.graph.formats.git_conflicts import OWN_SIZE
+from nebula.graph.formats.git_conflicts import holds_both, keep_both
 from nebula.graph.formats.node_xml import dump_node, load_node
 from nebula.graph.health.flow_repair import merge
 from nebula.graph.values import Flow, Node, Problem
@@ -26,7 +26,6 @@ from nebula.value import replace
 
 MARKER: Final = ".state/merged"
 """Says that a merge left files with both versions in them."""
-_OURS, _THEIRS = b" ours\n", b" theirs\n"
 _LOOK_AT: Final = 200
 """Node files, of those that came last, in which two versions are looked for."""
 _LIMIT: Final = 64 << 20
@@ -37,13 +36,14 @@ V = TypeVar("V")
 
 def merge_versions(path: str, base: bytes, ours: bytes, theirs: bytes) -> tuple[bytes, bool]:
     """Return the merged file, and whether it holds both versions between markers. Raises BadFile where a version makes
-    no sense."""
+    no sense. One may hold both from a merge just before: git takes a new file for a removed one that was renamed."""
     if ours == theirs:
         return ours, False
-    merged = (
-        _merge_flows(path, base, ours, theirs) if path.endswith(".yaml") else _merge_nodes(path, base, ours, theirs)
-    )
-    return (_keep_both(ours, theirs), True) if merged is None else (merged, False)
+    merged = None
+    if not (holds_both(ours) or holds_both(theirs)):
+        merge_files = _merge_flows if path.endswith(".yaml") else _merge_nodes
+        merged = merge_files(path, base, ours, theirs)
+    return (keep_both(ours, theirs), True) if merged is None else (merged, False)
 
 
 def note_merge(data_dir: str) -> None:
@@ -84,7 +84,7 @@ def _holds_both(graph: CheckedGraph, path: str) -> bool:
         data = read_below(graph.data_dir, path, _LIMIT) or b""
     except UnreadableFile:
         return False
-    return data.startswith(b"<" * OWN_SIZE + _OURS) and data.endswith(b">" * OWN_SIZE + _THEIRS)
+    return holds_both(data)
 
 
 def _merge_nodes(path: str, base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
@@ -142,11 +142,3 @@ def _with_their_words(merged: Flow, base: Flow, ours: Flow, theirs: Flow) -> Flo
 
 def _changed_there(base: dict[K, V], ours: dict[K, V], theirs: dict[K, V]) -> dict[K, V]:
     return {key: now for key, now in theirs.items() if key in ours and key in base and ours[key] == base[key] != now}
-
-
-def _keep_both(ours: bytes, theirs: bytes) -> bytes:
-    def whole(text: bytes) -> bytes:
-        return text if text.endswith(b"\n") else text + b"\n"
-
-    begin, middle, end = (mark * OWN_SIZE for mark in (b"<", b"=", b">"))
-    return b"".join((begin, _OURS, whole(ours), middle, b"\n", whole(theirs), end, _THEIRS))
