@@ -22,7 +22,7 @@ from nebula.files.reading import read_limited
 from nebula.files.syscalls import REAL
 from nebula.graph.disk.files import STATE, Files
 from nebula.graph.disk.numbered_paths import KINDS
-from nebula.graph.disk.step import Move, Operation, Put, Remove, StepFile, checksum
+from nebula.graph.disk.step import Move, Operation, Put, Remove, StepFile
 from nebula.graph.errors import BadFile
 
 _GIT_IGNORE = f"/{STATE}/\n"
@@ -139,11 +139,11 @@ class DataFolder(Files):
         self.step_file.write([])
         try:
             for op in sorted(operations, key=_place_in_step):
-                moves.append(Move(op.path, op.before))
+                staged = ""
                 if isinstance(op, Put):
                     with self.as_bad_file(op.path):
                         staged = self.state.write_new(op.data, self.mode_of(op.path), durable=False)
-                    moves[-1] = Move(op.path, op.before, staged)
+                moves.append(Move(op.path, self.signature(op.path), staged))
             flush_together(self.state, [move.staged for move in moves if move.staged], REAL.fsync)
             self.step_file.write(moves)
             for move in moves:
@@ -165,7 +165,7 @@ class DataFolder(Files):
         """Return a descriptor of the file that a move replaces, -1 where there is none: to read it as well, in case it
         has to come back, costs a tenth of an append to a long flow."""
         try:
-            return -1 if move.before == -1 else self.open(move.path)
+            return self.open(move.path) if move.before else -1
         except FileNotFoundError:
             return -1
 
@@ -198,7 +198,7 @@ class DataFolder(Files):
         for move in moves:
             with contextlib.suppress(BadFile):
                 is_waiting = not move.staged or self.signature(f"{STATE}/{move.staged}") is not None
-                if is_waiting and checksum(self.read(move.path)) == move.before:
+                if is_waiting and self.signature(move.path) == move.before:
                     self.move_in(move.staged, move.path)
         flush_together(self.folder, _folders_of(moves), REAL.fsync_dir)
         return [move.path for move in moves]

@@ -11,7 +11,7 @@ from nebula.graph.disk import files
 from nebula.graph.disk.data_folder import DataFolder
 from nebula.graph.disk.index_file import IndexFile
 from nebula.graph.disk.numbered_paths import NumberedFolders
-from nebula.graph.disk.step import Put, Remove, checksum
+from nebula.graph.disk.step import Put, Remove
 from nebula.graph.errors import BadFile, NotFound
 from nebula.graph.flows.topology import Topology
 from nebula.graph.formats.flow_edit import edit
@@ -31,11 +31,9 @@ _ID = re.compile(r"[0-9a-fA-F-]{36}")
 class Loaded:
     """A flow as of one moment. `path` is relative to `flows/`."""
 
-    def __init__(self, path: str, signature: files.Signature, file: FlowFile, checksum: int) -> None:
+    def __init__(self, path: str, signature: files.Signature, file: FlowFile) -> None:
         self.path = path
         self.signature = signature
-        self.checksum = checksum
-        """Of the file's bytes; -1 while there are none."""
         self.settled = files.is_settled(signature.changed_ns)
         self.file = file
         self._topology: Topology | None = None
@@ -110,7 +108,7 @@ class FlowFiles:
             if files.is_settled(found.changed_ns):
                 self._bad[path] = (found, error)
             raise
-        loaded = Loaded(path, found, file, checksum(data))
+        loaded = Loaded(path, found, file)
         self._loaded[path] = loaded
         return loaded
 
@@ -205,20 +203,17 @@ class FlowFiles:
     def draft(self, flow: Flow, step: int, taken: Sequence[str] = ()) -> Loaded:
         """Return a new flow that is not written yet."""
         file = load_flow(dump_flow(flow).encode("utf-8"), flow.name)
-        return Loaded(self.index_file.free_path(step, taken), files.ABSENT, file, checksum(None))
+        return Loaded(self.index_file.free_path(step, taken), files.ABSENT, file)
 
     def removal(self, loaded: Loaded) -> Remove:
         """Return how to remove a flow."""
-        return Remove(f"{FOLDER}/{loaded.path}", loaded.checksum)
+        return Remove(f"{FOLDER}/{loaded.path}")
 
     def replacement(self, loaded: Loaded, flow: Flow, topology: Topology | None = None) -> Put:
         """Make `loaded` say what `flow` says, in memory, and return how to make it last."""
         refuse_bad_text(flow)
-        before = loaded.checksum
         loaded.rewrite(flow, topology)
-        data = loaded.file.text.encode("utf-8")
-        loaded.checksum = checksum(data)
-        return Put(f"{FOLDER}/{loaded.path}", data, before)
+        return Put(f"{FOLDER}/{loaded.path}", loaded.file.text.encode("utf-8"))
 
     def written(self, loaded: Loaded) -> None:
         """Remember what a step has just written, and add a new flow to the index."""

@@ -11,7 +11,7 @@ from nebula.graph.disk import numbered_paths
 from nebula.graph.disk.data_folder import DataFolder
 from nebula.graph.disk.files import Signature, is_settled
 from nebula.graph.disk.index_file import IndexFile
-from nebula.graph.disk.step import Put, Remove, checksum
+from nebula.graph.disk.step import Put, Remove
 from nebula.graph.errors import BadFile, NotFound
 from nebula.graph.formats.node_edit import edit_node
 from nebula.graph.formats.node_xml import MAX_NODE_BYTES, dump_node, load_node
@@ -32,14 +32,13 @@ class NodeFiles:
         self.index_file = IndexFile(disk, INDEX, "xml")
 
     def create(self, path: str, node: Node) -> Put:
-        return Put(f"{FOLDER}/{path}", dump_node(node), -1)
+        return Put(f"{FOLDER}/{path}", dump_node(node))
 
     def change(self, path: str, node: Node) -> Put:
-        data = self.read_bytes(path)
-        return Put(f"{FOLDER}/{path}", edit_node(data, node, f"{FOLDER}/{path}"), checksum(data))
+        return Put(f"{FOLDER}/{path}", edit_node(self.read_bytes(path), node, f"{FOLDER}/{path}"))
 
     def remove(self, path: str) -> Remove:
-        return Remove(f"{FOLDER}/{path}", checksum(self.read_bytes(path)))
+        return Remove(f"{FOLDER}/{path}")
 
     def read(self, path: str) -> Node:
         """Return the node at a path as the file says now. Raises NotFound or BadFile."""

@@ -2,7 +2,8 @@
 finish it.
 
 All that a step writes lies flushed in the state folder, under names of its own, before anything is replaced; then
-`.state/step` says which of them takes the place of which file. It is for a process that is killed: it is not flushed
+`.state/step` says which of them takes the place of which file, and how that one was: whoever finishes the step leaves
+alone what was edited since, or came back after it was removed. It is for a process that is killed: it is not flushed
 itself, and when a step is done its first byte says so, since making and removing a file at each step would cost as much
 as flushing one. After all of them have their places, their folders are flushed, all at one moment: one after the other
 they took a third of an append (`bench/graph.py`). A power cut in the middle of a step, which nobody was told of yet,
@@ -20,43 +21,38 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from nebula.files.syscalls import REAL
-from nebula.graph.disk.files import STATE, Files
+from nebula.graph.disk.files import STATE, Files, Signature
 from nebula.graph.disk.numbered_paths import KINDS, is_path
 from nebula.graph.errors import BadFile
 
 FILE = f"{STATE}/step"
-_MAX_BYTES = 8 * 1024 * 1024
-"""A stranger's must not fill the memory when it is read."""
+_MAX_BYTES = 32 << 20
+"""A stranger's must not fill the memory when it is read; a tag that 100,000 nodes have is renamed in a third of it."""
 _DONE = b"-"
 _STAGED = re.compile(r"\.new-[0-9]{1,20}-[0-9]{1,20}", re.ASCII)
 
 
 class Put(NamedTuple):
-    """Replace the file at a path of the store; `before` is the checksum of what stood there (-1: nothing)."""
+    """Put a file at a path of the store, in the place of what stands there."""
 
     path: str
     data: bytes
-    before: int
 
 
 class Remove(NamedTuple):
     path: str
-    before: int
 
 
 Operation = Put | Remove
 
 
 class Move(NamedTuple):
-    """One line of the step file: the staged file takes this path; where none is named, what stands there goes."""
+    """One line of the step file: the staged file takes this path; where none is named, what stands there goes. `before`
+    tells how the file there was, None where there was none."""
 
     path: str
-    before: int
+    before: Signature | None
     staged: str = ""
-
-
-def checksum(data: bytes | None) -> int:
-    return -1 if data is None else zlib.crc32(data)
 
 
 class StepFile:
@@ -65,7 +61,6 @@ class StepFile:
     def __init__(self, files: Files) -> None:
         self._files = files
         self._handle = -1
-        self._removes = False
 
     def is_there(self) -> bool:
         """True while a step is under way, and after one that was cut short."""
@@ -77,14 +72,9 @@ class StepFile:
             self._close()
             self._handle = self._files.open_state("step")
         os.lseek(self._handle, 0, os.SEEK_SET)
-        if moves is not None:
-            self._removes = any(not move.staged for move in moves)
-            REAL.write(self._handle, _encode(moves))
-            return
-        REAL.write(self._handle, _DONE)
-        if self._removes:  # what was removed may come back under its name, and must not go once more
-            REAL.fsync(self._handle)
-        self._close()
+        REAL.write(self._handle, _DONE if moves is None else _encode(moves))
+        if moves is None:
+            self._close()
 
     def read(self) -> list[Move]:
         """Return what is to be done; nothing where the step was not written to its end, and so not begun."""
@@ -131,7 +121,7 @@ def _read_move(row: Sequence[Any]) -> Move:
     path, before, staged = row
     if not is_ours(path) or not (staged == "" or _STAGED.fullmatch(staged)):
         raise ValueError(row)
-    return Move(path, int(before), staged)
+    return Move(path, None if before is None else Signature(*map(int, before)), staged)
 
 
 def is_ours(path: str) -> bool:

@@ -14,7 +14,7 @@ from nebula.graph.disk.flow_files import NAMELESS
 from nebula.graph.disk.index_file import IndexFile
 from nebula.graph.disk.node_files import FOLDER as NODES
 from nebula.graph.disk.numbered_paths import DEFAULT_STEP, KINDS, NumberedFolders
-from nebula.graph.disk.step import Operation, Put, checksum
+from nebula.graph.disk.step import Operation, Put
 from nebula.graph.errors import BadFile
 from nebula.graph.formats import git_conflicts, tsv
 from nebula.graph.formats.config_yaml import FILE as SETTINGS
@@ -135,7 +135,7 @@ class Check:
             else:
                 target = self._index_of(kind).free_path(self._step)
                 self._note("stray", path, what, Sentence("moved to {path}", path=f"{kind}/{target}"))
-                self._commit([Put(f"{kind}/{target}", content.data, -1)])
+                self._commit([Put(f"{kind}/{target}", content.data)])
                 if self._repair:
                     self._index_of(kind).append(target, content.id, content.timestamp)
             if self._repair:
@@ -144,10 +144,10 @@ class Check:
     # Conflicts of a merge
 
     def _conflicts(
-        self, kind: str, limit: int, load: Callable[[bytes, str], T], part: Callable[[str, int, T, T], T]
+        self, kind: str, limit: int, load: Callable[[bytes, str], T], part: Callable[[str, T, T], T]
     ) -> None:
         """Part the versions in every file of a kind that holds several. One with our markers in a text can be read all
-        the same. `part` returns what is left in the file, of which it gets the checksum."""
+        the same. `part` returns what is left in the file."""
         for path, data in list(self._files(kind, limit)):
             where, problem = f"{kind}/{path}", None
             try:
@@ -158,42 +158,42 @@ class Check:
                 problem = error.reason
             versions = _versions(data, where, load)
             for theirs in versions[1:]:
-                versions[0] = part(path, checksum(self._disk.read(where, limit)), versions[0], theirs)
+                versions[0] = part(path, versions[0], theirs)
             if problem and not versions:
                 self._note("unreadable", where, problem)
 
-    def _part_nodes(self, path: str, before: int, ours: Node, theirs: Node) -> Node:
+    def _part_nodes(self, path: str, ours: Node, theirs: Node) -> Node:
         where = f"{NODES}/{path}"
         if ours == theirs:
             self._note("conflict", where, Sentence("holds one node twice, from a merge"), Sentence("kept once"))
-            self._commit([Put(where, dump_node(ours), before)])
+            self._commit([Put(where, dump_node(ours))])
             return ours
         if ours.id == theirs.id:
             theirs = replace(theirs, id=id_of_content(dump_node(theirs)))
         what = Sentence("holds two nodes, {ours} and {theirs}, from a merge", ours=ours.id, theirs=theirs.id)
-        target = self._part(NODES, where, what, before, dump_node(ours), dump_node(theirs))
+        target = self._part(NODES, where, what, dump_node(ours), dump_node(theirs))
         if self._repair:
             self._store.nodes.index_file.append(target, theirs.id, theirs.timestamp)
         return ours
 
-    def _part_flows(self, path: str, before: int, ours: FlowFile, theirs: FlowFile) -> FlowFile:
+    def _part_flows(self, path: str, ours: FlowFile, theirs: FlowFile) -> FlowFile:
         where = f"{FLOWS}/{path}"
         if ours.flow.id == theirs.flow.id or ours.flow.name == theirs.flow.name:
             merged = edit(ours, replace(merge(ours.flow, theirs.flow), updated=now()))
             self._note(
                 "conflict", where, Sentence("holds two versions of a flow, from a merge"), Sentence("joined into one")
             )
-            self._commit([Put(where, merged.text.encode("utf-8"), before)])
+            self._commit([Put(where, merged.text.encode("utf-8"))])
             return merged
         versions = (version.text.encode("utf-8") for version in (ours, theirs))
-        self._part(FLOWS, where, Sentence("holds two flows, from a merge"), before, *versions)
+        self._part(FLOWS, where, Sentence("holds two flows, from a merge"), *versions)
         return ours
 
-    def _part(self, kind: str, where: str, what: Sentence, before: int, ours: bytes, theirs: bytes) -> str:
+    def _part(self, kind: str, where: str, what: Sentence, ours: bytes, theirs: bytes) -> str:
         """Keep our version in the file, and theirs under the next number; return its path."""
         target = self._index_of(kind).free_path(self._step) if self._repair else ""
         self._note("conflict", where, what, Sentence("the second moved to {path}", path=f"{kind}/{target}"))
-        self._commit([Put(where, ours, before), Put(f"{kind}/{target}", theirs, -1)])
+        self._commit([Put(where, ours), Put(f"{kind}/{target}", theirs)])
         return target
 
     def _index_of(self, kind: str) -> IndexFile:
@@ -212,7 +212,7 @@ class Check:
             fresh = id_of_content(path.encode("ascii") + data)
             self._note("clash", f"{NODES}/{path}", what, Sentence("got the id {node_id}", node_id=fresh))
             if self._repair:
-                self._commit([Put(f"{NODES}/{path}", reidentified(data, fresh, path), checksum(data))])
+                self._commit([Put(f"{NODES}/{path}", reidentified(data, fresh, path))])
 
     def _flow_clashes(self) -> None:
         loaded = self._store.flows.all()
@@ -242,8 +242,8 @@ class Check:
                 flow = replace(flow, name=name)
             names.add(flow.name)
             if flow != item.flow:
-                old, text = item.file.text.encode("utf-8"), edit(item.file, replace(flow, updated=now())).text
-                self._commit([Put(f"{FLOWS}/{item.path}", text.encode("utf-8"), checksum(old))])
+                text = edit(item.file, replace(flow, updated=now())).text
+                self._commit([Put(f"{FLOWS}/{item.path}", text.encode("utf-8"))])
                 self._store.flows.forget(item.path)
 
     # Indexes
@@ -302,9 +302,8 @@ class Check:
             for kind, what, done in findings:
                 self._note(kind, f"{FLOWS}/{loaded.path}", what, done)
             if findings and self._repair:
-                old = loaded.file.text.encode("utf-8")
                 text = edit(fixed, replace(fixed.flow, updated=now())).text
-                self._commit([Put(f"{FLOWS}/{loaded.path}", text.encode("utf-8"), checksum(old))])
+                self._commit([Put(f"{FLOWS}/{loaded.path}", text.encode("utf-8"))])
                 self._store.flows.forget(loaded.path)
 
     def _unreadable_ids(self) -> set[str]:
