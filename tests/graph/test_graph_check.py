@@ -360,3 +360,41 @@ def test_a_file_with_a_conflict_says_so(graph: Graph) -> None:
     reasons = {problem.message for problem in graph.problems() if problem.kind == "unreadable"}
     assert reasons == {"holds a merge conflict: run vizprompt check --repair"}
     assert graph.search_nodes(text="b").unreadable == 1
+
+
+def test_each_problem_says_what_is_wrong_and_what_was_done(graph: Graph) -> None:
+    a, b, c = graph.get_flow().nodes
+    lost, fourth = "01890a5d-ac96-774b-bcce-b302099a8057", "01890a5d-ac96-774b-bcce-b302099a8058"
+    text = file(graph, "nodes/000/002.xml").read_text("utf-8")
+    file(graph, "nodes/000/003.xml").write_text(text.replace(c, fourth), encoding="utf-8")
+    theirs = text.replace("c\n]]>", "theirs\n]]>")
+    file(graph, "nodes/000/002.xml").write_text(conflict(text, theirs.replace(c, lost)), encoding="utf-8")
+    file(graph, "nodes/000/mine.txt").write_text("?", encoding="utf-8")
+    copy = file(graph, "flows/000/000.yaml").read_text("utf-8")
+    file(graph, "flows/000/001.yaml").write_text(copy.replace('""', "copied"), encoding="utf-8")
+    edit(graph, "nodes/index.tsv", f"000/001.xml\t{b}", f"000/001.xml\t{lost}")
+    edit(graph, "nodes/index.tsv", f"000/000.xml\t{a}\t", f"000/009.xml\t{a}\t")
+    edit(graph, "config.yaml", "settings:\n", conflict("settings:\n", "settings: [\n"))
+    with file(graph, "nodes/index.tsv").open("a", encoding="utf-8") as index:
+        index.write("half of a li\n")
+    told = {(each.path, each.message): each.repaired for each in graph.check(repair=True)}
+    flow = graph.list_flows()[1].id
+    assert told == {
+        ("config.yaml", "holds two versions of the settings, from a merge"): "ours kept",
+        ("nodes/000/mine.txt", "is ignored: it is not a file of the graph"): "",
+        (
+            "nodes/000/002.xml",
+            f"holds two nodes, {c} and {lost}, from a merge",
+        ): "the second moved to nodes/000/004.xml",
+        ("nodes/index.tsv", "000/009.xml is not there"): "line removed",
+        ("nodes/index.tsv", f"000/001.xml is {b}, not {lost}"): "line corrected",
+        ("nodes/index.tsv", "000/000.xml is missing"): "line added",
+        ("nodes/index.tsv", "000/003.xml is missing"): "line added",
+        ("nodes/index.tsv", "1 lines cannot be understood"): "removed",
+        ("flows/index.tsv", "000/001.yaml is missing"): "line added",
+        ("metadata/index.yaml", "does not match the nodes"): "written anew",
+        ("flows/000/001.yaml", "has the id of flows/000/000.yaml"): "got an id of its own",
+        ("flows/000/001.yaml", "a second flow named 'main'"): "named 'main (2)'",
+    }
+    assert flow not in copy and [each.kind for each in graph.check()] == ["stray"]
+    assert [graph.get_node(each).prompt for each in (a, b, c, lost, fourth)] == ["a", "b", "c", "theirs", "c"]

@@ -12,7 +12,7 @@ from nebula.graph.commit import Commit
 from nebula.graph.errors import BadRequest, ChangedSince
 from nebula.graph.flows.change import FlowChange, GraphChange, NodeEdit, apply_edit, changed, difference
 from nebula.graph.graph import Graph
-from nebula.graph.undo import EditHistory
+from nebula.graph.undo import KEPT_HISTORIES, EditHistories, EditHistory
 from nebula.graph.values import Connection, Flow, Node, Utterance
 from nebula.language import explain
 from nebula.value import replace
@@ -180,3 +180,15 @@ def test_connections_of_a_taken_back_node_keep_their_branch(graph: Graph) -> Non
     assert graph.get_flow().nodes == [first]
     history.redo()
     assert graph.get_flow().connections == [Connection(first, second, "b")]
+
+
+def test_each_has_an_undo_of_its_own_and_the_one_longest_unused_is_forgotten(tmp_path: Path) -> None:
+    with Graph(tmp_path) as graph:
+        histories = EditHistories(graph)
+        first, second = histories.of("first"), histories.of("second")
+        node = first.do(lambda: graph.create_node("a"))
+        assert not second.undo() and histories.of("first") is first and first.undo()
+        assert graph.list_nodes() == [] and first.redo() and graph.list_nodes() == [node]
+        for number in range(KEPT_HISTORIES - 1):
+            histories.of(str(number))
+        assert histories.of("first") is first and histories.of("second") is not second

@@ -309,6 +309,32 @@ def test_a_fault_at_any_call_leaves_old_or_new_and_is_told(
             break
 
 
+def test_a_step_that_cannot_be_flushed_at_its_end_puts_every_file_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = Graph(tmp_path)
+    a, b = graph.create_node("a").id, graph.create_node("b").id
+    graph._store._housekeeper.stop()
+    before = tree(tmp_path)
+    real = os.fsync
+
+    def fsync(handle: int) -> None:
+        if not faults and os.readlink(f"/proc/self/fd/{handle}") == str(tmp_path / "flows/000"):
+            faults.append(handle)
+            raise OSError(errno.EIO, "gone")
+        real(handle)
+
+    monkeypatch.setattr("nebula.files.syscalls.full_sync", fsync)
+    for act in (lambda: graph.create_node("c", parents=[b]), lambda: graph.delete_node(a)):
+        faults: list[int] = []
+        with pytest.raises(OSError, match="gone"):
+            act()
+        graph._store._housekeeper.stop()
+        assert tree(tmp_path) == before and [path.name for path in (tmp_path / ".state").iterdir()] == ["lock"]
+        assert [node.id for node in graph.list_nodes()] == [b, a] and graph.get_flow().nodes == [a, b]
+    graph.close()
+
+
 def test_a_step_undone_is_gone_for_other_processes_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     graph, other = Graph(tmp_path), Graph(tmp_path)
     a = graph.create_node("a").id
