@@ -101,14 +101,13 @@ class RunningPrograms:
         with self._changing:
             self._ended = True
             if self._running is not None:
-                kill_group(self._running)
+                kill_group(self._running.pid)
 
 
-def kill_group(process: Popen[bytes]) -> None:
-    """Kill a program, unless it has ended, and all that it started in its process group."""
-    if process.poll() is None:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
+def kill_group(pid: int) -> None:
+    """Kill the program that leads a process group, and all that it left running there."""
+    with suppress(ProcessLookupError, PermissionError):  # the whole group has ended already
+        os.killpg(pid, signal.SIGKILL)
 
 
 def run(
@@ -134,7 +133,7 @@ def run(
             stdout, stderr = process.communicate(feed, timeout)
             RunningPrograms.note(None)
         except BaseException as error:
-            kill_group(process)
+            kill_group(process.pid)
             if isinstance(error, TimeoutExpired):
                 raise TimeoutError(f"{os.path.basename(command[0])} took longer than {timeout:g} s") from None
             raise

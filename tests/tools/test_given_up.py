@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import select
 import threading
 from pathlib import Path
 
@@ -40,3 +41,13 @@ async def test_a_program_that_nobody_waits_for_is_ended_and_none_is_started_afte
 async def test_what_nobody_gave_up_is_as_ever() -> None:
     said = await in_thread(run, ["echo", "hi"], cwd="/", env={"PATH": os.environ["PATH"]}, timeout=10)
     assert said.stdout == b"hi\n"
+
+
+def test_what_a_program_left_running_ends_with_its_time(tmp_path: Path) -> None:
+    """Its own process has ended; a child of it holds the output, and a pipe that is at its end once that has ended."""
+    os.mkfifo(tmp_path / "pipe")
+    reading = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    with pytest.raises(TimeoutError):
+        run(["sh", "-c", f"sleep 20 9> {tmp_path}/pipe &"], cwd="/", env=dict(os.environ), timeout=0.2)
+    assert select.select([reading], [], [], 10)[0] and os.read(reading, 1) == b""
+    os.close(reading)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -25,6 +24,7 @@ from nebula.events import Approval, Diff, Notice, Stamped, Task
 from nebula.events import Final as TurnFinal
 from nebula.events.approval import ProposedChange
 from nebula.language import Sentence, translate
+from nebula.programs import kill_group
 from nebula.sandbox.errors import SandboxError
 from nebula.tools.commands.layers import CommandLayers
 from nebula.tools.contract import Call
@@ -141,8 +141,7 @@ def run_outside(command: str, body: str, root: str) -> None:
         with suppress(BrokenPipeError):
             started.communicate(body.encode(), timeout=LIMIT_S)
     except subprocess.TimeoutExpired:
-        with suppress(ProcessLookupError):
-            os.killpg(started.pid, signal.SIGKILL)
+        kill_group(started.pid)
         started.wait()
 
 

@@ -11,10 +11,8 @@ import json
 import os
 import re
 import shutil
-import signal
 import tempfile
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import suppress
 from typing import Any
 
 from nebula.language import sentence_of
@@ -22,6 +20,7 @@ from nebula.llm.contract import ModelInfo, ModelReply, ModelRequest, Retrying, S
 from nebula.llm.errors import BadReplyError, ModelError, NotFoundError, UnavailableError
 from nebula.llm.wire import counted
 from nebula.messages import AssistantMessage, Message, UserMessage
+from nebula.programs import kill_group
 
 PROGRAM = "gemini"
 TIMEOUT_S = 180.0
@@ -90,8 +89,7 @@ class GeminiCommand:
                 "The command `gemini` gave no answer in {seconds} seconds.", seconds=f"{self._timeout_s:g}"
             ) from None
         finally:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)  # it starts itself anew, and cancelling must end that, too
+            kill_group(process.pid)  # it starts itself anew, and cancelling must end that, too
             await process.wait()
         return process.returncode or 0, out, err
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 from asyncio.subprocess import DEVNULL, PIPE, STDOUT, Process, SubprocessStreamProtocol
 
+from nebula.programs import kill_group
 from nebula.sandbox.environment import activated
 from nebula.sandbox.output import KeptOutput
 from nebula.value import value
@@ -77,7 +77,7 @@ async def run_command(command: str, root: str, timeout_s: float) -> CheckResult:
         code = None
     finally:
         # What the command left running in its group is ended, too, also when we are being cancelled.
-        _kill_group(process.pid)
+        kill_group(process.pid)
         transport.close()  # else a child that left the group and holds the other end would be waited for
         await process.wait()
     output = kept.text()
@@ -90,10 +90,3 @@ def reduced_environment() -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if name in PASSED_ON or name.startswith("LC_")}
     quiet = {"PYTHONUTF8": "1", "GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": "true", "PAGER": "cat", "CI": "1"}
     return kept | quiet
-
-
-def _kill_group(pid: int) -> None:
-    try:
-        os.killpg(pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        return  # the whole group has ended already

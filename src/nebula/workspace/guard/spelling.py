@@ -35,18 +35,8 @@ def spelled_as_there(opener: OpenBeneath, root_fd: int, path: NormalPath) -> Nor
 def spelled_in(root: str, paths: Iterable[str]) -> tuple[str, ...]:
     """Return paths below `root` with names spelled as on the disk; an invalid path is returned unchanged, for others to
     refuse."""
-    paths = tuple(map(_normal, paths))
-    if all(map(str.isascii, paths)):
-        return paths
     with closed_after(os.open(root, FOLDER_FLAGS & ~os.O_NOFOLLOW)) as handle:
         return tuple(_spell_as_on_disk(handle, path) for path in paths)
-
-
-def _normal(path: str) -> str:
-    try:
-        return normal_path(path).text
-    except WorkspaceError:
-        return path
 
 
 def _spell_as_on_disk(root_fd: int, path: str) -> str:
