@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache, partial
 
 from nebula.index.building.batches import Built, Wanted, build
 from nebula.index.building.pool import build_all
@@ -40,8 +41,9 @@ class Follower:
         changed, gone = self._find_changed(listing.paths, known, skipped)
         report = self._apply(changed, known, gone | ((known.keys() | skipped.keys()) - present))
         report = joined(report, self._note_unnameable(listing.unnameable))
-        self._note_history(listing.commit)
-        self._note_commit(listing.commit)
+        blobs = cache(partial(committed_blobs, self._root.path, listing.commit))
+        self._note_history(listing.commit, blobs)
+        self._note_commit(listing.commit, blobs)
         self._rank_if_due()
         self._store.tidy()
         return report
@@ -161,15 +163,15 @@ class Follower:
 
     # --- what follows from it
 
-    def _note_commit(self, commit: str) -> None:
-        """Note which files are as the commit has them."""
+    def _note_commit(self, commit: str, blobs: Callable[[], dict[str, str]]) -> None:
+        """Note which files are as the commit has them; `blobs` asks git for what it has."""
         mark = f"{commit} {self._store.shape().generation}"
         if self._store.meta("commit_checked") == mark:
             return
-        blobs = committed_blobs(self._root.path, commit)
+        there = blobs()
         changed = {}
         for path, state in self._store.states().items():
-            committed = blobs.get(path) == state.blob
+            committed = there.get(path) == state.blob
             if committed != state.committed:
                 changed[path] = IndexedFile(state.blob, state.stamp, committed)
         if changed:
@@ -177,10 +179,9 @@ class Follower:
         self._store.set_meta("commit", commit)
         self._store.set_meta("commit_checked", mark)
 
-    def _note_history(self, commit: str) -> None:
+    def _note_history(self, commit: str, blobs: Callable[[], dict[str, str]]) -> None:
         if self._store.meta("history") != commit:
-            paths = filter(is_text, committed_blobs(self._root.path, commit))
-            follow_history(self._root.path, self._store, commit, frozenset(paths))
+            follow_history(self._root.path, self._store, commit, frozenset(filter(is_text, blobs())))
 
     def _rank_if_due(self) -> None:
         """The rank is a nudge: a few changed files do not move it."""

@@ -113,12 +113,12 @@ def _git_files(root: str, prefix: str, depth: int, some: Sequence[str] = ()) -> 
     if not found.ok:
         raise GitFailed("git failed: {problem}", problem=found.stderr)
     below = os.path.join(root, "")  # thousands of paths: to join each takes a twentieth of a look at them
-    for entry in dict.fromkeys(found.stdout.split(b"\0")):
-        path = prefix + os.fsdecode(entry)
+    for entry in dict.fromkeys(os.fsdecode(found.stdout).split("\0")):
+        path = prefix + entry
         if not entry or not _NEVER.isdisjoint(path.split("/")):
             continue
         folder = below + path
-        if entry.endswith(b"/") or (os.path.isdir(folder) and not os.path.islink(folder)):
+        if entry.endswith("/") or (os.path.isdir(folder) and not os.path.islink(folder)):
             # a submodule, or a repository that lies here; one that is not there has nothing to list
             if depth < MAX_NESTED_REPOSITORIES and os.path.lexists(os.path.join(folder, ".git")):
                 yield from _git_files(root, path.rstrip("/") + "/", depth + 1)
