@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nebula.index.chunks import lines as lines_module
 from nebula.index.chunks.cutting import cut
 from nebula.index.chunks.languages import LANGUAGES
-from nebula.index.chunks.lines import Lines
+from nebula.index.chunks.lines import Lines, has_only_overlong_lines, has_overlong_line
 from nebula.index.chunks.suffixes import language_of
 from nebula.index.constants import MAX_CHUNK_BYTES
 from nebula.index.values import Span
@@ -195,3 +196,20 @@ PIECES = st.sampled_from(
 @given(st.lists(PIECES, max_size=120), st.sampled_from(["a.py", "a.js", "a.rs", "a.md", "a.yaml", "a.rb"]))
 def test_any_sequence_of_lines_is_covered_once(pieces: list[str], path: str) -> None:
     chunks(path, "".join(pieces))
+
+
+@given(st.lists(st.binary(max_size=12), max_size=12).map(b"\n".join), st.integers(1, 9))
+def test_overlong_lines_are_told_without_a_look_at_each(data: bytes, longest: int) -> None:
+    rows = data.split(b"\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lines_module, "MAX_CHUNK_BYTES", longest)
+        overlong = [row for row in rows if len(row) > longest]
+        assert has_overlong_line(data) == bool(overlong)
+        assert has_only_overlong_lines(data) == (
+            bool(overlong) and not any(row.strip() for row in rows if row not in overlong)
+        )
+
+
+@given(st.text("a \n\r", max_size=12).map(str.encode), st.integers(0, 14))
+def test_the_first_lines_are_those_of_the_whole_text(data: bytes, most: int) -> None:
+    assert Lines(data, most).rows == Lines(data).rows[:most]

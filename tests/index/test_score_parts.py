@@ -186,6 +186,20 @@ def test_a_language_is_as_rare_as_its_share_of_the_code() -> None:
         assert makeup.parts_of(chunk("go", kind), NOTHING) == {}, "only code is compared"
 
 
+def test_what_a_project_is_written_in_follows_its_files(project: Project) -> None:
+    def rare(index: Index) -> float:
+        return next(parts["rare language"] for c, parts in measure(index.store, "harbour") if c.path == "a.py")
+
+    project.write("a.py", function("harbour"))
+    with in_step(project) as index:
+        assert rare(index) == 0 == rare(index)
+        project.write("b.go", "func lighthouse() {\n}\n" * 40)
+        index.sync()
+        assert rare(index) > 0.3
+        index.prune(["b.go"])
+        assert rare(index) == 0
+
+
 def test_a_header_counts_by_how_much_of_the_code_stands_in_headers() -> None:
     makeup = Makeup({("cpp", CODE): 30, ("cpp", DECLARATION): 30, ("c", DECLARATION): 60, ("go", CODE): 9})
 

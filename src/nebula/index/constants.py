@@ -56,16 +56,13 @@ MAX_QUERY_TERMS: Final = 64
 # --- weights on disk (BM25) -----------------------------------------------------------------------------------------
 LEVELS: Final = 32
 """How finely a weight is kept. A weight in one of 32 steps is off by 1.5 % at most, less than BM25 is worth."""
-CHUNK_K1: Final = 1.2
-CHUNK_B: Final = 0.75
-"""The usual values of BM25."""
+BM25_K1: Final = 1.2
+BM25_B: Final = 0.75
+"""The usual values."""
 CHUNK_AVERAGE: Final = 110
-"""Terms of an average chunk. A constant, not the average of this project: a chunk then weighs the same whatever else
-is indexed, so that an index kept in step equals one built anew."""
-FILE_K1: Final = 1.2
-FILE_B: Final = 0.75
 FILE_AVERAGE: Final = 1_500
-"""The same for whole files."""
+"""Terms of an average chunk and file. Constants, not the averages of this project: a chunk then weighs the same
+whatever else is indexed, so that an index kept in step equals one built anew."""
 SYMBOL_WEIGHT: Final = 2
 """How often a word counts that is part of a definition's name: who defines it is better than who uses it."""
 SEGMENT_CHUNKS: Final = 65_535

@@ -14,7 +14,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from struct import Struct
 
-from nebula.index.constants import LEVELS
+from nebula.index.constants import BM25_B, BM25_K1, LEVELS
 
 _SHIFT = 16
 _MASK = (1 << _SHIFT) - 1
@@ -31,10 +31,9 @@ def occurrence(level: int, place: int) -> int:
     return (_TOP - level) << _SHIFT | place
 
 
-def occurrences_by_count(k1: float, b: float, average: float, length: int, most: int, place: int) -> list[int]:
-    """Return the `occurrence` of a term by how often a place of `length` terms has it, for counts up to `most`. The
-    levels are those of BM25 with its `k1`, `b` and average length."""
-    norm = k1 * (1 - b + b * length / average)
+def occurrences_by_count(length: int, average: int, most: int, place: int) -> list[int]:
+    """Return the `occurrence` of a term by how often a place of `length` terms has it, for counts up to `most`."""
+    norm = BM25_K1 * (1 - BM25_B + BM25_B * length / average)
     return [(_TOP - int(LEVELS * count / (count + norm))) << _SHIFT | place for count in range(most + 1)]
 
 

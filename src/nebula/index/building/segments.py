@@ -14,11 +14,7 @@ from nebula.index.chunks.lines import Lines
 from nebula.index.chunks.suffixes import language_of
 from nebula.index.constants import (
     CHUNK_AVERAGE,
-    CHUNK_B,
-    CHUNK_K1,
     FILE_AVERAGE,
-    FILE_B,
-    FILE_K1,
     MAX_WORDS_A_CHUNK,
     MINIFIED_LINE_BYTES,
     SEGMENT_CHUNKS,
@@ -54,12 +50,12 @@ class SegmentBuilder:
             words = words_of(text)[:MAX_WORDS_A_CHUNK] + words_of(span.symbol) * SYMBOL_WEIGHT
             terms = list(map(TERMS.__getitem__, words))
             counts = Counter(chain.from_iterable(terms))
-            _collect(self._in_chunks, counts, CHUNK_K1, CHUNK_B, CHUNK_AVERAGE, self._chunk_count + len(chunks))
+            _collect(self._in_chunks, counts, CHUNK_AVERAGE, self._chunk_count + len(chunks))
             chunks.append((*span, digest))
             terms_of_file += terms
         if len(spans) != 1:
             counts = Counter(chain.from_iterable(terms_of_file))
-        _collect(self._in_files, counts, FILE_K1, FILE_B, FILE_AVERAGE, len(self._files))
+        _collect(self._in_files, counts, FILE_AVERAGE, len(self._files))
         self._chunk_count += len(chunks)
         generated = is_marked_generated(source.data) or len(source.data) > MINIFIED_LINE_BYTES * max(1, len(lines))
         about = (source.path, source.blob, source.stamp, language)
@@ -72,13 +68,11 @@ class SegmentBuilder:
         return Segment(tuple(self._files), tuple(terms))
 
 
-def _collect(
-    postings: defaultdict[str, list[int]], counts: Counter[str], k1: float, b: float, average: float, place: int
-) -> None:
-    """Add the terms of a place, counted, to the postings.
+def _collect(postings: defaultdict[str, list[int]], counts: Counter[str], average: int, place: int) -> None:
+    """Add the terms of a place, counted, to the postings; `average` is how many a usual place has.
 
     Most of the time of a first index goes here and into counting, so little of it is done term by term in Python.
     """
-    by_count = occurrences_by_count(k1, b, average, counts.total(), max(counts.values(), default=0), place)
+    by_count = occurrences_by_count(counts.total(), average, max(counts.values(), default=0), place)
     for term, count in counts.items():
         postings[term].append(by_count[count])

@@ -98,7 +98,7 @@ class _Cutter:
         if start > end:
             return
         if self._spans and self._lines.is_blank(start, end):
-            self._extend(end)
+            self._spans[-1] = self._spans[-1]._replace(end=end)
             return
         self._spans.extend(windows(self._lines, start, end, scope, MAX_LINES))
         self._scope = "\0"
@@ -116,10 +116,6 @@ class _Cutter:
             return
         self._spans.append(Span(start, end, symbol))
         self._scope = scope
-
-    def _extend(self, end: int) -> None:
-        last = self._spans[-1]
-        self._spans[-1] = Span(last.start, end, last.symbol)
 
     def _name(self, node: Node) -> str:
         """Return the name of a definition, looked for in its fields and the few children that may hold it."""

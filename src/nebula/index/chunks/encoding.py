@@ -10,12 +10,10 @@ import re
 
 from nebula.index.constants import BINARY_PROBE_BYTES
 
-_MARKS = (
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
+_MARKS = {
+    "utf-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE),
+    "utf-16": (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE),
+}
 """How a file begins that says its encoding; that of UTF-32 begins like that of UTF-16, so it comes first."""
 _UTF8_LETTER = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
 _HIGH_BYTE = re.compile(rb"[\x80-\xff]")
@@ -27,8 +25,8 @@ class NotText(ValueError):
 
 def as_utf8(data: bytes) -> bytes:
     """Return the text of a file in UTF-8. Raises NotText."""
-    for mark, name in _MARKS:
-        if data.startswith(mark):
+    for name, marks in _MARKS.items():
+        if data.startswith(marks):
             return _decode_marked(data, name)
     if data.find(b"\0", 0, BINARY_PROBE_BYTES) >= 0:
         raise NotText("binary")

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from operator import mul
-from types import MappingProxyType
 
 from nebula.index.constants import OTHERS, PART_WEIGHTS, RARE_SHARE, UNIT_NAME, UNIT_PATH
 from nebula.index.ranking.kinds import CODE, DATA, DECLARATION, EXAMPLE, GENERATED, PROSE, TEST, VENDORED
@@ -60,10 +59,10 @@ class Measured:
     def __init__(
         self,
         candidates: list[Candidate],
-        of_chunks: Sequence[Six] = (),
-        best: Collection[int] = (),
-        of_files: Mapping[int, Six] = MappingProxyType({}),
-        of_kinds: Mapping[_Kind, Parts] = MappingProxyType({}),
+        of_chunks: Sequence[Six],
+        best: set[int],
+        of_files: Mapping[int, Six],
+        of_kinds: Mapping[_Kind, Parts],
     ) -> None:
         self.candidates = candidates
         self.best = best

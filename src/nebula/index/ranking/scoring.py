@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import chain
 
 from nebula.index import postings
@@ -47,10 +47,9 @@ class Scored:
         self.paths = _score_paths(store, terms, shape)
 
     def keep_only(self, places: Mapping[int, Collection[int]]) -> None:
-        """Only these chunks keep their score."""
+        """Let only the chunks at these places keep their score."""
         for segment, row in self.chunks.items():
-            kept = places.get(segment, ())
-            self.chunks[segment] = SparseRow({i: score for i, score in _pairs(row) if i in kept})
+            self.chunks[segment] = SparseRow({place: row[place] for place in places.get(segment, ())})
 
 
 _Found = list[tuple[float, str, list[tuple[int, bytes]]]]
@@ -185,10 +184,6 @@ def _threshold(scores: Scores, limit: int) -> float:
 
 def highest(scores: Scores) -> float:
     return max((max(_numbers(row), default=0.0) for row in scores.values()), default=0.0)
-
-
-def _pairs(row: Row) -> Iterable[tuple[int, float]]:
-    return enumerate(row) if isinstance(row, list) else row.items()
 
 
 def _numbers(row: Row) -> list[float]:

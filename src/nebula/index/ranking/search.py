@@ -36,7 +36,7 @@ def measure(
 def _measured(store: Store, question: str, scope: Scope, meaning: Meaning | None) -> Measured:
     terms = question_terms(question)
     if not terms and meaning is None:
-        return Measured([])
+        return Measured([], [], set(), {}, {})
     scored = Scored(store, terms)
     if not scope.is_everything:
         scored.keep_only(store.places_of(scope))

@@ -19,7 +19,6 @@ from nebula.index.terms.words import path_terms
 from nebula.index.values import Skipped
 
 _STATES = "SELECT path, blob, size, mtime_ns, ctime_ns, committed FROM file"
-_STATES_OF = f"{_STATES} WHERE path IN (SELECT value FROM json_each(?))"  # noqa: S608 - our own words
 
 
 def _read_states(rows: Iterable[tuple[str, str, int, int, int, int]]) -> dict[str, IndexedFile]:
@@ -35,11 +34,10 @@ class Store(Vectors, Past):
     def states(self, paths: Iterable[str] | None = None) -> dict[str, IndexedFile]:
         """Return what is indexed, by path; of these paths, or of all."""
         if paths is None:
-            rows = self.db.execute(_STATES)
-        else:
-            wanted = json.dumps(list(paths))
-            rows = self.db.execute(_STATES_OF, (wanted,))
-        return _read_states(rows)
+            return _read_states(self.db.execute(_STATES))
+        wanted = json.dumps(list(paths))
+        below = " WHERE path IN (SELECT value FROM json_each(?))"
+        return _read_states(self.db.execute(_STATES + below, (wanted,)))
 
     def states_below(self, paths: Sequence[str]) -> dict[str, IndexedFile]:
         """Return what is indexed of these files and below these directories; "" is everything."""
