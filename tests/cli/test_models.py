@@ -94,3 +94,14 @@ def test_a_node_says_how_fast_its_prompt_was_read_where_a_server_tells(bench: Be
     said = node.texts[0]
     assert (ran.code, node.id, said.role, said.rate) == (0, ran.json["node_id"], "user", rate)
     assert said.duration == (round(said.count / rate, 2) if rate else 0.0)
+
+
+def test_what_nobody_set_up_is_not_missed(bench: Bench) -> None:
+    (bench.home / ".nebula" / "models").mkdir(parents=True)
+    with ScriptedModel() as server:
+        told = run_here(bench, "nebula", "models", **server.env())
+        listed = run_here(bench, "nebula", stdin="/model\n\nexit\n", **server.env())
+    nothing = run_here(bench, "nebula", "models")
+    assert (nothing.out, nothing.err) == ("", "No model can be reached. `nebula doctor` says what to set.\n")
+    assert told.err == "" and "openai/gpt-4.1-nano" in told.out
+    assert "gpt-4.1-nano (openai)" in listed.out and "ollama:" not in listed.out and "local:" not in listed.out

@@ -94,13 +94,7 @@ class Refusals:
             path = self._paths.get(event.result.tool_use_id, "")
             if event.problem is not None and event.problem.sentence not in OPENED_BY_NAME:
                 return event.problem if _may_be_allowed_by_name(path) else None
-            if _may_be_allowed_by_name(path) and self._in_session:
-                return Sentence(
-                    "{path} was refused: a secret or control file is allowed only by name. To do so leave and start"
-                    " again with: nebula -c --allow {path}",
-                    path=one_line(path),
-                )
-            if _may_be_allowed_by_name(path):
+            if _may_be_allowed_by_name(path) and not self._in_session:  # there each is asked about
                 return Sentence(
                     "{path} was refused: a secret or control file is allowed only by name. To do so add --allow {path}",
                     path=one_line(path),

@@ -57,6 +57,11 @@ def how_to_set_up(row: Provider | None = None) -> Sentence:
     )
 
 
+def is_set_up(row: Provider, settings: Settings) -> bool:
+    """Return whether somebody gave it a key or an address; one that is merely looked for is not missed."""
+    return bool(row.key) or has_own_address(row, settings)
+
+
 def has_own_address(row: Provider, settings: Settings) -> bool:
     return row.address in settings.origins
 

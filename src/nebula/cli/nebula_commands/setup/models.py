@@ -8,13 +8,14 @@ from typing import Any
 
 from nebula.cli.arguments import Parser
 from nebula.cli.figures.tables import table
-from nebula.cli.printing import print_json, print_lines, print_remark, tell_line
+from nebula.cli.printing import print_json, print_lines, print_remark, tell_line, tell_remark
 from nebula.cli.settings import open_project
 from nebula.language import explain, translate
-from nebula.llm.catalog import context_length, known_model, price_of
+from nebula.llm.catalog import context_length, is_set_up, known_model, price_of
 from nebula.llm.choose import list_models, offered_models
 from nebula.llm.errors import ModelError
 from nebula.llm.known_models import PRICES_OF
+from nebula.providers import PROVIDERS
 from nebula.stage import one_line
 
 
@@ -31,11 +32,13 @@ def main(argv: Sequence[str]) -> None:
     found = [_facts(info.provider, info.name, info.context_length) for info in offered_models(listed)]
     if options.json:
         print_json(found)
+    elif not found:
+        tell_remark("No model can be reached. `nebula doctor` says what to set.")
     else:
         print_lines(_table(found))
         tell_line("US dollars a million tokens, list prices of {month}; ? is not known here.", month=PRICES_OF)
     for provider, answer in listed:
-        if isinstance(answer, ModelError):
+        if isinstance(answer, ModelError) and is_set_up(PROVIDERS[provider], settings):
             print_remark(f"nebula: {provider}: {explain(answer)}")
 
 

@@ -8,10 +8,11 @@ from nebula.cli.terminal.output.live_line import waiting
 from nebula.cli.terminal.terminal_session import TerminalSession
 from nebula.config import save_choice
 from nebula.language import explain, translate
-from nebula.llm.catalog import short_name
+from nebula.llm.catalog import is_set_up, short_name
 from nebula.llm.choose import ChosenModel, choose_model, list_models, offered_models
 from nebula.llm.contract import ModelInfo
 from nebula.llm.errors import ModelError, NotFoundError
+from nebula.providers import PROVIDERS
 from nebula.stage import one_line
 from nebula.value import replace
 
@@ -35,7 +36,7 @@ async def model(terminal: TerminalSession, argument: str) -> None:
 async def _ask_for_model(terminal: TerminalSession, listed: Listed, offered: list[ModelInfo]) -> str | None:
     """Return the model that the user chose, by its number in the list or by name; None keeps the model."""
     for provider, models in listed:
-        if isinstance(models, ModelError) and provider != "ollama":  # no Ollama running is nothing to report
+        if isinstance(models, ModelError) and is_set_up(PROVIDERS[provider], terminal.session.settings):
             terminal.screen.line(f"{provider}: {explain(models)}", "yellow")
     chosen = terminal.session.chosen
     names = [f"{one_line(info.name)} ({info.provider})" for info in offered]
