@@ -10,7 +10,7 @@ from datetime import datetime
 from nebula.agent.session import Session
 from nebula.cli.headless.run import interruptible
 from nebula.cli.headless.text import TextFace
-from nebula.cli.printing import print_line, print_lines, print_remark, tell_line
+from nebula.cli.printing import print_line, print_lines, print_remark, tell_line, tell_remark
 from nebula.cli.terminal.output.live_line import LiveLine
 from nebula.cli.terminal.output.screen import screen_on
 from nebula.cli.terminal.output.turn_view import TurnView
@@ -78,9 +78,7 @@ class Chat:
 
     def converse(self) -> int:
         if sys.stdin.isatty():
-            _remark(
-                translate("{model} · /? lists the commands, /q leaves", model=short_name(self._session.chosen.name))
-            )
+            tell_remark("{model} · /? lists the commands, /q leaves", model=short_name(self._session.chosen.name))
         code = EXIT_OK
         for line in self._lines():
             text = line.strip()
@@ -127,13 +125,11 @@ class Chat:
             final = self._ask(asked)
         except NebulaError as problem:
             self._unanswered = asked
-            _remark(explain(problem))
+            print_remark(one_line(explain(problem)))
             return EXIT_FAILED
         if final.node_id is None:
             self._unanswered = asked
-            _remark(
-                translate("Without an answer there is no node; the prompt is in the log, and /retry asks it again.")
-            )
+            tell_remark("Without an answer there is no node; the prompt is in the log, and /retry asks it again.")
         return final.exit_code
 
     def _ask(self, asked: Asked) -> Final:
@@ -146,7 +142,7 @@ class Chat:
         if final.node_id is not None:
             self._unanswered = None
             self._parents = (final.node_id,)
-            _remark(translate("Saved as node {id}", id=final.node_id))
+            tell_remark("Saved as node {id}", id=final.node_id)
         return final
 
     async def _turn(self, asked: Asked) -> Final:
@@ -191,17 +187,15 @@ class Chat:
         name = "/?" if name == "/help" else name  # the word of every other session
         form = next((form for form in COMMANDS if form.partition(" <")[0] == name), None)
         if form is None:
-            _remark(
-                translate("There is no command {word}; it was not sent to the model. /? lists the commands.", word=name)
-            )
+            tell_remark("There is no command {word}; it was not sent to the model. /? lists the commands.", word=name)
             return EXIT_OK
         if len(arguments) != form.count("<"):
-            _remark(translate("Write it as: {form}", form=form))
+            tell_remark("Write it as: {form}", form=form)
             return EXIT_OK
         try:
             return self._run(name, arguments)
         except GraphError as problem:
-            _remark(explain(problem))
+            print_remark(one_line(explain(problem)))
             return EXIT_OK
 
     def _run(self, name: str, arguments: Sequence[str]) -> int:
@@ -221,13 +215,13 @@ class Chat:
             case "/retry" if self._parents or self._unanswered:
                 return self._retry()
             case _:
-                _remark(translate("There is no previous node."))
+                tell_remark("There is no previous node.")
         return EXIT_OK
 
     def _clear(self) -> None:
         self._flow, self._unanswered, self._parents = None, None, ()
         self._session.continue_from(())
-        _remark(translate("The next prompt begins a new session."))
+        tell_remark("The next prompt begins a new session.")
 
     def _show_flow(self, wanted: str) -> None:
         flow = find_flow(self._graph, wanted)
@@ -239,7 +233,7 @@ class Chat:
         flow = find_flow(self._graph, wanted)
         self._flow, self._unanswered = flow.id, None
         self._parents = self._end_of(flow.id)
-        _remark(translate("Going on in the flow {name} ({id}).", name=flow.name, id=flow.id))
+        tell_remark("Going on in the flow {name} ({id}).", name=one_line(flow.name), id=flow.id)
 
     def _end_of(self, flow: str) -> tuple[str, ...]:
         return tuple(find_flow(self._graph, flow).nodes[-1:])
@@ -247,7 +241,7 @@ class Chat:
     def _retry(self) -> int:
         """Ask the same prompt once more, behind the same parents: a sibling, also of a root."""
         asked = self._unanswered or self._previous()
-        _remark(translate("Asking again: {prompt}", prompt=asked.prompt[:80]))
+        tell_remark("Asking again: {prompt}", prompt=one_line(asked.prompt[:80]))
         return self._try(asked)
 
     def _previous(self) -> Asked:
@@ -263,10 +257,6 @@ def _help() -> None:
     width = max(map(len, COMMANDS))
     for form, about in COMMANDS.items():
         print_line(f"  {form:{width}}  {translate(about)}")
-
-
-def _remark(text: str) -> None:
-    print_remark(one_line(text))
 
 
 def _face(settings: Settings) -> Callable[[Stamped], None]:
