@@ -12,6 +12,7 @@ import pytest
 
 from conftest import Bench
 from in_process import Ran, run_here, sit_down_here
+from nebula.cli.terminal.input.keys import ONE_KEY_S
 from nebula.cli.terminal.input.typed_ahead import QUIET_S
 from nebula.graph.graph import Graph
 from scripted_model import Call, Fault, RecordedRequest, ScriptedModel, Turn
@@ -372,6 +373,35 @@ def test_a_slip_at_a_hunk_leaves_nothing_out(bench: Bench) -> None:
     ran = asked_by_hunks(bench, (2,), "h\nx\n/help\ny\n")
     assert "x is not an answer to this question." in ran.out and "/help is not an answer" in ran.out
     assert "LINE 2\n" in bench.read("a.txt")
+
+
+def test_an_enter_that_comes_late_answers_no_other_question(bench: Bench) -> None:
+    """A key answers by itself; whoever ends every answer with Enter, slowly, did not mean the next question."""
+
+    def person(screen: Person) -> None:
+        screen.prompt()
+        screen.line("write")
+        screen.wait(ASK)
+        screen.send("y")
+        time.sleep(ONE_KEY_S + 0.1)
+        screen.send(ENTER)
+        screen.wait(ASK, times=2)
+        screen.line("y")
+        screen.wait("Written.")
+        screen.prompt()
+        screen.send(CTRL_C)
+        screen.send(CTRL_D)
+
+    writes = [Call("writeFile", {"path": f"{name}.txt", "content": "x\n"}) for name in "ab"]
+    with ScriptedModel([Turn("", writes), Turn("Written.")]) as server:
+        sit_down_here(bench, person, **server.env())
+    assert [(bench.project / f"{name}.txt").exists() for name in "ab"] == [True, True]
+
+
+def test_a_key_typed_twice_refuses_nothing(bench: Bench) -> None:
+    with ScriptedModel([Turn("", [CREATE]), Turn("Written.")]) as server:
+        ran = run_here(bench, "nebula", stdin="write\nyy\ny\nexit\n", **server.env())
+    assert "yy is not an answer to this question." in ran.out and (bench.project / "notes.txt").exists()
 
 
 @pytest.mark.slow

@@ -94,9 +94,9 @@ async def _ask_one(terminal: TerminalSession, question: str) -> str:
 
 
 def is_slip(answer: str) -> bool:
-    """Return whether a key was typed that is not offered, or a command: that must not refuse anything."""
+    """Return whether a key was typed that is not offered, or one twice, or a command: that must not refuse anything."""
     said = fold_width(answer).strip()
-    return said.isascii() and (len(said) == 1 or (said[:1] == "/" and said[1:].isalpha()))
+    return said.isascii() and (len(set(said)) == 1 or (said[:1] == "/" and said[1:].isalpha()))
 
 
 def say_no_answer(terminal: TerminalSession, answer: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, suppress
 
@@ -19,6 +20,7 @@ from nebula.cli.terminal.input.attached_size import AttachedSize
 from nebula.cli.terminal.input.completion import PromptCompleter, offers_at_once
 from nebula.cli.terminal.input.contract import EndOfInput, Watch, without_surrogates
 from nebula.cli.terminal.input.keys import (
+    LATE_S,
     KeysKept,
     TerminalKeys,
     TurnKeys,
@@ -86,6 +88,8 @@ class EditorInput:
         self._depth = ColorDepth.DEPTH_4_BIT if terminal.screen.colour else ColorDepth.DEPTH_1_BIT
         self._main: PromptSession[str] | None = None
         self._question: PromptSession[str] | None = None
+        self._late_until = 0.0
+        """Until then an Enter may belong to a question that a key has answered."""
         self._editing = False
         """Text was put in front to be changed: Ctrl-C leaves it instead of clearing the line."""
         self._returned = ""
@@ -133,9 +137,15 @@ class EditorInput:
             await self._until_quiet()
         if self._question is None:
             self._question = self._question_session()
-        with answered_by_key(self._question.default_buffer, keys):
+        with answered_by_key(self._question.default_buffer, keys, self._hear_key):
             answer = await self._question.prompt_async([("class:prompt", question)], handle_sigint=False)
         return without_surrogates(answer)
+
+    def _hear_key(self) -> None:
+        self._late_until = time.monotonic() + LATE_S
+
+    def _is_late(self) -> bool:
+        return time.monotonic() < self._late_until
 
     def watching(self, watch: Watch) -> AbstractContextManager[None]:
         return self._keys.watching(watch)
@@ -169,7 +179,7 @@ class EditorInput:
 
     def _question_session(self) -> PromptSession[str]:
         session: PromptSession[str] = PromptSession(
-            key_bindings=question_bindings(), input=self._input, style=self._style, color_depth=self._depth
+            key_bindings=question_bindings(self._is_late), input=self._input, style=self._style, color_depth=self._depth
         )
         _be_calm(session)
         return session

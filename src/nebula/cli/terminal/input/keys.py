@@ -143,13 +143,15 @@ def _bind_leaving(keys: KeyBindings, editing: Callable[[], bool], is_empty: Call
 # A question
 
 
-def question_bindings() -> KeyBindings:
+def question_bindings(is_late: Callable[[], bool]) -> KeyBindings:
+    """While `is_late`, an Enter alone belongs to the question before, and answers nothing."""
     keys = KeyBindings()
 
     @keys.add("enter")
     @keys.add("c-j")
     def send(event: KeyPressEvent) -> None:
-        event.current_buffer.validate_and_handle()
+        if event.current_buffer.text or not is_late():
+            event.current_buffer.validate_and_handle()
 
     @keys.add("c-c")
     @keys.add("<sigint>")
@@ -167,18 +169,24 @@ def question_bindings() -> KeyBindings:
 
 ONE_KEY_S = 0.4
 """A letter that nothing follows for so long is the answer; somebody who types a sentence has gone on by then."""
+LATE_S = 1.5
+"""Somebody who ends every answer with Enter has done so by then."""
 
 
 @contextmanager
-def answered_by_key(buffer: Buffer, keys: str) -> Iterator[None]:
-    """Let one of `keys`, typed alone, answer the question of the block without Enter."""
+def answered_by_key(buffer: Buffer, keys: str, answered: Callable[[], None]) -> Iterator[None]:
+    """Let one of `keys`, typed alone, answer the question of the block without Enter; then call `answered`."""
     timers: list[asyncio.TimerHandle] = []
+
+    def answer() -> None:
+        answered()
+        buffer.validate_and_handle()
 
     def hear(_: Buffer) -> None:
         while timers:
             timers.pop().cancel()
         if len(buffer.text) == 1 and buffer.text in keys:
-            timers.append(asyncio.get_running_loop().call_later(ONE_KEY_S, buffer.validate_and_handle))
+            timers.append(asyncio.get_running_loop().call_later(ONE_KEY_S, answer))
 
     buffer.on_text_changed += hear
     try:
