@@ -61,6 +61,25 @@ async def test_the_browser_asks_for_it_by_itself_and_once(bench):
             assert [urlsplit(each.url).query for each in asked] == [f"flow=main&node={node}"]
 
 
+async def test_nothing_is_painted_before_the_look_is_decided(bench):
+    """Whoever chose the dark look on a light machine would see a flash."""
+
+    async def slow(route):
+        await asyncio.sleep(0.5)
+        await route.continue_()
+
+    with serving(bench, "vizprompt") as server:
+        async with talk(server) as client, browsing(server, color_scheme="light") as page:
+            await make(client, "a turn")
+            await page.evaluate("localStorage.setItem('nebula.theme', 'dark')")
+            await page.route("**/line.js", slow)
+            await page.reload()
+            await expect(await row(page, "a turn")).to_be_visible()
+            painted = await page.evaluate("performance.getEntriesByName('first-paint')[0].startTime")
+            scripts = "performance.getEntriesByType('resource').filter(({ name }) => name.endsWith('/line.js'))"
+            assert painted > await page.evaluate(f"{scripts}[0].responseEnd")
+
+
 async def test_the_token_is_shown_for_it(bench):
     with serving(bench, "nebula") as server:
         async with talk(server) as client, browsing(server) as page:

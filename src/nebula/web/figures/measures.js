@@ -19,7 +19,7 @@ const UNITS = {
   repair_success_rate: percent,
   mean_repair_steps: rounded,
 };
-export const MEASURES = Object.keys(UNITS);
+const MEASURES = Object.keys(UNITS);
 
 // Null where nothing was measured.
 /** @param {any} found @param {Say} say */

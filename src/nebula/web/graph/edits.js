@@ -14,20 +14,20 @@ export const connecting = (flowId, source, target) =>
   undoable("connect_nodes", { source_id: source, target_id: target, flow_id: flowId }, "connected");
 
 /** @param {string} flowId @param {string} source @param {string} target @returns {Edit} */
-export const disconnecting = (flowId, source, target) =>
+const disconnecting = (flowId, source, target) =>
   undoable("disconnect_nodes", { source_id: source, target_id: target, flow_id: flowId }, "disconnected");
 
 /** @param {string[]} ids @returns {Edit} */
 export const deleting = (ids) => undoable("delete_nodes", { node_ids: ids }, "deleted");
 
 /** @param {string} id @param {string[]} tags @returns {Edit} */
-export const tagging = (id, tags) => undoable("update_node", { node_id: id, tags }, "tagged");
+const tagging = (id, tags) => undoable("update_node", { node_id: id, tags }, "tagged");
 
 /** @param {string} flowId @param {string} name @returns {Edit} */
 export const renaming = (flowId, name) => undoable("update_flow", { flow_id: flowId, name }, "renamed");
 
 /** @param {string} name @returns {Edit} */
-export const makingFlow = (name) => undoable("create_flow", { name }, "flow_made");
+const makingFlow = (name) => undoable("create_flow", { name }, "flow_made");
 
 /** @param {Store} store @param {Asking} asking */
 export function createEdits(store, asking) {

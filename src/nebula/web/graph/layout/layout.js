@@ -37,7 +37,7 @@ import { tidyTree } from "./tree.js";
  */
 
 const SHORTEST_RUN = 3;
-export const SHAPE = 0.7;
+const SHAPE = 0.7;
 
 /**
  * @param {Topology} topology

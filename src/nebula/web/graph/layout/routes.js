@@ -48,7 +48,7 @@ function passing(x, end, left) {
 
 // The place nearest to `x` where a line can pass a row.
 /** @param {Layout} layout @param {number} row @param {number} x */
-export function gapNear(layout, row, x) {
+function gapNear(layout, row, x) {
   const places = layout.byRow[row] ?? [];
   const room = CARD.width / 2 + GAP;
   const isFree = (/** @type {number} */ middle) => {

@@ -153,7 +153,7 @@ function foot(pen, { colour, font }, now, left, base, room, detail) {
 }
 
 /** @param {CanvasRenderingContext2D} pen @param {IconName} name @param {number} left @param {number} top @param {number} size */
-export function symbol(pen, name, left, top, size) {
+function symbol(pen, name, left, top, size) {
   const shape = shapes.get(name) ?? new Path2D(ICONS[name]);
   shapes.set(name, shape);
   pen.save();

@@ -10,7 +10,7 @@
  */
 
 const COLOURS = 6;
-export const OTHERS = "--hue-other";
+const OTHERS = "--hue-other";
 
 /** @type {Record<ColourBy, (brief: Brief) => string>} */
 const MEANING = { model: (brief) => brief.model ?? "", tag: (brief) => brief.tags?.[0] ?? "", none: () => "" };
