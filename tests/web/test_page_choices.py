@@ -208,6 +208,38 @@ async def test_figures_count_what_was_done(bench):
             await expect(page).not_to_have_url(re.compile(r"figures="))
 
 
+async def test_figures_of_many_days_say_which_are_shown_and_name_the_last(bench):
+    """The server's answer is made longer on its way: every day of half a year."""
+    today = datetime.now(UTC).date()
+
+    def longer(message):
+        found = json.loads(message)
+        if spending := found.get("data", {}).get("spending"):
+            [only] = spending["day"]
+            spending["day"] = [only | {"name": str(today - timedelta(days=back))} for back in range(180, -1, -1)]
+        return json.dumps(found)
+
+    async def lengthen(socket):
+        server = socket.connect_to_server()
+        server.on_message(lambda message: socket.send(longer(message)))
+
+    with ScriptedModel([Turn("an answer")]) as model, serving(bench, "nebula", **model.env()) as server:
+        async with browsing(server, viewport=WIDE) as page:
+            await page.route_web_socket("**/ws", lengthen)
+            await page.reload()
+            await send(page, "first")
+            await expect(page.locator("#transcript")).to_contain_text("an answer")
+            await page.get_by_role("button", name="Figures").click()
+            days = page.locator("#dialog").get_by_label("By day", exact=True)
+            await expect(days.locator("svg .column")).to_have_count(60)
+            await expect(days).to_contain_text("Last 60 days")
+            ends = "(all) => all.map((each) => each.getBoundingClientRect().right)"
+            edge = (await days.locator("svg").bounding_box())["x"] + (await days.locator("svg").bounding_box())["width"]
+            assert max(await days.locator("svg text").evaluate_all(ends)) <= edge + 1
+            name = f"{today.month}/{today.day}"
+            await expect(days.locator("svg text").last).to_have_text(name)
+
+
 async def test_a_hidden_page_tells_of_a_question(bench):
     write = Held(Turn("", [Call("writeFile", {"path": "a.txt", "content": "x\n"})]))
     with ScriptedModel([write, Turn("Done.")]) as model, serving(bench, "nebula", **model.env()) as server:

@@ -9,7 +9,7 @@ import { shownAmount } from "./measures.js";
 /** @import { Spending } from "./measures.js" */
 
 const [HEIGHT, LEFT, BOTTOM, TOP] = [200, 76, 24, 10];
-const [WIDEST, NARROWEST, AROUND, NAME] = [1280, 300, 64, 110];
+const [WIDEST, NARROWEST, AROUND, NAME, HALF_NAME] = [1280, 300, 64, 110, 20];
 /** @type {Intl.DateTimeFormatOptions} */
 const SHORT = { month: "numeric", day: "numeric" };
 const GAP = 0.24;
@@ -23,7 +23,9 @@ export function dayChart(entries, what, days, say) {
   const largest = columns.reduce((best, column) => (column.value > best.value ? column : best));
   const told = (/** @type {Column} */ column) => (column.isUnpriced ? say("price_unknown") : shownAmount(column.value, what)); // prettier-ignore
   const about = say("chart_about", { what: say(what), from: columns[0].day, to: columns[columns.length - 1].day, day: largest.day, most: told(largest) }); // prettier-ignore
+  const isCut = !days && entries[0].name < columns[0].day;
   return html`<figure class="days">
+    ${isCut ? html`<p class="hint">${say("last_days", { days: columns.length })}</p>` : nothing}
     <svg viewBox="0 0 ${width} ${HEIGHT}" role="img" aria-label=${about}>${grid(largest.value, what, width)}${columns.map((column, place) => bar(column, (width - LEFT) / columns.length, place, told(column)))}${namedDays(columns, Math.floor(width / NAME)).map((place) => dayName(columns, place, width))}</svg>
     <details><summary>${say("as_table")}</summary>${table(columns, told, say)}</details>
   </figure>`;
@@ -50,10 +52,13 @@ function bar({ day, share, isUnpriced, entry }, step, place, told) {
   return svg`<rect class=${isUnpriced ? "unpriced" : "column"} x=${x} y=${heightOf(0) - tall} width=${wide} height=${tall} rx="3"><title>${day}: ${told}</title></rect>`;
 }
 
+// Below the middle of its column, but not beyond the edge of the chart.
 /** @param {Column[]} columns @param {number} place @param {number} width */
 function dayName(columns, place, width) {
   const step = (width - LEFT) / columns.length;
-  return svg`<text x=${LEFT + step * (place + 0.5)} y=${HEIGHT - 6} text-anchor="middle">${new Date(`${columns[place].day}T12:00`).toLocaleDateString(document.documentElement.lang, SHORT)}</text>`;
+  const middle = LEFT + step * (place + 0.5);
+  const isLast = middle + HALF_NAME > width;
+  return svg`<text x=${isLast ? width : middle} y=${HEIGHT - 6} text-anchor=${isLast ? "end" : "middle"}>${new Date(`${columns[place].day}T12:00`).toLocaleDateString(document.documentElement.lang, SHORT)}</text>`;
 }
 
 /** @param {Column[]} columns @param {(column: Column) => string} told @param {Say} say */
