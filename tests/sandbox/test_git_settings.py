@@ -52,6 +52,23 @@ def test_nor_does_any_mixture_of_its_parts(tmp_path: Path, parts: list[str]) -> 
     assert program_in(tmp_path, cleaned_settings("".join(parts).encode())) == ""
 
 
+@pytest.mark.parametrize(
+    "setting",
+    [
+        '[gpg "ssh"]\n defaultKeyCommand',
+        '[protocol "ext"]\n allow',
+        "[protocol]\n allow",
+        "[gc]\n recentObjectsHook",
+        '[hook "x"]\n command',
+        '[submodule "s"]\n update',
+        "[sendemail]\n toCmd",
+        "[init]\n templateDir",
+    ],
+)
+def test_no_program_that_a_setting_names_is_left(setting: str) -> None:
+    assert b"evil" not in cleaned_settings(f"{setting} = evil\n[a]\n x = 1\n".encode())
+
+
 def test_what_names_no_program_stays_as_it_is() -> None:
     text = (
         b'\xef\xbb\xbf# of a project\r\n[core]\n\tbare = false ; really\n\tx\n[remote "o\\"r]"]\n\turl = "a;b#c\\\n  d" \\\n'

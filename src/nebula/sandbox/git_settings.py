@@ -45,7 +45,9 @@ _PROGRAMS = frozenset(
             for tool in ("difftool", "mergetool", "browser", "man", "guitool")
             for name in ("cmd", "path")
         ),
-        *("trailer.command", "trailer.cmd", "imap.tunnel", "sendemail.smtpserver"),
+        *("trailer.command", "trailer.cmd", "imap.tunnel", "sendemail.smtpserver", "sendemail.sendmailcmd"),
+        *("sendemail.tocmd", "sendemail.cccmd", "sendemail.headercmd", "instaweb.httpd", "submodule.update"),
+        *("gc.recentobjectshook", "gpg.defaultkeycommand", "hook.command", "init.templatedir", "protocol.allow"),
     }
 )
 _NOT_IN_LAYERS = _PROGRAMS | {"core.splitindex"}
