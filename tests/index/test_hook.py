@@ -226,9 +226,21 @@ def test_a_first_commit_is_handed_over(tmp_path: Path) -> None:
         assert [hit.path for hit in index.search("lighthouse")] == ["odd name\n.py"]
 
 
-@given(st.binary(max_size=200))
-def test_any_queued_bytes_are_read_without_harm(data: bytes) -> None:
-    assert all(isinstance(change, Change) for change in parse_changes(data))
+LINES = [
+    b":100644 100644 0 0 M\0a.py\0",
+    b":100644 100644 0 0 R100\0a.py\0b.py\0",
+    b":000000 100644 0 0 A\0",
+    b"\0",
+    b" ",
+]
+
+
+@given(st.lists(st.sampled_from(LINES) | st.binary(max_size=20)))
+def test_any_queued_bytes_are_read_without_harm(pieces: list[bytes]) -> None:
+    data = LINES[0] + b"".join(pieces)
+    changes = parse_changes(data)
+    assert changes[0] == Change("a.py")
+    assert all(os.fsencode(name) in data for change in changes for name in (change.path, change.moved_from))
 
 
 def test_a_watched_project_is_searchable_after_an_edit(project: Project) -> None:

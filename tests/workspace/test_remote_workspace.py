@@ -332,7 +332,7 @@ class TestRemoteAlone:
             with pytest.raises(ReadOnly):
                 attempt()
         assert not (root / "b.txt").exists()
-        assert all(line["method"] != "write_file" for line in gateway.audited())
+        assert list(gateway.audited()) == []
 
     def test_a_secret_file_stays_secret(self, gateway: Gateway, root: Path) -> None:
         (root / ".env.txt").write_text("KEY=1", encoding="utf-8")
