@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -9,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nebula.sandbox.git_settings import cleaned_settings
+from nebula.files.descriptors import closed_after
+from nebula.sandbox.git_settings import cleaned_git_settings, cleaned_settings
 
 PARTS = (
     *("[core]", "[a]", '[a "b"]', '[a "\\"]"]', "[a", "]", "fsmonitor = evil", "x = 1", "x =", "x", "=", " ", "\t"),
@@ -81,6 +83,23 @@ def test_what_names_no_program_stays_as_it_is() -> None:
 def test_passwords_are_left_out_whatever_they_are_called() -> None:
     text = b"[sendemail]\n\tsmtpServer = h\n\tsmtpPass = p\n[imap]\n\tpass = p\n[x]\n\tprivateToken = p\n\tsecret = p\n"
     assert cleaned_settings(text) == b"[sendemail]\n\t\n\t\n[imap]\n\t\n[x]\n\t\n\t\n"
+
+
+@pytest.mark.parametrize(
+    ("setting", "shown"),
+    [
+        ("[github]\n oauth-token = secret-1", "[github]\n "),
+        ("[x]\n Access-Token = secret-1", "[x]\n "),
+        ("[http]\n proxy = me:secret-1@host:8080", "[http]\n proxy = host:8080"),
+        ('[http]\n proxy = "me:secret-1@host"', '[http]\n proxy = "host"'),
+        ('[remote "o"]\n proxy=http://me:secret-1@host', '[remote "o"]\n proxy=http://host'),
+        ('[url "https://secret-1@h/"]\n insteadOf = git@h:', '[url "https://h/"]\n insteadOf = git@h:'),
+    ],
+)
+def test_passwords_are_left_out_wherever_they_stand(tmp_path: Path, setting: str, shown: str) -> None:
+    (tmp_path / "config").write_text(setting)
+    with closed_after(os.open(tmp_path, os.O_RDONLY)) as folder:
+        assert cleaned_git_settings(folder, ["config"]) == {"config": shown.encode()}
 
 
 @pytest.mark.parametrize(

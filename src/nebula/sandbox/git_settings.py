@@ -15,7 +15,8 @@ from contextlib import suppress
 from nebula.files.reading import UnreadableFile, read_below
 
 _LIMIT = 2**20
-_CREDENTIALS_IN_ADDRESS = re.compile(rb"(?<!\w)(\w++://)[^/@\s\"]+@")
+_CREDENTIALS_IN_ADDRESS = re.compile(rb"((?<!\w)\w++://|(?i:\bproxy)[ \t]*+=[ \t]*+\"?)[^/@\s\"]+@")
+"""A proxy may be named without `http://`."""
 _BY_TIME_AND_SIZE = b"\n[core]\n\tcheckStat = minimal\n\ttrustctime = false\n"
 """In a copy every file is another one to git, which would read them all again to see that none has changed."""
 _BOM = b"\xef\xbb\xbf"
@@ -99,4 +100,6 @@ def cleaned_settings(text: bytes) -> bytes:
 
 
 def _is_left_out(section: str, name: str) -> bool:
-    return name in _PASSWORDS or section in _SECTIONS_OF_PROGRAMS or f"{section}.{name}" in _NOT_IN_LAYERS
+    return (
+        name.replace("-", "") in _PASSWORDS or section in _SECTIONS_OF_PROGRAMS or f"{section}.{name}" in _NOT_IN_LAYERS
+    )
