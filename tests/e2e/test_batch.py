@@ -273,6 +273,51 @@ def test_tasks_run_on_a_cluster(batch: Bench, is_client: bool) -> None:
     assert (files_below(batch.project / "repo"), files_below(batch.project / "plain")) == before
 
 
+def test_a_worker_that_dies_fails_its_task_alone_and_one_that_is_interrupted_leaves_nothing(batch: Bench) -> None:
+    pytest.importorskip("ray", reason="the extra `ray` is not installed (CONTRIBUTING.md says how)")
+    tasks(batch, {"task": "write one.md", "root": "plain"}, {"task": "write two.md", "root": "plain"})
+    asked = threading.Event()
+
+    def slow(request):
+        if "two.md" in request.body.decode():
+            asked.set()
+            return Turn(fault=Fault.slow(3600))
+        return batch_model(request)
+
+    def killed(request):
+        if "two.md" in request.body.decode():
+            os.kill(_worker_of(batch, "ray::work_on"), signal.SIGKILL)
+            return Turn(fault=Fault.slow(3600))
+        return batch_model(request)
+
+    words = ("evercontext", "batch", "tasks.jsonl", "--json", "--parallel", "1", "--on", "ray")
+    with tempfile.TemporaryDirectory(prefix="ray") as folder:
+        env = {"PYTHONWARNINGS": "default", "TMPDIR": folder}
+        with ScriptedModel(slow) as model:
+            process = batch.start(*words, **env, **model.env())
+            assert asked.wait(60)
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=60)
+            assert process.returncode == 130
+            assert list(Path(folder).glob("nebula-task-*")) == []
+        with ScriptedModel(killed) as model:
+            ran = batch.run(*words, "--again", timeout=120, **env, **model.env())
+    assert [(each["status"], each["exit_code"]) for each in ran.json["tasks"]] == [("ok", 0), ("error", 1)]
+    assert "died" in ran.json["tasks"][1]["remark"]
+
+
+def _worker_of(batch: Bench, name: str) -> int:
+    """Return the process of a name that was started by a command of this bench."""
+    for pid in filter(str.isdecimal, os.listdir("/proc")):
+        try:
+            words, environ = (Path("/proc", pid, each).read_bytes() for each in ("cmdline", "environ"))
+        except OSError:
+            continue
+        if words.startswith(name.encode()) and str(batch.home).encode() in environ:
+            return int(pid)
+    raise AssertionError(name)
+
+
 @pytest.mark.skipif("ray" in sys.modules, reason="Ray is loaded")
 def test_without_ray_one_line_says_what_to_install(batch: Bench) -> None:
     batch.write("ray.py", "raise ImportError('not here')\n")

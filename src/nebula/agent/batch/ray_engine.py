@@ -33,6 +33,8 @@ LOCAL = "ray"
 PROJECT_CONFIG = ".nebula/config.json"
 CPUS_A_TASK = 0.5
 """A task mostly waits for its model."""
+WAKE_S = 0.2
+CLEARING_S = 2.0
 
 
 class RayMissing(NebulaError):
@@ -52,6 +54,7 @@ class RayEngine:
         """Connect to the cluster at `address`. Raises RayMissing."""
         self._results, self._places, self._said, self._limits = results, places, said, limits or TaskLimits()
         self._ray = _connect(address)
+        self._cancelled: list[Any] = []
         self._work: Any = self._ray.remote(num_cpus=CPUS_A_TASK, max_retries=1)(work_on)
 
     async def __call__(self, task: BatchTask, _: BatchWatch) -> TaskOutcome:
@@ -76,8 +79,16 @@ class RayEngine:
             returned: Returned = await asyncio.wrap_future(reference.future())
         except asyncio.CancelledError:
             self._ray.cancel(reference)
+            self._cancelled.append(reference)
             raise
         return returned
+
+    def close(self) -> None:
+        """Leave the cluster, once tasks that were cancelled there have removed their files; one of this machine ends
+        with that."""
+        if self._cancelled:
+            self._ray.wait(self._cancelled, num_returns=len(self._cancelled), timeout=CLEARING_S)
+        self._ray.shutdown()
 
     async def _pack(self, task: BatchTask, settings: Settings, prefix: str) -> bytes:
         async with self._places.begin(task, settings, partial(send_project, task, prefix)) as hear:
@@ -102,10 +113,24 @@ def work_on(packed: bytes, config: bytes, task: BatchTask, said: Said, prefix: s
                 file.write(config)
         settings = settings_for(task, root, said)
         try:
-            return asyncio.run(carry_out(TaskOrder(task, settings, prefix, limits), root))
+            return asyncio.run(_carry_out_awake(TaskOrder(task, settings, prefix, limits), root))
         finally:
             shutil.rmtree(root)
             forget_projects_below(settings.home, root)
+
+
+async def _carry_out_awake(order: TaskOrder, root: str) -> Returned:
+    """Carry out a task in a loop that never sleeps for long: what Ray cancels it does not wake."""
+
+    async def wake() -> None:
+        while True:  # noqa: ASYNC110 - nobody could set an event
+            await asyncio.sleep(WAKE_S)
+
+    waking = asyncio.create_task(wake())
+    try:
+        return await carry_out(order, root)
+    finally:
+        waking.cancel()
 
 
 def _connect(address: str) -> Any:

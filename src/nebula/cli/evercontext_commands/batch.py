@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+import sys
 import time
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, redirect_stdout
 from functools import partial
 from typing import Any
 
@@ -75,11 +76,11 @@ async def _run(tasks: list[BatchTask], results: Results, said: dict[str, Any], o
     view = BatchView(len(tasks), len(done))
     started = time.monotonic()
     places = TaskPlaces(waiting, results.folder, lambda said: print_remark(str(said)))
-    engine = _engine(results, places, said, options)
-    work = asyncio.create_task(run_batch(waiting, options.parallel, engine, view, options.max_total_cost))
     try:
-        with Signals(work.cancel):
-            fresh = {outcome.id: outcome for outcome in await work}
+        with _engine(results, places, said, options) as engine:
+            work = asyncio.create_task(run_batch(waiting, options.parallel, engine, view, options.max_total_cost))
+            with Signals(work.cancel):
+                fresh = {outcome.id: outcome for outcome in await work}
     except asyncio.CancelledError:
         view.close()
         tell_remark("Interrupted: what has ended is kept, the same command goes on with the rest.")
@@ -124,11 +125,16 @@ def _read_models(text: str | None) -> list[str]:
     return models
 
 
-def _engine(results: Results, places: TaskPlaces, said: dict[str, Any], options: argparse.Namespace) -> Engine:
+@contextmanager
+def _engine(
+    results: Results, places: TaskPlaces, said: dict[str, Any], options: argparse.Namespace
+) -> Iterator[Engine]:
     limits = TaskLimits(options.max_rounds, options.timeout, options.max_cost)
-    if options.on:
-        return RayEngine(results, places, said, options.on, limits)
-    return LocalEngine(results, places, said, options.keep, limits)
+    if not options.on:
+        yield LocalEngine(results, places, said, options.keep, limits)
+        return
+    with redirect_stdout(sys.stderr), closing(RayEngine(results, places, said, options.on, limits)) as engine:
+        yield engine  # Ray prints what goes wrong to standard output, which is for results
 
 
 def _parser() -> Parser:
