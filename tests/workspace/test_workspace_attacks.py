@@ -381,6 +381,8 @@ SECRETS = [
     "ssh_host_rsa_key", "ssh_host_ed25519_key", "ssh_host_ecdsa_key.bak", ".netrc.orig", ".npmrc~", "AuthKey.p8",
     ".aws/credentials", ".docker/config.json", "kubeconfig", "terraform.tfstate", "terraform.tfstate.backup",
     ".nebula/journal/changes.jsonl", "prod.env", "deep/secrets.env", "app.env.local", "service-account.json",
+    ".dev.vars", "client_secret_1.apps.json", "client_secret.json", "android/keystore.properties", ".vault_pass",
+    ".streamlit/secrets.toml", ".composer/auth.json", "kaggle.json", "rclone.conf", ".sentryclirc", ".databrickscfg",
 ]  # fmt: skip
 INSTRUCTIONS = [
     "AGENTS.md",
@@ -400,7 +402,21 @@ SETTINGS = [
     ".serena/project.yml", ".pdbrc", ".irbrc", ".ycm_extra_conf.py", ".teamcity/settings.kts", ".builds/a.yml",
 ]  # fmt: skip
 """Written out, where the tables of the product would agree with themselves."""
-BESIDE = ["id_rsa.pub", "ssh_host_rsa_key.pub", "config", "keys.md", "monkey", "a.1", "x~", "agents.py", "my-agents.md"]
+BESIDE = [
+    "id_rsa.pub",
+    "ssh_host_rsa_key.pub",
+    "config",
+    "keys.md",
+    "monkey",
+    "a.1",
+    "x~",
+    "agents.py",
+    "my-agents.md",
+    ".dev.vars.example",
+    "client_secrets.md",
+    "secrets.toml",
+    "gradle.properties",
+]
 
 
 @pytest.mark.parametrize("path", SECRETS)

@@ -60,9 +60,10 @@ root, a name in small letters is an ordinary document, such as `docs/agents.md`.
 SECRET_FOLDERS = frozenset({".aws", ".azure", ".gcloud", ".gnupg", ".kube", ".password-store", ".ssh"})
 SECRET_FILES = frozenset(
     {
-        ".boto", ".dockercfg", ".git-credentials", ".htpasswd", ".my.cnf", ".netrc", ".npmrc", ".pgpass", ".pypirc",
-        ".s3cfg", ".terraformrc", ".vault-token", "_netrc", "application_default_credentials.json", "credentials",
-        "credentials.json", "credentials.toml", "kubeconfig",
+        ".boto", ".databrickscfg", ".dev.vars", ".dockercfg", ".git-credentials", ".htpasswd", ".my.cnf", ".netrc",
+        ".npmrc", ".pgpass", ".pypirc", ".s3cfg", ".sentryclirc", ".terraformrc", ".vault-token", ".vault_pass",
+        "_netrc", "application_default_credentials.json", "credentials", "credentials.json", "credentials.toml",
+        "kaggle.json", "keystore.properties", "kubeconfig", "rclone.conf",
     }
 )  # fmt: skip
 SECRET_ENDINGS = (
@@ -78,14 +79,17 @@ ENVIRONMENTS = frozenset(
 """Words behind `.env.`, as in `app.env.local`; others, as in `app.env.ts`, make it an ordinary file."""
 SAMPLES = (".dist", ".example", ".sample", ".template")
 """Endings of `.env` files that are made to be shown: names without values."""
-SERVICE_ACCOUNTS = ("service-account", "service_account", "serviceaccount")
+SERVICE_ACCOUNTS = ("client_secret", "service-account", "service_account", "serviceaccount")
 KEY_STEMS = ("id_dsa", "id_ecdsa", "id_ed25519", "id_rsa", "ssh_host_")
 _FIREBASE = "firebase-adminsdk"
 _OTHER_SECRET_WORDS = (".env", ".git", "git~", "nebula~", _FIREBASE)
 """In the names that are secret by more than their letters: environments, what git keeps, short forms, a kind of key."""
 _PAIRS_INSIDE = frozenset(
-    {(".nebula", "journal"), (".docker", "config.json"), (".config", "gcloud"), ("annex", "creds")}
-)
+    {
+        (".nebula", "journal"), (".docker", "config.json"), (".config", "gcloud"), ("annex", "creds"),
+        (".streamlit", "secrets.toml"), (".composer", "auth.json"),
+    }
+)  # fmt: skip
 _GIT_SECRETS = ("config", "credential", "fetch_head")
 """How names begin, anywhere below `.git`, that hold addresses with passwords in them: `modules/*/config` as well."""
 _REF_KINDS = frozenset({"heads", "tags", "remotes", "notes", "pull", "prefetch", "bisect", "rewritten", "original"})
