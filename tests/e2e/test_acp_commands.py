@@ -228,10 +228,11 @@ async def test_what_goes_without_asking_is_listed_and_taken_back_in_an_editor(be
     with ScriptedModel(script) as server:
         async with connected(bench, server, editor, "--allow-network") as agent:
             session = await opened(agent, bench)
-            for line in ("a", "/permissions", "/permissions revoke network", "b", "/permissions revoke *", "c"):
+            revoked = [f"/permissions revoke {name}" for name in ("network", "pages", "*")]
+            for line in ("a", "/permissions", *revoked[:2], "b", revoked[2], "c"):
                 await agent.prompt(session_id=session, prompt=words(line))
     said = editor.said()
-    assert "network  commands that use the network, and pages that are fetched" in said
+    assert "  network  commands that use the network\n" in said and "  pages  " in said
     assert "  *  every change of ordinary files" in said
     assert "Taken back: network" in said and "Taken back: *" in said and "everything is asked about" in said
     wanted = ["Create a new file: a.txt", "Take all of them back now?", "Create a new file: c.txt"]
