@@ -45,7 +45,7 @@ def test_a_yes_to_a_kind_of_file_deletes_none(bench: Bench, line: str, asks: boo
 
 
 def test_a_yes_to_a_kind_of_file_empties_none(bench: Bench) -> None:
-    empty = Call("editFile", {"path": "a.md", "new_content": "\ufeff \n"})
+    empty = Call("editFile", {"path": "a.md", "new_content": "\ufeff\u200b \n"})
     with ScriptedModel([Turn("", [WRITE]), Turn("", [empty]), Turn("Done.")]) as server:
         ran = run_here(bench, "nebula", stdin="write\np\nn\nexit\n", **server.env())
     assert ran.out.count(ASK) == 2 and bench.read("a.md") == "a\n"

@@ -22,7 +22,7 @@ def is_blank(text: str | bytes) -> bool:
     """Return whether nothing is to be read in a text, or in the beginning of a content: what leaves no more than that
     of a file is a loss like its deletion."""
     shown = text if isinstance(text, str) else text.decode(errors="replace")
-    return not shown.replace("\0", "").replace("\ufeff", "").strip()
+    return not any(char.isprintable() and not char.isspace() for char in shown)
 
 
 def keep_hunks(change: ProposedChange, numbers: Collection[int]) -> ProposedChange:
