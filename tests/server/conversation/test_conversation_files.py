@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import os
+from multiprocessing import get_context
+
 import pytest
 
 from conversation_rig import Failed, serving, talk
 from conversation_rig.in_process import serving_here
 from nebula.config import load_settings
+from nebula.files.digest import digest
+from nebula.files.syscalls import Syscalls
 from nebula.graph.graph import Graph
 from nebula.server.conversation.app import AGENT_MODES
 from nebula.server.conversation.turns.agent import AgentTurns
+from nebula.workspace import open_workspace
+from nebula.workspace.contract import PathChange
 from scripted_model import Call, ScriptedModel, Turn
 
 
@@ -78,6 +85,30 @@ async def test_control_and_secret_files_come_back_only_where_they_are_named(benc
             named = await client.ask("take_files", node_id=first, plan=again, named=[".bashrc"])
             assert (named["data"]["paths"], named["data"]["left_out"]) == ([".bashrc"], [])
             assert bench.read(".bashrc") == "one\n"
+
+
+class Dying(Syscalls):
+    """Ends the process in the middle of a set."""
+
+    def mkdir(self, name, dir_fd, perm):
+        os._exit(9) if name == "stop-here" else super().mkdir(name, dir_fd, perm)
+
+
+def die_halfway(root):
+    state = f"link:{digest(b'a.txt')}"
+    changes = [PathChange("half.txt", None, state, lambda: b"a.txt", None)]
+    changes.append(PathChange("stop-here", None, "folder:755", lambda: b"", None))
+    open_workspace(root, calls=Dying()).for_turn("another").apply_changes(changes)
+
+
+def test_a_server_shows_no_files_that_another_left_halfway(bench, caplog):
+    settings = load_settings(str(bench.project), bench.env())
+    child = get_context("fork").Process(target=die_halfway, args=(str(bench.project),))
+    child.start()
+    child.join()
+    assert child.exitcode == 9 and (bench.project / "half.txt").is_symlink()
+    assert AgentTurns(settings, Graph(bench.project / ".nebula/graph")).files is not None
+    assert not (bench.project / "half.txt").is_symlink() and "half.txt" in caplog.text
 
 
 async def test_what_was_not_seen_is_not_taken(bench):

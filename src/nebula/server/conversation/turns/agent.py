@@ -8,11 +8,12 @@ that was merged into this one.
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from functools import cached_property
 from typing import Final
 
-from nebula.agent.assembly import open_preview, open_project_access, open_session
+from nebula.agent.assembly import open_preview, open_project_access, open_session, take_back_half_applied
 from nebula.agent.context.preview import preview_turn
 from nebula.agent.session import CHAT, Session
 from nebula.attachments import Attachment
@@ -32,6 +33,7 @@ from nebula.workspace.search.file_names import FileNames
 MOST_IDLE: Final = 8
 """How many idle sessions are kept for later prompts; the one that has been idle longest is closed first."""
 ACTIVITY_EVERY_S: Final = 1.0
+_log = logging.getLogger(__name__)
 
 
 @value
@@ -176,8 +178,14 @@ class AgentTurns:
 
     @cached_property
     def files(self) -> Workspace | None:
-        """Return the project's files; None if turns cannot touch any."""
-        return open_project_access(self._settings, Approvals(allow_all)).workspace if self.has_files else None
+        """Return the project's files; None if turns cannot touch any. A set of changes that was half applied when
+        another server was killed is taken back first: nobody should look at files halfway, or go on from there."""
+        if not self.has_files:
+            return None
+        files = open_project_access(self._settings, Approvals(allow_all)).workspace
+        for remark in take_back_half_applied(files):
+            _log.warning("%s", remark)
+        return files
 
     @cached_property
     def file_names(self) -> FileNames | None:
