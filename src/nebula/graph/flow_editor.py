@@ -18,8 +18,9 @@ class FlowEditor(GraphReader):
     """A data folder in the seed's layout, with what changes its flows."""
 
     def _change_flow(self, change: FlowChange) -> Flow:
-        Commit(self._store, GraphChange(flows=(change,))).run()
-        return self._store.flows.get(change.flow if change.name is None else change.name).flow
+        with self._store.writing():
+            Commit(self._store, GraphChange(flows=(change,))).run()
+            return self._store.flows.get(change.flow if change.name is None else change.name).flow
 
     def create_flow(self, name: str, description: str = "") -> Flow:
         """Make a new, empty flow, and return it; one of that name that is there already is returned as it is."""
@@ -122,25 +123,21 @@ class FlowEditor(GraphReader):
 
     def add_node_to_flow(self, flow: str, node_id: str) -> Flow:
         """Put a node into a flow, unconnected; one that is in it already stays as it is."""
-        with self._store.writing():
-            return self._change_flow(FlowChange(flow, add=(node_id,)))
+        return self._change_flow(FlowChange(flow, add=(node_id,)))
 
     def remove_node_from_flow(self, flow: str, node_id: str) -> Flow:
         """Take a node and its connections out of a flow; the node itself stays. Raises NotFound."""
-        with self._store.writing():
-            return self._change_flow(FlowChange(flow, drop=(node_id,)))
+        return self._change_flow(FlowChange(flow, drop=(node_id,)))
 
     def connect_nodes(
         self, source_id: str, target_id: str, branch_name: str | None = None, flow: str = DEFAULT_FLOW
     ) -> Flow:
         """Make the target follow the source. Raises CycleError; a connection already there is left as it is."""
-        with self._store.writing():
-            return self._change_flow(FlowChange(flow, connect=(Connection(source_id, target_id, branch_name),)))
+        return self._change_flow(FlowChange(flow, connect=(Connection(source_id, target_id, branch_name),)))
 
     def disconnect_nodes(self, source_id: str, target_id: str, flow: str = DEFAULT_FLOW) -> Flow:
         """Take away that one connection. Raises NotFound when there is none."""
-        with self._store.writing():
-            return self._change_flow(FlowChange(flow, disconnect=(Connection(source_id, target_id),)))
+        return self._change_flow(FlowChange(flow, disconnect=(Connection(source_id, target_id),)))
 
     def rebuild_flow(self, flow: str, node_ids: Sequence[str]) -> Flow:
         """Make the flow the chain of exactly these nodes, in this order."""

@@ -208,19 +208,16 @@ class GraphStore:
         """Bring the derived files in step, a little at a time; what an odd file keeps from it is among `problems`, and
         what a full disk does is left for later."""
         with contextlib.suppress(BadFile, OSError):
-            self._tidy_up()
-
-    def _tidy_up(self) -> None:
-        self.nodes.index_file.sync()
-        self.flows.index_file.sync()
-        self.node_cache.refresh(self._housekeeper.is_stopping)
-        if self._scan_wanted:
-            self._scan_wanted = False
-            self.node_cache.scan()
-        while not self._housekeeper.should_make_way() and self.node_cache.read_some():
-            pass
-        if self.disk.can_write() and not self._housekeeper.should_make_way():
-            self._write_metadata()
+            self.nodes.index_file.sync()
+            self.flows.index_file.sync()
+            self.node_cache.refresh(self._housekeeper.is_stopping)
+            if self._scan_wanted:
+                self._scan_wanted = False
+                self.node_cache.scan()
+            while not self._housekeeper.should_make_way() and self.node_cache.read_some():
+                pass
+            if self.disk.can_write() and not self._housekeeper.should_make_way():
+                self._write_metadata()
 
     def close(self) -> None:
         """Bring everything to rest. The store opens again by itself when it is used after that."""

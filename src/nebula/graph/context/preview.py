@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from nebula.graph.context import text as context_text
@@ -85,17 +86,26 @@ def preview_context(
     """
     if budget < 1:
         raise BadRequest("the token budget must be above zero")
-    shelf = _Shelf(graph)
+
+    @cache
+    def find(node_id: str) -> Node | None:
+        """Return a node; None where its file is gone or cannot be read: a path may well run through one."""
+        try:
+            return graph.get_node(node_id)
+        except (NotFound, BadFile):
+            return None
+
     direct = list(dict.fromkeys(node_ids))
     for node_id in (*direct, *references, *full):
-        shelf.require(node_id)
-    path = path_to(graph, direct, shelf.time_of, flow)
+        if find(node_id) is None:
+            graph.get_node(node_id)  # raises what is wrong with it
+    path = path_to(graph, direct, lambda node_id: node.timestamp if (node := find(node_id)) else "", flow)
     known = set(path)
-    mentioned = [i for i in context_text.mentioned_ids(prompt)[:MAX_MENTIONS] if shelf.get(i)]
+    mentioned = [i for i in context_text.mentioned_ids(prompt)[:MAX_MENTIONS] if find(i)]
     beside = [i for i in dict.fromkeys((*references, *full, *mentioned)) if i not in known]
     say = context_text.words(lang)
     frame = estimate_tokens(context_text.layout(say, prompt, [""], [""] if beside else [], len(path)))
-    packer = Packer(shelf.get, say, budget - frame - _SLACK)
+    packer = Packer(find, say, budget - frame - _SLACK)
     packer.pack_direct(direct)
     packer.pack_full(i for i in full if i not in packer.parts)
     packer.pack_references(i for i in beside if i not in packer.parts)
@@ -113,30 +123,6 @@ def preview_context(
         text=_visible(context_text.layout(say, prompt, *texts)),
         system=_visible(context_text.layout(say, "", *texts)) if parts else "",
     )
-
-
-class _Shelf:
-    """Nodes by id, each read once, and only when it is looked at."""
-
-    def __init__(self, graph: GraphReader) -> None:
-        self._graph = graph
-        self._nodes: dict[str, Node | None] = {}
-
-    def require(self, node_id: str) -> None:
-        self._nodes[node_id] = self._graph.get_node(node_id)
-
-    def get(self, node_id: str) -> Node | None:
-        """None for a node whose file is gone or cannot be read: a path may well run through one."""
-        if node_id not in self._nodes:
-            try:
-                self._nodes[node_id] = self._graph.get_node(node_id)
-            except (NotFound, BadFile):
-                self._nodes[node_id] = None
-        return self._nodes[node_id]
-
-    def time_of(self, node_id: str) -> str:
-        node = self.get(node_id)
-        return node.timestamp if node else ""
 
 
 def _visible(text: str) -> str:

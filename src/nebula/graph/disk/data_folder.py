@@ -147,7 +147,8 @@ class DataFolder(Files):
             flush_together(self.state, [move.staged for move in moves if move.staged], REAL.fsync)
             self.step_file.write(moves)
             for move in moves:
-                old[move.path] = self._hold(move)
+                # To read it as well, in case it has to come back, costs a tenth of an append to a long flow.
+                old[move.path] = self.open(move.path) if move.before else -1
                 self.move_in(move.staged, move.path)
             flush_together(self.folder, _folders_of(moves), REAL.fsync_dir)
         except BaseException:
@@ -160,14 +161,6 @@ class DataFolder(Files):
         yield
         with contextlib.suppress(OSError):  # whoever comes next finds nothing left to do
             self.step_file.write(None)
-
-    def _hold(self, move: Move) -> int:
-        """Return a descriptor of the file that a move replaces, -1 where there is none: to read it as well, in case it
-        has to come back, costs a tenth of an append to a long flow."""
-        try:
-            return self.open(move.path) if move.before else -1
-        except FileNotFoundError:
-            return -1
 
     def _take_back(self, old: dict[str, int]) -> None:
         """Put back what the files held, by path and descriptor. Where that fails, too, the step stays written down:

@@ -18,6 +18,7 @@ from nebula.graph.disk.step import Operation, Put
 from nebula.graph.errors import BadFile
 from nebula.graph.formats import git_conflicts, tsv
 from nebula.graph.formats.config_yaml import FILE as SETTINGS
+from nebula.graph.formats.config_yaml import MAX_BYTES
 from nebula.graph.formats.flow_edit import edit
 from nebula.graph.formats.flow_yaml import MAX_FLOW_BYTES, FlowFile, load_flow
 from nebula.graph.formats.node_edit import reidentified
@@ -87,8 +88,8 @@ class Check:
         problem = self._store.settings.problem
         if not problem:
             return
-        versions = self._sides_of(SETTINGS)
-        if versions is None:
+        versions = git_conflicts.versions((self._disk.head(SETTINGS, MAX_BYTES)).decode("utf-8", "replace"))
+        if len(versions) == 1:
             self._note("unreadable", SETTINGS, problem)
             return
         self._note(
@@ -96,13 +97,6 @@ class Check:
         )
         if self._repair:
             self._disk.replace(SETTINGS, versions[0].encode("utf-8"), durable=True)
-
-    def _sides_of(self, path: str) -> tuple[str, str] | None:
-        try:
-            data = self._disk.read(path) or b""
-        except BadFile:
-            return None
-        return git_conflicts.sides(data.decode("utf-8", "replace"))
 
     def _files(self, kind: str, limit: int) -> Iterator[tuple[str, bytes]]:
         """Yield every file of a kind that can be read as bytes."""
