@@ -11,7 +11,7 @@ from nebula.graph.errors import BadFile
 from nebula.graph.formats.flow_yaml import dump_flow
 from nebula.graph.formats.git_conflicts import sides, versions
 from nebula.graph.graph import Graph
-from nebula.graph.health.merging import merge_versions, settle_merge
+from nebula.graph.merging import merge_versions, settle_merge
 from nebula.graph.values import Problem
 from nebula.value import replace
 

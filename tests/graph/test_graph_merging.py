@@ -5,7 +5,7 @@ from __future__ import annotations
 from nebula.graph.formats.flow_yaml import dump_flow, load_flow
 from nebula.graph.formats.git_conflicts import holds_both, keep_both
 from nebula.graph.formats.node_xml import dump_node, load_node
-from nebula.graph.health.merging import merge_versions
+from nebula.graph.merging import merge_versions
 from nebula.graph.values import Edge, Flow, FlowEntry, Node, Utterance
 from nebula.value import replace
 

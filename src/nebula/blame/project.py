@@ -273,7 +273,7 @@ class ProjectBlame:
         none, and its lines as the user's."""
         with suppress(GraphError, OSError):  # another one is at it, or nothing may be written: its time comes
             if os.path.exists(os.path.join(graph.data_dir, ".state/merged")) or graph.unreadable(_LOOK_AT):
-                from nebula.graph.health.merging import settle_merge
+                from nebula.graph.merging import settle_merge
 
                 settle_merge(graph)
 

@@ -88,7 +88,7 @@ class TurnArchive:
     def _separate_merged(self, graph: Graph) -> None:
         """Separate the nodes that a merge, perhaps somebody else's, left in one file."""
         if not self._read_only:
-            from nebula.graph.health.merging import settle_merge
+            from nebula.graph.merging import settle_merge
 
             settle_merge(graph)
 

@@ -14,7 +14,7 @@ from nebula.git import GitFailed
 from nebula.git.writing import set_merge_driver
 from nebula.graph.errors import BadFile
 from nebula.graph.graph import Graph
-from nebula.graph.health.merging import merge_versions, note_merge, settle_merge
+from nebula.graph.merging import merge_versions, note_merge, settle_merge
 
 DRIVER = "nebula-graph"
 COMMAND = "merge-file"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Sequence
-from typing import Final, Protocol, TypeVar
+from typing import Final, TypeVar
 
 from nebula.files.reading import UnreadableFile, read_below
 from nebula.graph.errors import ChangedSince
@@ -20,6 +20,7 @@ from nebula.graph.formats.flow_edit import edit
 from nebula.graph.formats.flow_yaml import load_flow
 from nebula.graph.formats.git_conflicts import holds_both, keep_both
 from nebula.graph.formats.node_xml import dump_node, load_node
+from nebula.graph.graph import Graph
 from nebula.graph.health.flow_repair import merge
 from nebula.graph.values import Flow, Node, Problem
 from nebula.value import replace
@@ -53,18 +54,7 @@ def note_merge(data_dir: str) -> None:
         pass
 
 
-class CheckedGraph(Protocol):
-    """The part of a graph that is needed to repair it."""
-
-    @property
-    def data_dir(self) -> str: ...
-
-    def unreadable(self, last: int) -> list[Problem]: ...
-
-    def check(self, *, repair: bool = False) -> list[Problem]: ...
-
-
-def settle_merge(graph: CheckedGraph) -> Sequence[Problem]:
+def settle_merge(graph: Graph) -> Sequence[Problem]:
     """Part the versions that a merge left in one file, where there are any; return what was done.
 
     A commit may have them without the marker: that of whoever merged and did not use the graph before it was pushed.
@@ -78,7 +68,7 @@ def settle_merge(graph: CheckedGraph) -> Sequence[Problem]:
     return [each for each in done if each.kind == "conflict"]
 
 
-def _holds_both(graph: CheckedGraph, path: str) -> bool:
+def _holds_both(graph: Graph, path: str) -> bool:
     """Return whether a file is one in which we kept both versions."""
     try:
         data = read_below(graph.data_dir, path, _LIMIT) or b""
