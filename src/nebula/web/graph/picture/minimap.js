@@ -2,7 +2,7 @@
 
 import { afterFrame } from "../../lib/dom.js";
 import { fitted, holds, inSight, toPlane, toScreen } from "../layout/viewport.js";
-import { boundsOf, CARD, pointOf } from "../layout/geometry.js";
+import { boundsOf, CARD, ROW } from "../layout/geometry.js";
 
 /** @import { Layout } from "../layout/layout.js" */
 /** @import { Scene } from "./scene.js" */
@@ -78,13 +78,15 @@ function nodes(picture, layout, viewport, ink) {
   pen.fillStyle = ink;
   const [width, height] = [Math.max(1.5, CARD.width * viewport.scale), Math.max(1.5, CARD.height * viewport.scale)];
   const inked = new Uint8Array(4 * picture.width * picture.height);
-  for (const row of layout.byRow) {
-    for (const place of row ?? []) {
-      const { x, y } = toScreen(viewport, pointOf(layout, place));
-      const spot = Math.floor(2 * y) * 2 * picture.width + Math.floor(2 * x);
+  layout.byRow.forEach((places, row) => {
+    const y = (row * ROW - viewport.y) * viewport.scale;
+    const line = Math.floor(2 * y) * 2 * picture.width;
+    for (const place of places) {
+      const x = (layout.x[place] - viewport.x) * viewport.scale;
+      const spot = line + Math.floor(2 * x);
       if (inked[spot]) continue;
       inked[spot] = 1;
       pen.fillRect(x - width / 2, y - height / 2, width, height);
     }
-  }
+  });
 }
