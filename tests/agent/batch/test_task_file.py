@@ -49,6 +49,8 @@ def test_roots_are_relative_to_the_file_and_ids_are_line_numbers(tmp_path):
         ([{"task": "a"}, {"task": "a", "id": "Lock"}], "line 2: 'Lock' is a name of the batch's own files"),
         ([{"task": "a", "id": "results.jsonl"}], "line 1: 'results.jsonl' is a name of the batch's own files"),
         ([{"plan": {"tasks": []}}], "line 1: The plan has no tasks."),
+        ([{"task": "a", "checks": []}], "line 1: 'checks' must be a list of strings, none of them empty"),
+        ([{"task": "a", "env": {"A": 1}}], "line 1: 'env' must be an object of variables"),
         ([{"task": "a", "checks": [" "]}], "line 1: 'checks' must be a list of strings, none of them empty"),
         ([{"task": "a", "models": ["m", ""]}], "line 1: 'models' must be a list of strings, none of them empty"),
         ([{"task": "a", "env": {"": "x"}}], "line 1: 'env' must be an object of variables"),

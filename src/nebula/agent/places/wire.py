@@ -6,7 +6,7 @@ import asyncio
 import copyreg
 import pickle
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import MappingProxyType
 from typing import Any, Final
@@ -122,8 +122,4 @@ def _mapping(content: dict[Any, Any]) -> MappingProxyType[Any, Any]:
     return MappingProxyType(content)
 
 
-def _pack_mapping(mapping: MappingProxyType[Any, Any]) -> tuple[Callable[..., Any], tuple[dict[Any, Any]]]:
-    return _mapping, (dict(mapping),)
-
-
-copyreg.pickle(MappingProxyType, _pack_mapping)  # settings and requests hold read-only mappings
+copyreg.pickle(MappingProxyType, lambda mapping: (_mapping, (dict(mapping),)))  # settings and requests hold them
