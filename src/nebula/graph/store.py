@@ -161,6 +161,7 @@ class GraphStore:
                         self._has_settings = True
                     yield
             finally:
+                self.node_cache.look_soon()
                 self._housekeeper.wake()
                 _open_stores.add(self)
                 self.events.publish()

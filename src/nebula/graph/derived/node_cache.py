@@ -54,6 +54,7 @@ class NodeCache:
         self._database = DisposableDatabase(lambda: os.path.join(disk.derived, FILE), self._forget, self._refill)
         self._seen: _Seen | None = None
         self._look_at = 0.0
+        self._writes = 0
         self._scan_at = 0.0
         self._scan_cost = 0.0
 
@@ -99,11 +100,17 @@ class NodeCache:
             return True
 
     def _look(self) -> _Seen:
-        started = time.monotonic()
+        started, writes = time.monotonic(), self._writes
         found = self._disk.folder_times(FOLDER), self._nodes.index_file.signature()
         ended = time.monotonic()
-        self._look_at = ended + ((ended - started) * _PATIENCE if ended - started > _QUICK else 0.0)
+        pause = (ended - started) * _PATIENCE if ended - started > _QUICK else 0.0
+        self._look_at = ended + pause if self._writes == writes else 0.0
         return found
+
+    def look_soon(self) -> None:
+        """Look at the folders when next asked, however long the last look took: something was written."""
+        self._writes += 1
+        self._look_at = 0.0
 
     def refresh_if_due(self) -> None:
         """Look at the folders as often as that is cheap, and at the length of the index always."""
