@@ -88,3 +88,14 @@ def test_a_folder_that_is_not_trusted_is_not_shown_as_trusted(bench: Bench) -> N
     folders = {"/one": "sha256:1", "/two": "declined sha256:2"}
     assert run_here(bench, "nebula", "config", "set", "trusted_folders", json.dumps(folders)).code == 0
     assert run_here(bench, "nebula", "config", "get", "trusted_folders").out == "/one\n"
+
+
+def test_a_wrong_value_is_put_right_by_the_command_itself(bench: Bench) -> None:
+    users_file(bench).write_text('{"model": 3, "lang": "xx", "max_rounds": 7}')
+    for words in (("set", "model", "m"), ("unset", "lang"), ("path",)):
+        ran = run_here(bench, "nebula", "config", *words)
+        assert (ran.code, ran.err) == (0, ""), words
+    assert json.loads(users_file(bench).read_text()) == {"model": "m", "max_rounds": 7}
+    users_file(bench).write_text("{broken")
+    ran = run_here(bench, "nebula", "config", "set", "model", "m")
+    assert ran.code == 64 and "line 1, column 2" in ran.err and users_file(bench).read_text() == "{broken"

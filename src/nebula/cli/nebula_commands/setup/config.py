@@ -12,6 +12,7 @@ from nebula.cli.settings import open_project, origin_of, shown_origin
 from nebula.cli.terminal.output.width import pad
 from nebula.config import ConfigError, Settings, save_choice
 from nebula.config.settings import NOBODY, TABLE
+from nebula.files.home import nebula_home
 from nebula.files.untrusted_json import parse_json
 from nebula.language import translate
 from nebula.stage import one_line
@@ -22,7 +23,7 @@ WORDS = {"list": "list", "get": "get KEY", "set": "set KEY VALUE", "unset": "uns
 def main(argv: Sequence[str]) -> None:
     options = _parser().parse_args(argv)
     _check_words(options)
-    settings = open_project("nebula", options)
+    settings = _open(options)
     if options.action == "path":
         print_line(settings.config_path)
     elif options.action == "list":
@@ -33,6 +34,16 @@ def main(argv: Sequence[str]) -> None:
         _set(settings, _settable(options.key), options.value)
     else:
         save_choice(settings, **{_settable(options.key): None})
+
+
+def _open(options: argparse.Namespace) -> Settings:
+    """Return the settings; where the user's file says something wrong, what is enough to put it right."""
+    try:
+        return open_project("nebula", options)
+    except ConfigError:
+        if options.action not in ("path", "set", "unset"):
+            raise
+        return Settings(home=nebula_home())
 
 
 def _parser() -> Parser:
