@@ -93,7 +93,7 @@ def _score(
 
 def _accumulate(row: Row, rare: float, data: bytes, share: float) -> None:
     """Add a term's weights; where not all of them can be looked at, the heaviest `share`."""
-    room = postings.count(data) * share
+    room = postings.count(data) * share if share < 1 else math.inf
     if isinstance(row, list):
         _add_to_all(row, rare, data, room)
         return
