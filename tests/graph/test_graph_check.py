@@ -83,7 +83,8 @@ def test_4_4_a_copy_gets_an_id_of_its_own(graph: Graph) -> None:
     text = file(graph, "nodes/000/001.xml").read_text("utf-8")
     file(graph, "nodes/000/050.xml").write_text(text.replace("b\n]]>", "b2\n]]>"), encoding="utf-8")
     clash = next(problem for problem in mended(graph, "clash", "index") if problem.kind == "clash")
-    assert clash.path == "nodes/000/001.xml"
+    assert clash.path == "nodes/000/001.xml" and clash.message.startswith("has the same id (")
+    assert clash.message.endswith(") as nodes/000/050.xml, which is the one that counts")
     assert sorted(node.prompt for node in graph.list_nodes()) == ["a", "b", "b2", "c"]
     assert [graph.get_node(node).prompt for node in graph.get_flow().nodes] == ["a", "b2", "c"]
 
@@ -196,7 +197,10 @@ def test_a_conflict_inside_a_conflict_is_parted_into_all_its_versions(graph: Gra
     first = whole.replace("  - from: 1\n    to: 2\n", "").replace("name: main", "name: main\n# mine")
     second = whole.replace("  - from: 2\n    to: 3\n", "")
     path.write_text(conflict(conflict(first, whole, 33), second), encoding="utf-8")
-    assert [problem.kind for problem in graph.check(repair=True)].count("conflict") == 4
+    told = [problem for problem in graph.check(repair=True) if problem.kind == "conflict"]
+    assert [each.path for each in told] == ["nodes/000/002.xml"] * 2 + ["flows/000/000.yaml"] * 2
+    assert [each.message for each in told[2:]] == ["holds two versions of a flow, from a merge"] * 2
+    assert [each.repaired for each in told[2:]] == ["joined into one"] * 2
     assert graph.check() == []
     assert sorted(each.prompt for each in graph.list_nodes()) == ["a", "b", "c", "renamed", "theirs"]
     assert len(graph.get_flow().connections) == 2
@@ -336,7 +340,8 @@ def test_a_node_that_a_merge_holds_twice_is_kept_once(graph: Graph) -> None:
     mark = "<" * 32 + " ours\n", "=" * 32 + "\n", ">" * 32 + " theirs\n"
     path.write_text(mark[0] + text + mark[1] + text + mark[2], encoding="utf-8")
     [done] = [problem for problem in graph.check(repair=True) if problem.kind == "conflict"]
-    assert (done.message, path.read_text("utf-8")) == ("holds one node twice, from a merge", text)
+    assert (done.message, done.repaired) == ("holds one node twice, from a merge", "kept once")
+    assert path.read_text("utf-8") == text
     assert graph.list_nodes_outside() == []
 
 
@@ -376,7 +381,7 @@ def test_each_problem_says_what_is_wrong_and_what_was_done(graph: Graph) -> None
     edit(graph, "nodes/index.tsv", f"000/000.xml\t{a}\t", f"000/009.xml\t{a}\t")
     edit(graph, "config.yaml", "settings:\n", conflict("settings:\n", "settings: [\n"))
     with file(graph, "nodes/index.tsv").open("a", encoding="utf-8") as index:
-        index.write("half of a li\n")
+        index.write(f"half of a li\n000/001.xml\t{b}\t\n")
     told = {(each.path, each.message): each.repaired for each in graph.check(repair=True)}
     flow = graph.list_flows()[1].id
     assert told == {
@@ -389,6 +394,7 @@ def test_each_problem_says_what_is_wrong_and_what_was_done(graph: Graph) -> None
         ("nodes/index.tsv", "000/009.xml is not there"): "line removed",
         ("nodes/index.tsv", f"000/001.xml is {b}, not {lost}"): "line corrected",
         ("nodes/index.tsv", "000/000.xml is missing"): "line added",
+        ("nodes/index.tsv", "000/001.xml is named twice"): "line removed",
         ("nodes/index.tsv", "000/003.xml is missing"): "line added",
         ("nodes/index.tsv", "1 lines cannot be understood"): "removed",
         ("flows/index.tsv", "000/001.yaml is missing"): "line added",

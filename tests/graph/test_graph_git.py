@@ -189,3 +189,15 @@ def test_what_a_clone_says_to_git_does_not_bring_our_state_along(repository: Pat
     with Graph(repository) as graph:
         graph.create_node("q")
     assert (repository / ".gitignore").read_text("utf-8") == "!*\n*.orig\n/.state/\n"
+
+
+def test_a_graph_goes_on_where_git_removed_what_it_ignores(repository: Path) -> None:
+    with Graph(repository) as graph, Graph(repository) as other:
+        last = graph.create_node("before").id
+        assert other.get_node(last).prompt == "before"
+        git(repository, "clean", "-q", "-d", "-f", "-X")
+        assert not (repository / ".state").exists()
+        ids = [each.create_node("after", parents=[last]).id for each in (graph, other, graph)]
+        assert {last, *ids} <= set(graph.get_flow().nodes) and graph.check() == []
+    with Graph(repository) as fresh:
+        assert fresh.check() == [] and len(fresh.list_nodes()) == 10

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from nebula.graph.formats.flow_yaml import dump_flow, load_flow
 from nebula.graph.formats.git_conflicts import holds_both, keep_both
 from nebula.graph.formats.node_xml import dump_node, load_node
-from nebula.graph.merging import merge_versions
+from nebula.graph.graph import Graph
+from nebula.graph.merging import MARKER, merge_versions, note_merge, settle_merge
 from nebula.graph.values import Edge, Flow, FlowEntry, Node, Utterance
 from nebula.value import replace
 
@@ -83,6 +86,18 @@ def test_versions_that_exclude_each_other_are_both_kept() -> None:
     flows = (dump_flow(replace(CHAIN, id=each * 36, name=each)).encode() for each in "xy")
     assert merge_versions("flows/000/000.yaml", b"", *flows)[1]
     assert merge_versions("nodes/000/000.xml", b"", b"same", b"same") == (b"same", False)
+
+
+def test_a_merge_that_left_both_versions_is_noted_until_they_are_parted(tmp_path: Path) -> None:
+    with Graph(tmp_path / "data") as graph:
+        node = graph.create_node("q")
+        assert settle_merge(graph) == ()
+        note_merge(str(tmp_path / "data"))
+        assert settle_merge(graph) == [] and not (tmp_path / "data" / MARKER).exists()
+        ours, theirs = (dump_node(replace(node, note=note)) for note in ("ours", "theirs"))
+        (tmp_path / "data/nodes/000/000.xml").write_bytes(keep_both(ours, theirs))
+        assert [each.kind for each in settle_merge(graph)] == ["conflict"] and settle_merge(graph) == ()
+        assert {each.note for each in graph.list_nodes()} == {"ours", "theirs"}
 
 
 def test_kept_versions_end_with_a_line_break_and_have_markers_of_their_own() -> None:

@@ -64,14 +64,15 @@ class Files:
         """Held while the folder is looked for: whoever saw none may not let go of the one that another thread made."""
 
     def look(self) -> bool:
-        """Open the folder, anew where another stands in its place (a checkout, say); return True if it did. Raises
-        BadFile where it may not be opened."""
+        """Open the folder, anew where another stands in its place (a checkout, say) or its state was removed (`git
+        clean`); return True if it did. Raises BadFile where it may not be opened."""
         with self._looking:
             try:
                 found = os.stat(self.root)
             except (FileNotFoundError, NotADirectoryError):
                 return self._let_go()
-            if self._folder and (found.st_dev, found.st_ino) == self._identity:
+            is_state_gone = self._state is not None and os.fstat(self._state.fd).st_nlink == 0
+            if self._folder and (found.st_dev, found.st_ino) == self._identity and not is_state_gone:
                 return False
             self._let_go()
             with self.as_bad_file(self.root):
