@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nebula.index.chunks import lines as lines_module
@@ -198,6 +198,8 @@ def test_any_sequence_of_lines_is_covered_once(pieces: list[str], path: str) -> 
     chunks(path, "".join(pieces))
 
 
+@example(b"123", 3)  # so long and no longer
+@example(b"123\n456\n", 3)
 @given(st.lists(st.binary(max_size=12), max_size=12).map(b"\n".join), st.integers(1, 9))
 def test_overlong_lines_are_told_without_a_look_at_each(data: bytes, longest: int) -> None:
     rows = data.split(b"\n")
@@ -213,3 +215,9 @@ def test_overlong_lines_are_told_without_a_look_at_each(data: bytes, longest: in
 @given(st.text("a \n\r", max_size=12).map(str.encode), st.integers(0, 14))
 def test_the_first_lines_are_those_of_the_whole_text(data: bytes, most: int) -> None:
     assert Lines(data, most).rows == Lines(data).rows[:most]
+
+
+def test_definitions_are_looked_for_in_bodies_only() -> None:
+    loop = "for each in every:\n    def one(a):\n" + body("        a += 1", 70)
+    assert {span.symbol for span in chunks("a.py", loop)} == {""}
+    assert {span.symbol for span in chunks("a.py", loop.replace("for each in every", "if every"))} == {"", "one"}
