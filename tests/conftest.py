@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from in_memory import folder_in_memory
 from in_process import Ran
 from known_machine import know_the_machine
 from nebula.language import use_language
@@ -191,6 +192,13 @@ class Bench:
 
     def trace(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in self.read(".nebula/trace.jsonl").splitlines()]
+
+
+@pytest.fixture
+def memory_path() -> Iterator[Path]:
+    """A folder for a test that waits for the disk most of its time, and asks nothing of it."""
+    with folder_in_memory() as folder:
+        yield folder
 
 
 @pytest.fixture(scope="session")

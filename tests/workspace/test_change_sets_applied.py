@@ -284,10 +284,10 @@ class TestADiskThatFails:
 
 @pytest.mark.slow
 class TestKilledWhileApplying:
-    def test_repository_and_ignored_files_are_taken_back_with_the_set(self, tmp_path: Path) -> None:
+    def test_repository_and_ignored_files_are_taken_back_with_the_set(self, memory_path: Path) -> None:
         halves = 0
         for calls in range(0, 400, 3):
-            root = tmp_path / str(calls)
+            root = memory_path / str(calls)
             write_tree(root, BEFORE)
             with open_workspace(str(root)) as made:
                 made.history.changes()
@@ -310,10 +310,10 @@ class TestKilledWhileApplying:
         assert halves > 20
         assert not killed
 
-    def test_the_next_start_takes_back_what_was_half_applied(self, tmp_path: Path) -> None:
+    def test_the_next_start_takes_back_what_was_half_applied(self, memory_path: Path) -> None:
         halves = 0
         for calls in range(0, 200, 3):
-            root = tmp_path / str(calls)
+            root = memory_path / str(calls)
             write_tree(root, dict(OLD))
             with open_workspace(str(root)) as made:
                 made.history.changes()  # the journal is there before the clock runs
@@ -337,11 +337,11 @@ class TestKilledWhileApplying:
         assert not killed
 
     @pytest.mark.parametrize("way", ["undo", "redo"])
-    def test_undo_and_redo_are_whole_as_well(self, tmp_path: Path, way: str) -> None:
+    def test_undo_and_redo_are_whole_as_well(self, memory_path: Path, way: str) -> None:
         start, end = (dict(NEW), dict(OLD)) if way == "undo" else (dict(OLD), dict(NEW))
         halves = 0
         for calls in range(0, 200, 3):
-            root = tmp_path / str(calls)
+            root = memory_path / str(calls)
             write_tree(root, dict(OLD))
             with applied(root, changes_between(dict(OLD), dict(NEW))) as workspace:
                 if way == "redo":
