@@ -76,3 +76,31 @@ def test_while_the_tries_wait_for_their_models(bench: Bench, words: tuple[str, .
     )
     if words is RACE:
         assert [each["status"] for each in json.loads(out[-1])["tries"]] == ["interrupted"] * 2
+
+
+def test_while_the_code_index_is_built(bench: Bench) -> None:
+    for number in range(3_000):
+        (bench.project / f"m{number}.py").write_text("def f():\n    return 1\n" * 50)
+    running = start(bench, ("evercontext", "rag", "--port", "0"))
+    while not (workers := builders_of(running.pid)):
+        time.sleep(0.01)
+    _, _, err = interrupt(running)
+    assert (running.returncode, err) == (130, "")
+    while any(map(os.path.exists, workers)):
+        time.sleep(0.02)
+
+
+def builders_of(parent: int) -> list[str]:
+    found = []
+    for each in Path(f"/proc/{parent}/task").glob("*/children"):
+        found += [
+            f"/proc/{pid}" for pid in each.read_text(encoding="utf-8").split() if "building.worker" in command_of(pid)
+        ]
+    return found
+
+
+def command_of(pid: str) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text(encoding="utf-8")
+    except OSError:  # it has ended
+        return ""

@@ -65,7 +65,8 @@ def _next_of(done: queue.Queue[Built | BaseException], root: Root) -> Built | Ba
 def _start(root: Root) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "nebula.index.building.worker", root.path]
     env = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env)
+    # In a group of its own: a Ctrl-C in the terminal is for the program that it works for.
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env, process_group=0)
 
 
 def _attend(

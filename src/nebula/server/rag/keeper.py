@@ -84,6 +84,8 @@ class Keeper:
             except IndexStopped:
                 break
             except Exception as problem:  # noqa: BLE001 - see above: it is said, and tried again
+                if self._stop.is_set():
+                    break
                 again = self._note(work.__name__, str(problem) or type(problem).__name__)
                 pause = min(2 * pause, LONGEST_PAUSE_S) if again else LOOK_S
             self._stop.wait(pause)
